@@ -1,0 +1,63 @@
+# Two commands matter: `make paper` and `make test`. Each makes its own environment first.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+JOBS   := 2
+
+.PHONY: help paper test lint types tests bench docs constraints clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make paper        run the paper's experiments and write their figures to build/paper"
+	@echo "make test         lint, types, tests and doctests"
+	@echo "make bench        measure speed against the alternatives and the hardware's bound"
+	@echo "make docs         build the documentation into build/docs"
+	@echo "make constraints  resolve the versions in constraints.txt anew"
+	@echo "make clean        remove the environment and everything built"
+
+paper: $(VENV)/.ready-base
+	$(BIN)/peerpressure paper --out build/paper
+
+test: lint types tests
+
+lint: $(VENV)/.ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready-test
+	$(BIN)/mypy
+
+tests: $(VENV)/.ready-test
+	$(BIN)/pytest
+
+bench: $(VENV)/.ready-bench
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.ready-docs
+	$(BIN)/sphinx-build -W -b html docs build/docs
+
+constraints: $(VENV)/.python
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --no-emit-index-url \
+	  --no-annotate --no-header --upgrade --output-file constraints.txt
+
+$(VENV)/.python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; going on with pip"
+	@touch $@
+
+# `make paper` needs the package alone; the other environments add an extra each.
+$(VENV)/.ready-base: EXTRAS :=
+$(VENV)/.ready-test: EXTRAS := [test]
+$(VENV)/.ready-bench: EXTRAS := [test,bench]
+$(VENV)/.ready-docs: EXTRAS := [docs]
+$(VENV)/.ready-%: $(VENV)/.python pyproject.toml constraints.txt
+	@if [ -x $(BIN)/uv ]; then \
+	  $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.$(EXTRAS)'; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.$(EXTRAS)'; \
+	fi
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

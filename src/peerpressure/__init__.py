@@ -1,0 +1,1 @@
+"""Consensus with noisy agents and peer pressure."""

@@ -1,0 +1,52 @@
+"""What can go wrong, in one small family.
+
+Every message names the rule, the value that broke it, and the remedy; ``complain`` gives them one shape.
+Catch ``PeerPressureError`` to catch them all.
+"""
+
+from __future__ import annotations
+
+
+class PeerPressureError(Exception):
+    """The root of everything that this package raises on purpose."""
+
+
+class InvalidInputError(PeerPressureError, ValueError):
+    """A value that enters the package breaks a rule."""
+
+
+class NetworkError(InvalidInputError):
+    """A graph is not one on which the model is defined."""
+
+
+class ScheduleError(InvalidInputError):
+    """A peer-pressure schedule or one of its values is not legal."""
+
+
+class FormulaError(ScheduleError):
+    """A user's formula is not arithmetic in t."""
+
+
+class NoiseError(InvalidInputError):
+    """A noise law is not mean zero with a finite standard deviation."""
+
+
+class ModelError(InvalidInputError):
+    """The parts of a model do not fit together."""
+
+
+class TooLargeError(PeerPressureError, MemoryError):
+    """A run would need more memory than is free; it was not started."""
+
+
+class FileFormatError(PeerPressureError, OSError):
+    """A file is missing, damaged, or not of a kind that can be read."""
+
+
+def complain(rule: str, *, got: object, remedy: str) -> str:
+    """Return the one message that every error here uses.
+
+    >>> complain("steps must be at least 1", got=0, remedy="ask for one step or more")
+    'steps must be at least 1, got 0; ask for one step or more'
+    """
+    return f"{rule}, got {got}; {remedy}"
