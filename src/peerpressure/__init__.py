@@ -1,1 +1,114 @@
-"""Consensus with noisy agents and peer pressure."""
+"""Peer Pressure: will this network agree, on what, how fast, and what can an onlooker learn?
+
+Agents on a graph hold a hidden opinion each, show a noisy public one, and are pulled to their neighbours by growing
+peer pressure. Build a ``Model``, then ``simulate`` it.
+"""
+
+from .errors import (
+    FileFormatError,
+    FormulaError,
+    InvalidInputError,
+    ModelError,
+    NetworkError,
+    NoiseError,
+    PeerPressureError,
+    ScheduleError,
+    TooLargeError,
+)
+from .model import Model, Update
+from .networks import (
+    Network,
+    barabasi_albert,
+    complete,
+    cycle,
+    erdos_renyi,
+    grid,
+    k2,
+    named,
+    path,
+    random_regular,
+    read_network,
+    star,
+    watts_strogatz,
+    write_network,
+)
+from .noises import (
+    AR1,
+    Custom,
+    Gaussian,
+    Laplace,
+    Noise,
+    NoNoise,
+    Persistent,
+    Rademacher,
+    StudentT,
+    Uniform,
+    White,
+)
+from .schedules import (
+    Constant,
+    Formula,
+    Growth,
+    Linear,
+    Logarithmic,
+    Power,
+    Schedule,
+    StretchedExponential,
+    Table,
+)
+from .simulate import Record, simulate
+from .trajectory import State, Trajectory
+from .version import __version__
+
+__all__ = [
+    "AR1",
+    "Constant",
+    "Custom",
+    "FileFormatError",
+    "Formula",
+    "FormulaError",
+    "Gaussian",
+    "Growth",
+    "InvalidInputError",
+    "Laplace",
+    "Linear",
+    "Logarithmic",
+    "Model",
+    "ModelError",
+    "Network",
+    "NetworkError",
+    "NoNoise",
+    "Noise",
+    "NoiseError",
+    "PeerPressureError",
+    "Persistent",
+    "Power",
+    "Rademacher",
+    "Record",
+    "Schedule",
+    "ScheduleError",
+    "State",
+    "StretchedExponential",
+    "StudentT",
+    "Table",
+    "TooLargeError",
+    "Trajectory",
+    "Uniform",
+    "Update",
+    "White",
+    "__version__",
+    "barabasi_albert",
+    "complete",
+    "cycle",
+    "erdos_renyi",
+    "grid",
+    "k2",
+    "named",
+    "path",
+    "random_regular",
+    "read_network",
+    "simulate",
+    "star",
+    "watts_strogatz",
+    "write_network",
+]

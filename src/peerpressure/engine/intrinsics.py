@@ -1,0 +1,221 @@
+"""Machine instructions that Python has no word for, as numba intrinsics.
+
+Fused multiply-add is asked for explicitly and fast-math is never used, so every result is one fixed sequence of
+IEEE operations: the same bits come out whatever vector width, block size or number of threads is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
+# float64, which is what makes a random gather cost little per replicate.
+WIDTH = 16
+
+_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_CONTEXTS = (types.float32, types.float64)
+
+
+def _reinterpret(target: Any, source: Any, llvm_type: ir.Type) -> Any:
+    """Make the intrinsic that reads the bits of one number as another type."""
+
+    @intrinsic
+    def cast(typing_context: Any, value: Any) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], llvm_type)
+
+        return target(source), generate
+
+    return cast
+
+
+float64_from_bits = _reinterpret(types.float64, types.uint64, ir.DoubleType())
+bits_of_float64 = _reinterpret(types.uint64, types.float64, _I64)
+float32_from_bits = _reinterpret(types.float32, types.uint32, ir.FloatType())
+bits_of_float32 = _reinterpret(types.uint32, types.float32, _I32)
+
+
+def _common_float(*operands: Any) -> Any:
+    return types.float32 if all(operand == types.float32 for operand in operands) else types.float64
+
+
+@intrinsic
+def fma(typing_context: Any, a: Any, b: Any, c: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return a·b + c with one rounding."""
+    number = _common_float(a, b, c)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fma(*arguments)
+
+    return number(number, number, number), generate
+
+
+def _extremum(name: str) -> Any:
+    """Make minimum or maximum without a NaN rule, exact in any order, so that reductions vectorise."""
+
+    @intrinsic
+    def choose(typing_context: Any, a: Any, b: Any) -> tuple[Any, Callable[..., Any]]:
+        number = _common_float(a, b)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = arguments[0].type
+            suffix = "f64" if isinstance(kind, ir.DoubleType) else "f32"
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(kind, [kind, kind]), f"llvm.{name}.{suffix}"
+            )
+            return builder.call(function, arguments, fastmath=("nnan", "nsz"))
+
+        return number(number, number), generate
+
+    return choose
+
+
+smaller = _extremum("minnum")
+larger = _extremum("maxnum")
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> tuple[Any, Callable[..., Any]]:
+    """Ask the cache for ``array[index]``, which will be read soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), _I8.as_pointer())
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32]),
+            "llvm.prefetch.p0",
+        )
+        builder.call(function, [address, _I32(0), _I32(3), _I32(1)])  # for reading, keep in every cache, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+class _Lanes:
+    """Vectors of WIDTH numbers inside one LLVM builder."""
+
+    def __init__(self, context: Any, builder: Any, number: Any) -> None:
+        self.builder = builder
+        self.number = context.get_value_type(number)
+        self.vector = ir.VectorType(self.number, WIDTH)
+        is_double = number == types.float64
+        self.alignment = 8 if is_double else 4
+        name = f"llvm.fma.v{WIDTH}f{64 if is_double else 32}"
+        self._fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(self.vector, [self.vector] * 3), name
+        )
+
+    def zero(self) -> Any:
+        return ir.Constant(self.vector, [ir.Constant(self.number, 0.0)] * WIDTH)
+
+    def splat(self, scalar: Any) -> Any:
+        undefined = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(undefined, scalar, _I32(0))
+        return self.builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, WIDTH), [0] * WIDTH))
+
+    def load(self, data: Any, offset: Any) -> Any:
+        pointer = self.builder.bitcast(self.builder.gep(data, [offset]), self.vector.as_pointer())
+        instruction = self.builder.load(pointer)
+        instruction.align = self.alignment
+        return instruction
+
+    def store(self, value: Any, data: Any, offset: Any) -> None:
+        pointer = self.builder.bitcast(self.builder.gep(data, [offset]), self.vector.as_pointer())
+        self.builder.store(value, pointer).align = self.alignment
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        return self.builder.call(self._fma, [a, b, c])
+
+
+@intrinsic
+def update_row(
+    typing_context: Any,
+    public: Any,
+    columns: Any,
+    weights: Any,
+    stride: Any,
+    begin: Any,
+    end: Any,
+    pull: Any,
+    jitter: Any,
+    drift: Any,
+    noise: Any,
+    noise_at: Any,
+    output: Any,
+    output_at: Any,
+) -> tuple[Any, Callable[..., Any]]:
+    """Update one agent in WIDTH replicates: out = pull·Σ_k w_k·y[column_k] + (jitter·z + drift).
+
+    The sum stays in vector registers over the whole neighbour row, which a compiled Python loop does not manage.
+    ``update_row_plain`` states the same arithmetic in Python and is its oracle in the tests.
+    """
+    number = public.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = _Lanes(context, builder, number)
+
+        def data(position: int) -> Any:
+            return context.make_array(signature.args[position])(context, builder, arguments[position]).data
+
+        public_, columns_, weights_, noise_, output_ = data(0), data(1), data(2), data(9), data(11)
+        stride_, begin_, end_, pull_, jitter_, drift_ = arguments[3:9]
+
+        before = builder.block
+        head, body, done = (builder.append_basic_block(name) for name in ("row.head", "row.body", "row.done"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        k, total = builder.phi(_I64), builder.phi(lanes.vector)
+        k.add_incoming(begin_, before)
+        total.add_incoming(lanes.zero(), before)
+        builder.cbranch(builder.icmp_unsigned("<", k, end_), body, done)
+
+        builder.position_at_end(body)
+        column = builder.zext(builder.load(builder.gep(columns_, [k])), _I64)
+        row = lanes.load(public_, builder.mul(column, _I64(WIDTH)))
+        weight = builder.load(builder.gep(weights_, [builder.mul(k, stride_)]))
+        total.add_incoming(lanes.fma(lanes.splat(weight), row, total), body)
+        k.add_incoming(builder.add(k, _I64(1)), body)
+        builder.branch(head)
+
+        builder.position_at_end(done)
+        own = lanes.fma(lanes.splat(jitter_), lanes.load(noise_, arguments[10]), lanes.splat(drift_))
+        lanes.store(lanes.fma(lanes.splat(pull_), total, own), output_, arguments[12])
+        return context.get_dummy_value()
+
+    unsigned = types.uint64
+    signature = types.void(
+        public,
+        columns,
+        weights,
+        unsigned,
+        unsigned,
+        unsigned,
+        number,
+        number,
+        number,
+        noise,
+        unsigned,
+        output,
+        unsigned,
+    )
+    return signature, generate
+
+
+@numba.njit(inline="always", error_model="numpy")  # type: ignore[untyped-decorator]
+def update_row_plain(
+    public, columns, weights, stride, begin, end, pull, jitter, drift, noise, noise_at, output, output_at
+):  # type: ignore[no-untyped-def]
+    """Do what ``update_row`` does, one replicate after the other."""
+    for lane in range(WIDTH):
+        total = public.dtype.type(0)
+        for k in range(begin, end):
+            total = fma(weights[k * stride], public[columns[k] * WIDTH + lane], total)
+        output[output_at + lane] = fma(pull, total, fma(jitter, noise[noise_at + lane], drift))

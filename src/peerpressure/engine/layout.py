@@ -1,0 +1,145 @@
+"""How a model lies in memory for the kernels: the graph's rows, the agents' constants, the blocks of replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..model import Model
+from ..networks import Network
+from .cpu import CHUNK, Agents, Graph
+from .intrinsics import WIDTH
+
+_CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
+_NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
+
+_graphs: WeakKeyDictionary[Network, dict[tuple[bool, np.dtype[Any]], Graph]] = WeakKeyDictionary()
+
+
+def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an uninitialised array that begins on a cache line."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size + _CACHE_LINES, np.uint8)
+    offset = -raw.ctypes.data % _CACHE_LINES
+    return raw[offset : offset + size].view(dtype).reshape(shape)
+
+
+def graph_of(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Graph:
+    """Return the network as a kernel reads it, made once for each network."""
+    made = _graphs.setdefault(network, {})
+    key = (narrow, dtype)
+    if key not in made:
+        made[key] = _build_graph(network, dtype, narrow=narrow)
+    return made[key]
+
+
+def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Graph:
+    matrix = network.adjacency
+    order = np.zeros(0, np.uint16)
+    if narrow:
+        # Rows by their length within each chunk: see the narrow kernel's gather.
+        agents = np.arange(network.n)
+        rows = np.lexsort((np.diff(matrix.indptr), agents // CHUNK))
+        matrix = matrix[rows]
+        order = (rows % CHUNK).astype(np.uint16)
+    uniform = bool((network.adjacency.data == network.adjacency.data[0]).all())
+    return Graph(
+        starts=matrix.indptr.astype(np.uint64 if matrix.nnz > np.iinfo(np.uint32).max else np.uint32),
+        columns=matrix.indices.astype(np.uint32),
+        weights=(matrix.data[:1] if uniform else matrix.data).astype(dtype),
+        stride=np.uint64(0 if uniform else 1),
+        order=order,
+    )
+
+
+def agents_of(model: Model, dtype: np.dtype[Any]) -> Agents:
+    """Return the constants of the agents in the precision of the state."""
+    return Agents(
+        stubbornness=model.s.astype(dtype),
+        degrees=model.network.degrees.astype(dtype),
+        hidden=model.x0.astype(dtype),
+        deviation=np.atleast_1d(np.asarray(model.noise.std)).astype(dtype),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Replicates that are stepped together: ``lanes`` of them from number ``first`` on, ``width`` with padding.
+
+    ``states`` is (2, agents·width), the two rows taking turns; ``memory`` holds correlated noise, (agents·width,).
+    ``row`` is where the block's replicates begin in the results.
+    """
+
+    first: int
+    lanes: int
+    width: int
+    row: int
+    states: NDArray[Any]
+    memory: NDArray[Any]
+    partial: NDArray[np.float64]
+
+    @property
+    def rows(self) -> slice:
+        """The block's place among the results."""
+        return slice(self.row, self.row + self.lanes)
+
+    def read(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return a field of this block as (lanes, agents)."""
+        return values.reshape(-1, self.width)[:, : self.lanes].T
+
+    def write(self, values: NDArray[Any], field: NDArray[Any]) -> None:
+        """Set a field of this block from (lanes, agents) or (agents,); padding repeats the first replicate."""
+        target = field.reshape(-1, self.width)
+        if values.ndim == 1:
+            target[:] = values[:, None]
+        else:
+            target[:, : self.lanes] = values.T
+            target[:, self.lanes :] = values[0][:, None]
+
+
+def plan_blocks(replicates: NDArray[np.int64]) -> Iterable[tuple[int, int, int, int]]:
+    """Cut replicate numbers into (first, lanes, width, row); only consecutive numbers share a block.
+
+    >>> list(plan_blocks(np.arange(34)))
+    [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]
+    """
+    breaks = np.flatnonzero(np.diff(replicates) != 1) + 1
+    for begin, end in zip([0, *breaks], [*breaks, replicates.size], strict=True):
+        row = int(begin)
+        while row < end:
+            rest = int(end) - row
+            width = 1 if rest <= _NARROW_UP_TO else WIDTH
+            lanes = min(width, rest)
+            yield int(replicates[row]), lanes, width, row
+            row += lanes
+
+
+def make_blocks(model: Model, replicates: NDArray[np.int64], dtype: np.dtype[Any], *, memory: bool) -> list[Block]:
+    """Allocate the blocks for these replicates."""
+    n, blocks = model.n, []
+    for first, lanes, width, row in plan_blocks(replicates):
+        blocks.append(
+            Block(
+                first=first,
+                lanes=lanes,
+                width=width,
+                row=row,
+                states=aligned((2, n * width), dtype),
+                memory=aligned((n * width if memory else 0,), dtype),
+                partial=np.empty((-(-n // CHUNK), 3, width)),
+            )
+        )
+    return blocks
+
+
+def bytes_needed(agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool) -> int:
+    """Return what blocks, graph and final states will take, before any of it is allocated."""
+    lanes = sum(width for _, _, width, _ in plan_blocks(replicates))
+    state = agents * lanes * itemsize * (3 if memory else 2)
+    graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
+    return state + graph + replicates.size * agents * itemsize * (2 if memory else 1)

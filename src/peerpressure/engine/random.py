@@ -1,0 +1,311 @@
+"""Noise as a pure function of (seed, replicate, step, agent): Philox-4x32-10, then the law's own transform.
+
+A counter-based generator has no state to pass around. The word at counter (block, step, replicate, stream) under
+the key that the seed gives is what it is, whoever computes it and in whatever order; so threads, batches, workers
+and restarts cannot change a result (Salmon, Moraes, Dror & Shaw, SC'11).
+
+One counter block of 128 bits serves two agents. Agents go in groups of GROUP = 8, and block 4g + l of group g
+serves agents 8g + l and 8g + 4 + l, so that a group's noise is written in whole vectors. Draws are made in float64
+and rounded to the state's precision, so that a float32 run is its float64 twin to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .intrinsics import WIDTH, bits_of_float64, float64_from_bits, fma
+
+# What the kernels call the laws; all are mean zero with unit variance, but UNIT, which is uniform on (0, 1).
+NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER, UNIT = range(7)
+
+# The counter's fourth word: fresh noise, and the one draw that a persistent mask holds for ever.
+STREAM_FRESH, STREAM_HELD = 0, 2
+
+GROUP = 8  # agents whose noise is made in one go
+HALF = 4  # the two agents that share a counter block stand this far apart
+
+U64 = np.uint64
+Word: TypeAlias = np.uint64
+Four: TypeAlias = tuple[Word, Word, Word, Word]
+
+_LOW = U64(0xFFFFFFFF)
+_MULTIPLY_0, _MULTIPLY_1 = U64(0xD2511F53), U64(0xCD9E8D57)
+_WEYL_0, _WEYL_1 = U64(0x9E3779B9), U64(0xBB67AE85)
+_32 = U64(32)
+
+
+@njit(inline="always", error_model="numpy")
+def _round(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word, Word, Word]:
+    p0 = (c0 & _LOW) * _MULTIPLY_0
+    p1 = (c2 & _LOW) * _MULTIPLY_1
+    return (p1 >> _32) ^ c1 ^ k0, p1, (p0 >> _32) ^ c3 ^ k1, p0, (k0 + _WEYL_0) & _LOW, (k1 + _WEYL_1) & _LOW
+
+
+@njit(inline="always", error_model="numpy")
+def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
+    """Return the four 32-bit words, in uint64, of Philox-4x32-10 at counter c under key k.
+
+    Words are kept in 64 bits with rubbish above bit 31 between rounds: the 32 × 32 → 64 bit product reads the low
+    half only, and so the loop needs no shuffles.
+    """
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    return c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
+
+
+_ONE = U64(0x3FF0000000000000)  # the bits of 1.0
+_TWO_52 = U64(0x4330000000000000)  # the bits of 2⁵²
+_SQRT_HALF = U64(0x3FE6A09E667F3BCD)
+_MANTISSA = U64(0x000FFFFFFFFFFFFF)
+_SIGN = U64(0x8000000000000000)
+
+
+@njit(inline="always", error_model="numpy")
+def _natural_log(u: float) -> float:
+    """Return log u of a positive normal double to within 1 ulp or so, by the odd series of atanh in vectors."""
+    shifted = bits_of_float64(u) + (_ONE - _SQRT_HALF)
+    f = float64_from_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
+    exponent = float64_from_bits((shifted >> U64(52)) | _TWO_52) - (4503599627370496.0 + 1023.0)
+    s = f / (f + 2.0)
+    z = s * s
+    p = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01)
+    p = fma(p, z, 1.818357216161805012e-01)
+    p = fma(p, z, 2.222219843214978396e-01)
+    p = fma(p, z, 2.857142874366239149e-01)
+    p = fma(p, z, 3.999999999940941908e-01)
+    p = fma(p, z, 6.666666666666735130e-01)
+    return fma(exponent, 0.6931471805599453, fma(s * z, p, s + s))
+
+
+@njit(inline="always", error_model="numpy")
+def _open_unit(high: Word, low: Word) -> float:
+    """Return a double in (0, 1], 52 bits, from two 32-bit words."""
+    return 2.0 - float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE)
+
+
+@njit(inline="always", error_model="numpy")
+def _octant(bits: Word) -> tuple[float, float]:
+    """Return cos and sin of an angle uniform on the circle: 52 bits choose it in an octant, three more the octant."""
+    angle = (float64_from_bits((bits >> U64(12)) | _ONE) - (1.0 - 1.11e-16)) * 0.78539816339744830962
+    q = angle * angle
+    p = fma(1.58969099521155010221e-10, q, -2.50507602534068634195e-08)
+    p = fma(p, q, 2.75573137070700676789e-06)
+    p = fma(p, q, -1.98412698298579493134e-04)
+    p = fma(p, q, 8.33333333332248946124e-03)
+    p = fma(p, q, -1.66666666666666324348e-01)
+    sine = fma(angle * q, p, angle)
+    p = fma(-1.13596475577881948265e-11, q, 2.08757232129817482790e-09)
+    p = fma(p, q, -2.75573143513906633035e-07)
+    p = fma(p, q, 2.48015872894767294178e-05)
+    p = fma(p, q, -1.38888888888741095749e-03)
+    p = fma(p, q, 4.16666666666666019037e-02)
+    cosine = fma(q * q, p, fma(q, -0.5, 1.0))
+    swap = (bits & U64(1)) != U64(0)
+    first = sine if swap else cosine
+    second = cosine if swap else sine
+    return (
+        float64_from_bits(bits_of_float64(first) ^ ((bits << U64(62)) & _SIGN)),
+        float64_from_bits(bits_of_float64(second) ^ ((bits << U64(61)) & _SIGN)),
+    )
+
+
+@njit(inline="always", error_model="numpy")
+def _centred_unit(high: Word, low: Word) -> float:
+    """Return a double uniform on (−½, ½), exactly symmetric about 0."""
+    return float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE) - (1.5 - 1.1102230246251565e-16)
+
+
+# Each law below turns the counter (block, step, replicate, stream) into the noise of the two agents of the block.
+
+
+@njit(inline="always", error_model="numpy")
+def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+    """Standard normals (Box & Muller)."""
+    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    radius = math.sqrt(-2.0 * _natural_log(_open_unit(w0, w1)))
+    cosine, sine = _octant((w2 << _32) | w3)
+    return radius * cosine, radius * sine
+
+
+@njit(inline="always", error_model="numpy")
+def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+    """Double exponentials: an exponential of mean 1/√2 with a sign from a bit that its uniform does not use."""
+    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    first = _natural_log(_open_unit(w0, w1)) * 0.70710678118654752440
+    second = _natural_log(_open_unit(w2, w3)) * 0.70710678118654752440
+    return (
+        float64_from_bits(bits_of_float64(first) ^ ((w1 << U64(63)) & _SIGN)),
+        float64_from_bits(bits_of_float64(second) ^ ((w3 << U64(63)) & _SIGN)),
+    )
+
+
+@njit(inline="always", error_model="numpy")
+def _uniform(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+    """Uniform on (−√3, √3)."""
+    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    return _centred_unit(w0, w1) * 3.4641016151377545871, _centred_unit(w2, w3) * 3.4641016151377545871
+
+
+@njit(inline="always", error_model="numpy")
+def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+    """Student's t with ``shape`` degrees of freedom, scaled to unit variance.
+
+    t = √(ν(u^(−2/ν) − 1)) cos 2πv is exact for every ν > 0 (Bailey, Math. Comp. 62, 1994); its sine partner is
+    uncorrelated but not independent, so each agent takes a block of its own, from stream c3 and c3 + 1.
+    """
+    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    v0, v1, v2, v3 = philox(c0, c1, c2, c3 + U64(1), k0, k1)
+    power = -2.0 / shape
+    first = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(w0, w1))))
+    second = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(v0, v1))))
+    return first * _octant((w2 << _32) | w3)[0], second * _octant((v2 << _32) | v3)[0]
+
+
+@njit(inline="always", error_model="numpy")
+def _rademacher(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+    """−1 or 1 with equal chance."""
+    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    return float64_from_bits(_ONE ^ ((w0 << _32) & _SIGN)), float64_from_bits(_ONE ^ ((w2 << _32) & _SIGN))
+
+
+@njit(inline="always", error_model="numpy")
+def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+    """Uniform on (0, 1), for laws that Python transforms by their own inverse distribution function."""
+    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    return _centred_unit(w0, w1) + 0.5, _centred_unit(w2, w3) + 0.5
+
+
+def _wide(law: Any) -> Callable[..., None]:
+    """Make the loop that fills the noise of GROUP agents in WIDTH replicates; flat, so that it vectorises."""
+
+    @njit(error_model="numpy")
+    def fill(
+        out: NDArray[Any],
+        shape: float,
+        block: Word,
+        step: Word,
+        replicate: Word,
+        stream: Word,
+        k0: Word,
+        k1: Word,
+    ) -> None:
+        for j in range(HALF * WIDTH):
+            lane = U64(j) & U64(WIDTH - 1)
+            agent = U64(j) // U64(WIDTH)
+            first, second = law(block + agent, step, replicate + lane, stream, k0, k1, shape)
+            out[j] = first
+            out[HALF * WIDTH + j] = second
+
+    return fill  # type: ignore[no-any-return]
+
+
+def _narrow(law: Any) -> Callable[..., None]:
+    """Make the loop that fills the noise of consecutive agents in one replicate."""
+
+    @njit(error_model="numpy")
+    def fill(
+        out: NDArray[Any],
+        pairs: NDArray[Any],
+        count: int,
+        shape: float,
+        block: Word,
+        step: Word,
+        replicate: Word,
+        stream: Word,
+        k0: Word,
+        k1: Word,
+    ) -> None:
+        groups = (count + GROUP - 1) // GROUP
+        for j in range(groups * HALF):
+            first, second = law(block + U64(j), step, replicate, stream, k0, k1, shape)
+            pairs[0, j] = first
+            pairs[1, j] = second
+        # Pairs were written in two streams so that the loop above vectorises; now each agent gets its own.
+        for group in range(groups):
+            for j in range(HALF):
+                out[GROUP * group + j] = pairs[0, HALF * group + j]
+                out[GROUP * group + HALF + j] = pairs[1, HALF * group + j]
+
+    return fill  # type: ignore[no-any-return]
+
+
+_gaussian_wide, _gaussian_narrow = _wide(_gaussian), _narrow(_gaussian)
+_laplace_wide, _laplace_narrow = _wide(_laplace), _narrow(_laplace)
+_uniform_wide, _uniform_narrow = _wide(_uniform), _narrow(_uniform)
+_student_wide, _student_narrow = _wide(_student), _narrow(_student)
+_rademacher_wide, _rademacher_narrow = _wide(_rademacher), _narrow(_rademacher)
+_unit_wide, _unit_narrow = _wide(_unit), _narrow(_unit)
+
+
+@njit(error_model="numpy")
+def fill_wide(
+    out: NDArray[Any],
+    law: int,
+    shape: float,
+    block: Word,
+    step: Word,
+    replicate: Word,
+    stream: Word,
+    k0: Word,
+    k1: Word,
+) -> None:
+    """Write the noise of the GROUP agents from counter block ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
+    if law == GAUSSIAN:
+        _gaussian_wide(out, shape, block, step, replicate, stream, k0, k1)
+    elif law == LAPLACE:
+        _laplace_wide(out, shape, block, step, replicate, stream, k0, k1)
+    elif law == UNIFORM:
+        _uniform_wide(out, shape, block, step, replicate, stream, k0, k1)
+    elif law == STUDENT:
+        _student_wide(out, shape, block, step, replicate, stream, k0, k1)
+    elif law == RADEMACHER:
+        _rademacher_wide(out, shape, block, step, replicate, stream, k0, k1)
+    elif law == UNIT:
+        _unit_wide(out, shape, block, step, replicate, stream, k0, k1)
+    else:
+        out[:] = 0.0
+
+
+@njit(error_model="numpy")
+def fill_narrow(
+    out: NDArray[Any],
+    pairs: NDArray[Any],
+    count: int,
+    law: int,
+    shape: float,
+    block: Word,
+    step: Word,
+    replicate: Word,
+    stream: Word,
+    k0: Word,
+    k1: Word,
+) -> None:
+    """Write the noise of ``count`` agents from counter block ``block`` on, in one replicate: out[agent]."""
+    if law == GAUSSIAN:
+        _gaussian_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    elif law == LAPLACE:
+        _laplace_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    elif law == UNIFORM:
+        _uniform_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    elif law == STUDENT:
+        _student_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    elif law == RADEMACHER:
+        _rademacher_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    elif law == UNIT:
+        _unit_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    else:
+        out[:count] = 0.0

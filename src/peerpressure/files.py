@@ -1,0 +1,46 @@
+"""Writing files so that nobody ever finds half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from .errors import FileFormatError, complain
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Give a binary file that takes the place of ``path`` when the block ends well, and vanishes if it does not.
+
+    The new content is on the disk before the name points to it, so an interrupted or killed writer leaves the old
+    file as it was.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        remedy = "write to a folder that exists and may be written to"
+        raise FileFormatError(
+            complain("a file must have a place to go", got=f"{target} ({error.strerror})", remedy=remedy)
+        ) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,398 @@
+"""Safe arithmetic in one variable t, for the formulas that users type.
+
+A formula is read, never run: its text is parsed into Python's syntax tree, and a whitelist of that tree's
+nodes is copied into a small immutable tree of our own, which NumPy evaluates.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NoReturn, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from peerpressure.errors import FormulaError, complain
+
+__all__ = ["CONSTANTS", "FUNCTIONS", "MAX_LENGTH", "MAX_NESTING", "MAX_NODES", "Expression", "parse"]
+
+Array = NDArray[np.float64]
+
+# Every node recurses once, so this bounds the depth of every recursion below as well.
+MAX_NODES = 60
+# No node prints longer than 25 characters (a 23-character number and its comma), so that the canonical
+# text of whatever was accepted is itself accepted.
+MAX_LENGTH = 25 * MAX_NODES
+MAX_NESTING = 50
+
+CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
+FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "sqrt": np.sqrt,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "abs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+CHOICES: Mapping[str, Callable[[Any, Any], Any]] = {"min": np.minimum, "max": np.maximum}
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "^": np.power,
+}
+# How tightly each operator binds, as in Python: a power beats the sign before it.
+BINDING: Mapping[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
+SIGN_BINDING, ATOM_BINDING = 3, 5
+
+NAMES = ("t", *CONSTANTS, *FUNCTIONS, *CHOICES)
+ALLOWED = f"use numbers, + - * / ^, parentheses and the names {', '.join(NAMES)}"
+
+
+class Node(ABC):
+    """One piece of arithmetic: it can be evaluated at t, and printed."""
+
+    @property
+    @abstractmethod
+    def binding(self) -> int:
+        """How tightly the printed form holds together."""
+
+    @abstractmethod
+    def evaluate(self, t: Array) -> Any:
+        """Return the value at each t."""
+
+    def inside(self, enough: bool) -> str:
+        """Return the printed form, in parentheses unless it binds tightly enough."""
+        return str(self) if enough else f"({self})"
+
+
+@final
+@dataclass(frozen=True)
+class Number(Node):
+    """A number, always a float: an integer power could otherwise grow without end."""
+
+    value: float
+    binding = ATOM_BINDING
+
+    def evaluate(self, t: Array) -> Any:
+        """Return the number."""
+        return np.float64(self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:.0f}" if self.value.is_integer() and self.value < 1e15 else repr(self.value)
+
+
+@final
+@dataclass(frozen=True)
+class Name(Node):
+    """The variable t, or a named constant."""
+
+    name: str
+    binding = ATOM_BINDING
+
+    def evaluate(self, t: Array) -> Any:
+        """Return t, or the constant."""
+        return t if self.name == "t" else np.float64(CONSTANTS[self.name])
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@final
+@dataclass(frozen=True)
+class Negative(Node):
+    """Minus the operand."""
+
+    operand: Node
+    binding = SIGN_BINDING
+
+    def evaluate(self, t: Array) -> Any:
+        """Return minus the operand."""
+        return -self.operand.evaluate(t)
+
+    def __str__(self) -> str:
+        return f"-{self.operand.inside(self.operand.binding >= SIGN_BINDING)}"
+
+
+@final
+@dataclass(frozen=True)
+class Operation(Node):
+    """Two operands joined by + - * / or ^."""
+
+    symbol: str
+    left: Node
+    right: Node
+
+    @property
+    def binding(self) -> int:
+        """How tightly the operator binds."""
+        return BINDING[self.symbol]
+
+    def evaluate(self, t: Array) -> Any:
+        """Return left (symbol) right."""
+        return OPERATORS[self.symbol](self.left.evaluate(t), self.right.evaluate(t))
+
+    def __str__(self) -> str:
+        mine = self.binding
+        power = self.symbol == "^"
+        # Powers group from the right, everything else from the left.
+        left = self.left.inside(self.left.binding > mine if power else self.left.binding >= mine)
+        right = self.right.inside(self.right.binding >= mine if power else self.right.binding > mine)
+        return f"{left} {self.symbol} {right}" if mine == 1 else f"{left}{self.symbol}{right}"
+
+
+@final
+@dataclass(frozen=True)
+class Call(Node):
+    """A function of one argument, or the least or greatest of several."""
+
+    function: str
+    arguments: tuple[Node, ...]
+    binding = ATOM_BINDING
+
+    def evaluate(self, t: Array) -> Any:
+        """Return function(arguments)."""
+        values = [argument.evaluate(t) for argument in self.arguments]
+        return reduce(CHOICES[self.function], values) if len(values) > 1 else FUNCTIONS[self.function](values[0])
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@final
+@dataclass(frozen=True)
+class Expression:
+    """Arithmetic in t that has been read and found harmless; equal when the trees are.
+
+    >>> double = parse("2**sqrt(t) + 1")
+    >>> double([1, 4])
+    array([3., 5.])
+    >>> print(double)
+    2^sqrt(t) + 1
+    """
+
+    tree: Node
+
+    @property
+    def text(self) -> str:
+        """The canonical text: ``parse(expression.text) == expression``."""
+        return str(self.tree)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __call__(self, t: ArrayLike) -> Array:
+        """Return the value at each t, in the shape of t; overflow reads inf, an undefined value NaN."""
+        times = np.asarray(t, dtype=np.float64)
+        values = np.empty(times.shape)
+        with np.errstate(all="ignore"):
+            values[...] = self.tree.evaluate(times)
+        return values
+
+
+def parse(text: str) -> Expression:
+    """Read arithmetic in t; anything else is one FormulaError that says what was found, and where.
+
+    >>> parse("t ** 1.5 / 2")(4.0)
+    array(4.)
+    >>> parse("2 ^ sqr(t)")
+    Traceback (most recent call last):
+    peerpressure.errors.FormulaError: ... the unknown name 'sqr' at column 5 of ...; did you mean sqrt?
+    """
+    if not isinstance(text, str):
+        raise FormulaError(complain("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'"))
+    if len(text) > MAX_LENGTH:
+        rule = f"a formula must have at most {MAX_LENGTH} characters"
+        raise FormulaError(complain(rule, got=len(text), remedy="give the values as a table instead"))
+    return Expression(_Reader(text).read())
+
+
+# What people type that is not arithmetic, in words.
+_FOUND: Mapping[type[ast.AST], str] = {
+    ast.Attribute: "attribute access with a dot",
+    ast.Subscript: "a subscript in brackets",
+    ast.Compare: "a comparison",
+    ast.BoolOp: "a logical 'and' or 'or'",
+    ast.IfExp: "an 'if'",
+    ast.Lambda: "a lambda",
+    ast.NamedExpr: "an assignment",
+    ast.Starred: "a starred argument",
+    ast.Tuple: "a comma outside a function",
+    ast.List: "a list",
+    ast.Set: "a set",
+    ast.Dict: "a dictionary",
+}
+_FORBIDDEN_CHARACTERS: Mapping[str, str] = {
+    "'": "text in quotes",
+    '"': "text in quotes",
+    "\\": "a backslash",
+    "#": "a comment",
+    "\0": "a null byte",
+}
+_OPERATOR_SYMBOLS: Mapping[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "^",
+}
+_OTHER_OPERATORS: Mapping[type[ast.AST], tuple[str, str]] = {
+    ast.FloorDiv: ("//", "write floor(a/b)"),
+    ast.Mod: ("%", "write a - b*floor(a/b)"),
+    ast.Not: ("not", ALLOWED),
+    ast.Invert: ("~", ALLOWED),
+    ast.MatMult: ("@", ALLOWED),
+}
+_OTHER_NAMES: Mapping[str, str] = {"ln": "log", "x": "t", "n": "t", "T": "t", "power": "^", "pow": "^"}
+_WORD_OR_NUMBER = re.compile(r"(?P<word>[A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+class _Reader:
+    """One reading of one text; it counts nodes, and knows the column that each came from."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.nodes = 0
+        # ^ is a power to whoever types it, but binds like "xor" in Python, so it is spelt ** before parsing.
+        self.columns = [column for column, letter in enumerate(text) for _ in range(1 + (letter == "^"))]
+
+    def read(self) -> Node:
+        """Check the characters, parse, and copy the tree."""
+        self.check_characters()
+        spelt = re.sub(r"\s", " ", self.text).replace("^", "**")
+        bare = spelt.lstrip()
+        indent = len(spelt) - len(bare)
+        if not bare:
+            self.refuse("nothing at all", 0, "write something such as t or t*log(t)")
+        # The parser takes a leading space for indentation; what was stripped goes back into the columns.
+        self.columns = self.columns[indent:]
+        try:
+            tree = ast.parse(bare, mode="eval").body
+        except SyntaxError as error:
+            reason = error.msg.split(". ")[0]
+            self.refuse(f"something unreadable ({reason})", self.column((error.offset or 1) - 1))
+        except (ValueError, MemoryError, RecursionError):
+            self.refuse("nesting too deep to read", self.column(0), "write it more simply")
+        return self.copy(tree)[0]
+
+    def refuse(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
+        """Raise the one error of this module."""
+        shown = ascii(self.text if len(self.text) <= 60 else f"{self.text[:57]}...")
+        got = f"{found} at column {column + 1} of {shown}"
+        raise FormulaError(complain("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
+
+    def column(self, offset: int) -> int:
+        """Return the column in the user's text of an offset in the parsed text."""
+        return self.columns[min(max(offset, 0), len(self.columns) - 1)]
+
+    def check_characters(self) -> None:
+        """Refuse what the parser should not even see, such as whatever would make it warn."""
+        nesting = 0
+        for column, letter in enumerate(self.text):
+            if letter in _FORBIDDEN_CHARACTERS:
+                self.refuse(_FORBIDDEN_CHARACTERS[letter], column)
+            if not (letter.isascii() and (letter.isprintable() or letter.isspace())):
+                self.refuse(f"the character {letter!a}", column)
+            nesting += (letter == "(") - (letter == ")")
+            if nesting > MAX_NESTING:
+                self.refuse(f"more than {MAX_NESTING} nested parentheses", column, "write it more simply")
+        for match in _WORD_OR_NUMBER.finditer(self.text):
+            following = self.text[match.end() : match.end() + 1]
+            if match["word"] is None and (following.isalpha() or following == "_"):
+                found = f"a number run into a word ('{match[0]}{following}')"
+                self.refuse(found, match.start(), "write * between them, as in 2*t")
+
+    def copy(self, source: ast.expr) -> tuple[Node, float | None]:
+        """Return our node for the parser's, and its value if that does not depend on t."""
+        self.nodes += 1
+        column = self.column(source.col_offset)
+        if self.nodes > MAX_NODES:
+            self.refuse(f"more than {MAX_NODES} numbers, names and operations", column, "write it more simply")
+        match source:
+            case ast.Constant(value=value):
+                return self.number(value, column)
+            case ast.Name(id=name):
+                return self.name(name, column), CONSTANTS.get(name)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.copy(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner, value = self.copy(operand)
+                return Negative(inner), None if value is None else -value
+            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATOR_SYMBOLS:
+                copies = [self.copy(left), self.copy(right)]
+                node: Node = Operation(_OPERATOR_SYMBOLS[type(operator)], copies[0][0], copies[1][0])
+            case ast.Call(func=function, args=arguments, keywords=keywords):
+                name = self.function(function, len(arguments), bool(keywords))
+                copies = [self.copy(argument) for argument in arguments]
+                node = Call(name, tuple(copy[0] for copy in copies))
+            case ast.BinOp(op=operator) | ast.UnaryOp(op=operator):
+                symbol, remedy = _OTHER_OPERATORS.get(type(operator), (type(operator).__name__, ALLOWED))
+                self.refuse(f"the operator {symbol}", column, remedy)
+            case _:
+                self.refuse(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
+        return node, self.constant(node, column) if all(value is not None for _, value in copies) else None
+
+    def number(self, value: object, column: int) -> tuple[Node, float]:
+        """Return a literal as a float."""
+        if type(value) not in {int, float}:
+            self.refuse(f"the word {value}", column)
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            number = math.inf
+        if math.isinf(number):
+            self.refuse("a number too large for a double", column, "keep numbers below 1.8e308")
+        return Number(number), number
+
+    def name(self, name: str, column: int) -> Node:
+        """Return the variable or constant of that name."""
+        if name in FUNCTIONS or name in CHOICES:
+            self.refuse(f"the function {name} without its argument", column, f"write {name}(...)")
+        if name not in NAMES:
+            self.unknown(name, column)
+        return Name(name)
+
+    def function(self, source: ast.expr, count: int, keywords: bool) -> str:
+        """Return the name of a function that is called with that many arguments."""
+        column = self.column(source.col_offset)
+        if not isinstance(source, ast.Name):
+            found = _FOUND.get(type(source), "a call of something that is no function")
+            self.refuse(found, column, f"write * between two factors; {ALLOWED}")
+        name = source.id
+        if name == "t" or name in CONSTANTS:
+            self.refuse(f"a call of {name}, which is no function", column, f"write * between factors: {name}*(...)")
+        if name not in NAMES:
+            self.unknown(name, column)
+        if keywords or (count != 1 if name in FUNCTIONS else count < 2):
+            wants = "one argument" if name in FUNCTIONS else "two or more arguments"
+            got = "a named argument" if keywords else f"{count} argument{'s' * (count != 1)}"
+            self.refuse(f"{name} with {got}", column, f"{name} takes {wants}")
+        return name
+
+    def unknown(self, name: str, column: int) -> NoReturn:
+        """Refuse a name, with the nearest one that is known."""
+        near = difflib.get_close_matches(name.lower(), NAMES, 1)
+        suggestion = _OTHER_NAMES.get(name) or (near[0] if near else None)
+        shown = name if len(name) <= 30 else f"{name[:27]}..."
+        self.refuse(f"the unknown name '{shown}'", column, f"did you mean {suggestion}?" if suggestion else ALLOWED)
+
+    def constant(self, node: Node, column: int) -> float:
+        """Return the value of a part without t, which must be a finite number."""
+        with np.errstate(all="ignore"):
+            value = float(node.evaluate(np.float64(0.0)))  # type: ignore[arg-type]
+        if not math.isfinite(value):
+            why = "undefined" if math.isnan(value) else "infinite"
+            self.refuse(f"a constant part whose value is {why} in doubles", column, "change that part")
+        return value

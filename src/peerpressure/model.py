@@ -1,0 +1,196 @@
+"""The model: agents on a network, each with a hidden opinion, pulled to their neighbours by growing peer pressure.
+
+Everything else in the package reads it through ``Model.update(t)``, the affine map of one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from .affine import coefficients
+from .errors import ModelError, complain
+from .networks import Network
+from .noises import NoNoise, Noise
+from .schedules import Linear, Schedule, as_schedule
+
+Vector: TypeAlias = NDArray[np.float64]
+PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Update:
+    """One step of the model as an affine map: y = gain ∘ (preferred + ε) + pull ∘ (A y_before).
+
+    A consumer that takes network and preferred state from here, rather than from the model, follows them through
+    time without another line.
+    """
+
+    gain: Vector
+    pull: Vector
+    preferred: Vector
+    adjacency: sparse.csr_array
+
+    @property
+    def coupling(self) -> sparse.csr_array:
+        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; its rows sum to 1 − gain."""
+        return sparse.csr_array(sparse.diags_array(self.pull) @ self.adjacency)
+
+    def __call__(self, public: Vector, noise: Vector | float = 0.0) -> Vector:
+        """Return what agents show next, for states of shape (agents,) or (agents, batch)."""
+        return self._columns(self.gain, public) * (self._columns(self.preferred, public) + noise) + self.couple(public)
+
+    def couple(self, public: Vector) -> Vector:
+        """Return C y."""
+        return np.asarray(self._columns(self.pull, public) * (self.adjacency @ public))
+
+    def couple_adjoint(self, vector: Vector) -> Vector:
+        """Return Cᵀ v = A (pull ∘ v), for A is symmetric."""
+        return np.asarray(self.adjacency @ (self._columns(self.pull, vector) * vector))
+
+    @staticmethod
+    def _columns(values: Vector, like: Vector) -> Vector:
+        return values[:, None] if like.ndim == 2 else values
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Agents who hold hidden opinions x₀ and show noisy public ones under peer pressure ρ_t.
+
+    y_t = g_t ∘ (x₀ + ε_t) + C_t y_{t−1},  g_t = s/(s + ρ_t d),  C_t = (S + ρ_t D)⁻¹ρ_t A.
+
+    ``hidden`` and ``stubbornness`` hold one number for each agent (a single stubbornness serves all); ``start`` is
+    y₀: the hidden opinions, or a vector.
+
+    >>> from peerpressure.networks import k2
+    >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
+    >>> model.consensus_value
+    1.25
+    >>> model.update(1)(model.start_state)
+    array([1.25, 1.5 ])
+    """
+
+    network: Network
+    hidden: PerAgent
+    stubbornness: PerAgent = 1.0
+    pressure: Schedule = Linear()  # noqa: RUF009 — frozen, so sharing it is safe
+    noise: Noise = NoNoise()  # noqa: RUF009
+    start: str | PerAgent = "hidden"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.network, Network):
+            remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
+            raise ModelError(complain("the network must be a Network", got=type(self.network).__name__, remedy=remedy))
+        if not self.network.is_connected:
+            remedy = "use network.largest_component()"
+            raise ModelError(complain("the network must be connected", got=repr(self.network), remedy=remedy))
+        if not isinstance(self.noise, Noise):
+            remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
+            raise ModelError(complain("the noise must be a Noise", got=repr(self.noise), remedy=remedy))
+        keep = object.__setattr__
+        keep(self, "hidden", self._per_agent("hidden", self.hidden, broadcast=False))
+        keep(self, "stubbornness", self._per_agent("stubbornness", self.stubbornness, broadcast=True))
+        keep(self, "pressure", as_schedule(self.pressure))
+        if not isinstance(self.start, str):
+            keep(self, "start", self._per_agent("start", self.start, broadcast=False))
+        elif self.start != "hidden":
+            rule = "the start must be 'hidden' or a vector with one opinion for each agent"
+            raise ModelError(
+                complain(rule, got=repr(self.start), remedy="leave it out to start from the hidden opinions")
+            )
+        self._check_values()
+
+    def _per_agent(self, name: str, value: PerAgent, *, broadcast: bool) -> Vector:
+        n = self.network.n
+        try:
+            array = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            rule = f"{name} must hold one number for each agent"
+            raise ModelError(complain(rule, got=repr(value)[:80], remedy=f"pass a vector of {n} numbers")) from None
+        if array.ndim == 0 and broadcast:
+            array = np.full(n, float(array))
+        if array.shape != (n,):
+            rule = f"{name} must hold one number for each of the {n} agents"
+            raise ModelError(complain(rule, got=f"shape {array.shape}", remedy=f"pass a vector of {n} numbers"))
+        bad = np.flatnonzero(~np.isfinite(array))
+        if bad.size:
+            got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
+            raise ModelError(complain(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
+        array.flags.writeable = False
+        return array
+
+    def _check_values(self) -> None:
+        bad = np.flatnonzero(np.asarray(self.stubbornness) <= 0)
+        if bad.size:
+            got = f"{self.s[bad[0]]:g} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
+            remedy = (
+                "an agent with no weight on its own opinion has no place in the average; use a small positive value"
+            )
+            raise ModelError(complain("stubbornness must be positive", got=got, remedy=remedy))
+        std = np.asarray(self.noise.std)
+        if std.ndim and std.shape != (self.network.n,):
+            rule = f"the noise must have one standard deviation, or one for each of the {self.network.n} agents"
+            raise ModelError(complain(rule, got=f"{std.size} of them", remedy="check their number"))
+
+    @property
+    def n(self) -> int:
+        """The number of agents."""
+        return self.network.n
+
+    @property
+    def x0(self) -> Vector:
+        """The hidden opinions as an array."""
+        return np.asarray(self.hidden)
+
+    @property
+    def s(self) -> Vector:
+        """The stubbornness of each agent as an array."""
+        return np.asarray(self.stubbornness)
+
+    @property
+    def start_state(self) -> Vector:
+        """What agents show at time 0."""
+        return self.x0 if isinstance(self.start, str) else np.asarray(self.start)
+
+    @cached_property
+    def consensus_value(self) -> float:
+        """The value v = Σ s x₀ / Σ s on which agents agree when peer pressure grows slowly enough."""
+        weights = self.s / self.s.max()
+        return float(weights @ self.x0 / weights.sum())
+
+    @cached_property
+    def kappa(self) -> float:
+        """The ratio κ = Σs/Σd: under ρ_t = κt the network averages all that was ever said, with step 1/t."""
+        return float(self.s.sum() / self.network.degrees.sum())
+
+    def update(self, t: int) -> Update:
+        """Return the affine map from time t − 1 to time t ≥ 1."""
+        relief, weight = self.pressure.homogeneous(t)
+        gain, pull = coefficients(relief, weight, self.s, self.network.degrees)
+        return Update(gain, pull, self.x0, self.network.adjacency)
+
+    def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
+        """Return each agent's social energy at time t; ``update`` minimises it in the agent's own y.
+
+        H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j w_ij (y_j,before − y_i)²
+        """
+        before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
+        A, d = self.network.adjacency, self.network.degrees
+        disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
+        return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
+
+    def __repr__(self) -> str:
+        s = self.s
+        stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
+        return (
+            f"Model({self.network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}, stubbornness {stubbornness}, "
+            f"{self.pressure}, {self.noise})"
+        )

@@ -1,0 +1,54 @@
+"""Who reaches whom, and whether the agents split into two sides: linear time, by SciPy's graph routines."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csgraph, csr_array
+
+
+def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:
+    """Return the number of connected components and the component of every agent."""
+    # "weak" on a symmetric matrix is plain connectivity, and the fastest of SciPy's three routines.
+    count, member = csgraph.connected_components(adjacency, directed=True, connection="weak")
+    return int(count), member
+
+
+def is_connected(adjacency: csr_array) -> bool:
+    """Return whether a breadth-first search from the first agent reaches all others."""
+    reached = csgraph.breadth_first_order(adjacency, 0, directed=True, return_predecessors=False)
+    return len(reached) == int(adjacency.shape[0])
+
+
+def two_colouring(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_] | None:
+    """Return the side of every agent (False for the starts), or None when there is an odd cycle.
+
+    ``starts`` holds one agent of each connected component.
+    """
+    sides = _odd_depths(adjacency, starts)
+    rows = np.repeat(sides, np.diff(adjacency.indptr))
+    return None if np.any(rows == sides[adjacency.indices]) else sides
+
+
+def _odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return whether each agent stands at an odd depth of the search tree grown from the starts."""
+    n = int(adjacency.shape[0])
+    # One extra root that points at every start lets a single search cover all components.
+    rooted = csr_array(
+        (
+            np.concatenate([adjacency.data, np.ones(len(starts))]),
+            np.concatenate([adjacency.indices, starts.astype(adjacency.indices.dtype)]),
+            np.append(adjacency.indptr, adjacency.indptr[-1] + len(starts)),
+        ),
+        shape=(n + 1, n + 1),
+    )
+    above: NDArray[np.int32]
+    _, above = csgraph.breadth_first_order(rooted, n, directed=True)
+    above[n] = n
+    # Doubling the jump each round finds the parity of every depth in log2(depth) gathers, not a loop.
+    odd: NDArray[np.bool_] = np.arange(n + 1) != n
+    while np.any(above != n):
+        odd ^= odd[above]
+        above = above[above]
+    sides: NDArray[np.bool_] = ~odd[:n]
+    return sides

@@ -1,0 +1,195 @@
+"""How a schedule grows: known facts, or an estimate from its values at very large t.
+
+Consensus depends on three of them: whether ρ_t stays bounded, whether Σ 1/ρ_t diverges (needed to reach
+the consensus value) and whether Σ 1/ρ_t² diverges (noise is averaged away if it does not).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# log t at the horizon of an estimate: t = 1e300 first, nearer where the formula leaves the range of doubles.
+FARTHEST = math.log(1e300)
+NEAREST = math.log(1e5)
+# Only what leaves the range of doubles sooner, such as exp(t), is judged by values this near.
+NEAREST_OF_FAST = math.log(3.0)
+# An overflow after this t may be that of an intermediate result, such as t^2 in t^2/t.
+WITHIN_REACH = math.log(1e30)
+# Where doubles come close to overflow, or to underflow with its loss of digits.
+LARGEST_LOG = 700.0
+# Rounding in a local exponent; true changes below it cannot be told from noise.
+NOISE = 1e-8
+STEPS_PER_HALVING = 16
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Facts about ρ_t as t → ∞; None where it is not known.
+
+    ``exponent`` is p where ρ_t ~ t^p, ``slope`` is c where ρ_t ~ c·t; ``estimated`` says that the facts
+    come from values of ρ_t, not from a proof, and ``basis`` says why in one sentence.
+    """
+
+    bounded: bool | None
+    reciprocal_sum_diverges: bool | None
+    square_sum_diverges: bool | None
+    basis: str
+    exponent: float | None = None
+    slope: float | None = None
+    estimated: bool = False
+
+
+@dataclass(frozen=True)
+class _Tail:
+    """Local exponents p = d log ρ / d log t on the way to a horizon; u = log t falls from U to U/4."""
+
+    u: Array
+    log_rho: Array
+    exponents: Array
+
+    def at(self, halvings: int) -> tuple[float, float]:
+        """Return u and p at U, U/2 or U/4."""
+        index = halvings * STEPS_PER_HALVING
+        return float(self.u[index]), float(self.exponents[index])
+
+
+def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
+    """Estimate how ρ_t grows from its local exponent p(t) = d log ρ / d log t at very large t.
+
+    Σ 1/ρ_t diverges if p settles below 1 and converges if above. At the border p → 1 the test is
+    Bertrand's: ρ ~ t (log t)^q diverges exactly when q = (p − 1) log t settles at 1 or below, and likewise
+    one logarithm further. Arithmetic with exp and log has local exponents that are monotone in the end; where
+    they are not (oscillation, rounding), nothing is claimed.
+    """
+    # Runs of neighbouring t, which show what powers of ten alone would hide, such as parity.
+    runs = np.add.outer(10.0 ** np.arange(3, 16), np.arange(64.0))
+    rho = pressure(runs)
+    if not np.all(rho >= 0):
+        return _unknown(f"ρ_t is not a number ≥ 0 at t = {runs[~(rho >= 0)][0]:.0f}")
+    if np.all(rho == 0):
+        basis = "estimated: ρ_t is 0 at every t probed from 1e3 on"
+        return Growth(True, True, True, basis=basis, estimated=True)
+    if _is_rough(pressure):
+        return _unknown("neighbouring values of ρ_t differ by more than a smooth growth allows")
+    tail = _find_tail(pressure)
+    if tail is None:
+        return _unknown("the local exponent of ρ_t does not settle within the range of doubles")
+    (far, p), (middle, p_middle) = tail.at(0), tail.at(1)
+    is_power = abs(p - p_middle) <= 1e-9 * abs(p) + 1e-12
+    horizon = np.exp(tail.u[:1])
+    # Rounding leaves 0.9999999999; the power law that it stands for is the clean number.
+    exponent = round(p, 6) + 0.0 if is_power else None
+    basis = f"estimated: the local exponent of ρ_t is {p:.6g} at t = {math.exp(far):.0e}"
+    return Growth(
+        bounded=_is_bounded(tail),
+        reciprocal_sum_diverges=_sum_diverges(tail, 1),
+        square_sum_diverges=_sum_diverges(tail, 2),
+        basis=basis + f" and {p_middle:.6g} at {math.exp(middle):.0e}",
+        exponent=exponent,
+        slope=float(pressure(horizon)[0] / horizon[0]) if exponent == 1 else None,
+        estimated=True,
+    )
+
+
+def _unknown(why: str) -> Growth:
+    return Growth(None, None, None, basis=f"estimated: unknown, because {why}", estimated=True)
+
+
+def _is_rough(pressure: Callable[[Array], Array]) -> bool:
+    """Say whether ρ jumps between neighbouring whole t at the largest t where it is finite."""
+    for start in (1e8, 1e6, 1e4, 1e2):
+        with np.errstate(all="ignore"):
+            run = np.log(pressure(start + np.arange(64.0)))
+        if np.all(np.isfinite(run)):
+            return bool(np.any(np.abs(np.diff(run, 2)) > 1e-3))
+        # One switch between 0, finite and overflow can be honest growth, two cannot.
+        if np.count_nonzero(np.diff(np.isfinite(run))) > 1:
+            return True
+    return False
+
+
+def _find_tail(pressure: Callable[[Array], Array]) -> _Tail | None:
+    """Return the local exponents out to the farthest horizon at which they can be read."""
+    nearest = NEAREST
+    horizon = FARTHEST
+    while horizon > nearest:
+        u = horizon * 2.0 ** (-np.arange(2 * STEPS_PER_HALVING + 1) / STEPS_PER_HALVING)
+        half_width = u / 200
+        with np.errstate(all="ignore"):
+            below, log_rho, above = (np.log(pressure(np.exp(u + k * half_width))) for k in (-1, 0, 1))
+            exponents = (above - below) / (2 * half_width)
+            changes = np.diff(exponents)
+        in_range = np.all((np.abs(below) < LARGEST_LOG) & (np.abs(above) < LARGEST_LOG))
+        if in_range and (np.all(changes >= -NOISE) or np.all(changes <= NOISE)):
+            tail = _Tail(u, log_rho, exponents)
+            return None if _breaks_off(pressure, tail) else tail
+        if np.any(np.isinf(above)):
+            nearest = NEAREST_OF_FAST
+        horizon /= math.sqrt(2.0)
+    return None
+
+
+def _breaks_off(pressure: Callable[[Array], Array], tail: _Tail) -> bool:
+    """Say whether a steady power law fails soon after its horizon, as in a sawtooth or behind a threshold."""
+    (u, p), (_, p_middle) = tail.at(0), tail.at(1)
+    beyond = np.linspace(u, max(u, min(math.sqrt(2.0) * u, WITHIN_REACH)), 64)
+    expected = tail.log_rho[0] + p * (beyond - u)
+    with np.errstate(all="ignore"):
+        as_expected = np.abs(np.log(pressure(np.exp(beyond))) - expected) < 0.1
+    steady = abs(p - p_middle) <= 0.01 * abs(p)
+    return steady and not np.all(as_expected | (np.abs(expected) > LARGEST_LOG))
+
+
+def _is_bounded(tail: _Tail) -> bool | None:
+    """Say whether log ρ = ∫ p du stays bounded: p ~ 1/u does not, p ~ 1/u^1.5 does."""
+    (u, p), (u_middle, p_middle) = tail.at(0), tail.at(1)
+    if p * u <= NOISE:
+        return True
+    if p_middle * u_middle <= NOISE:
+        return None
+    order = math.log2(p * u / (p_middle * u_middle))
+    # log log t, the slowest growth in use, has −0.16 here.
+    return False if order > -0.25 else True if order < -0.4 else None
+
+
+def _sum_diverges(tail: _Tail, power: int) -> bool | None:
+    """Say whether Σ 1/ρ_t^power diverges, by the tests of Cauchy and Bertrand."""
+    u, p = np.transpose([tail.at(halvings) for halvings in range(3)])
+    gap = power * p - 1.0
+    q = gap * u
+    if q[0] <= NOISE:
+        return True
+    # The local exponent is monotone: one that rises and is clear of the border stays clear of it.
+    if gap[0] > 0.1 and p[0] >= p[1] - NOISE:
+        return False
+    return None if np.any(q <= NOISE) else _sum_diverges_near_border(q, u)
+
+
+def _sum_diverges_near_border(q: Array, u: Array) -> bool | None:
+    """Decide by where q settles: ρ ~ t (log t)^q diverges exactly when q ≤ 1."""
+    if q[0] < q[1]:
+        return _sum_diverges_at_border(q, u) if q[0] > 1 else True
+    # 1/q is nearly linear in 1/u, so this is 1/q in the limit; 0 where p itself settles above the border.
+    limit, earlier = 2.0 / q[:2] - 1.0 / q[1:]
+    if max(limit, earlier) < 0.8:
+        return False
+    settled = abs(limit - earlier) < 0.02 * limit
+    if settled and limit >= 1 - 1e-4:
+        return True
+    return False if settled and limit < 1 - 1e-3 else None
+
+
+def _sum_diverges_at_border(q: Array, u: Array) -> bool | None:
+    """Decide where q falls towards 1: ρ ~ t log t (log log t)^r diverges exactly when r ≤ 1."""
+    r = (q - 1.0) * np.log(u)
+    if np.ptp(r) < 0.03 * r[0]:
+        return bool(r[0] < 1.01)
+    # q falls, but not like that: either it settles well above 1, or nobody can tell.
+    return False if np.ptp(q) < 0.1 * (q[0] - 1.0) else None

@@ -1,0 +1,240 @@
+"""The verb that runs a model: ``simulate(model, steps, replicates, seed, record) -> Trajectory``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .errors import InvalidInputError, PeerPressureError, TooLargeError, complain
+from .model import Model
+from .noises import White
+from .trajectory import State, Trajectory
+
+Progress: TypeAlias = bool | Callable[[int, int], None]
+_MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
+_WORDS = ("all", "summaries", "final")
+
+
+@final
+@dataclass(frozen=True)
+class Record:
+    """What a run keeps: the start, every ``every``-th step, and the last.
+
+    ``states`` keeps what agents show, of all or of the named ``agents``; ``summaries`` keeps the minimum, maximum and
+    mean over agents, from which spread and distance to the consensus value follow. The final state is always kept.
+
+    >>> Record(every=10, agents=[0, 3])
+    Record(states=True, summaries=True, every=10, agents=(0, 3))
+    """
+
+    states: bool = True
+    summaries: bool = True
+    every: int = 1
+    agents: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.every, (int, np.integer)) or isinstance(self.every, bool) or self.every < 1:
+            raise InvalidInputError(
+                complain(
+                    "every must be a whole number of steps, 1 or more",
+                    got=self.every,
+                    remedy="use 1 for all steps",
+                )
+            )
+        if self.agents is not None:
+            object.__setattr__(self, "agents", tuple(self.agents))
+
+
+def as_record(value: Record | str) -> Record:
+    """Return the record that a word stands for: 'all', 'summaries' or 'final'."""
+    if isinstance(value, Record):
+        return value
+    if value in _WORDS:
+        return Record(states=value == "all", summaries=value != "final")
+    rule = "record must be 'all', 'summaries', 'final' or a Record"
+    raise InvalidInputError(complain(rule, got=repr(value), remedy="for instance Record(every=10, agents=[0, 3])"))
+
+
+def simulate(
+    model: Model,
+    steps: int,
+    replicates: int | Sequence[int] = 1,
+    *,
+    seed: int = 0,
+    record: Record | str = "all",
+    start: State | Trajectory | None = None,
+    start_step: int = 0,
+    dtype: DTypeLike = np.float64,
+    threads: int | None = None,
+    progress: Progress = False,
+) -> Trajectory:
+    """Run the model for ``steps`` steps in independent replicates.
+
+    The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
+    whatever the number of threads, and ``replicates=range(20, 40)`` gives rows 20 to 39 of a larger run. To go on
+    with a run, pass it (or its ``final`` state) as ``start``; with ``start_step`` alone, the model's own start is
+    taken to belong to that time.
+
+    >>> from peerpressure import Gaussian, Model, k2
+    >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
+    >>> run.states.shape
+    (3, 101, 2)
+    """
+    steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
+    begin = _starting_state(model, start, start_step)
+    chosen = _replicate_numbers(replicates, begin)
+    keep = as_record(record)
+    plan = _plan(
+        model,
+        steps,
+        chosen,
+        _whole(seed, "the seed", least=0, most=2**64 - 1),
+        keep,
+        begin.step,
+        dtype,
+        threads,
+    )
+    _refuse_if_too_large(plan, keep)
+    return _execute(plan, begin, progress)
+
+
+def _whole(value: object, name: str, *, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        rule = f"{name} must be a whole number from {least} to {most}"
+        raise InvalidInputError(complain(rule, got=repr(value), remedy="pass an int"))
+    return int(value)
+
+
+def _starting_state(model: Model, start: State | Trajectory | None, start_step: int) -> State:
+    """Return the state to begin with: the model's own, or where another run ended."""
+    step = _whole(start_step, "start_step", least=0, most=_MOST_STEPS)
+    if start is None:
+        return State(step, model.start_state, None)
+    state = start.final if isinstance(start, Trajectory) else start
+    if not isinstance(state, State):
+        remedy = "pass a Trajectory or its final state; a vector of opinions belongs in the model's start"
+        raise InvalidInputError(
+            complain("start must be a Trajectory or a State", got=type(start).__name__, remedy=remedy)
+        )
+    if state.public.shape[-1] != model.n:
+        rule = f"the start must be of the model's {model.n} agents"
+        raise InvalidInputError(
+            complain(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
+        )
+    if step not in (0, state.step):
+        rule = f"start_step must agree with the start, which is at step {state.step}"
+        raise InvalidInputError(complain(rule, got=step, remedy="leave start_step out"))
+    return state
+
+
+def _replicate_numbers(replicates: int | Sequence[int], begin: State) -> NDArray[np.int64]:
+    if isinstance(replicates, (int, np.integer)):
+        rows = begin.public.shape[0] if begin.public.ndim == 2 and replicates == 1 else replicates
+        count = _whole(rows, "replicates", least=1, most=2**31)
+        chosen = np.arange(count)
+    else:
+        chosen = np.asarray(replicates)
+    legal = (
+        chosen.ndim == 1 and chosen.size and chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < 2**32
+    )
+    if not legal or np.unique(chosen).size != chosen.size:
+        rule = "replicates must be a count, or distinct numbers from 0 on"
+        raise InvalidInputError(complain(rule, got=repr(replicates), remedy="for instance 50 or range(20, 40)"))
+    if begin.public.ndim == 2 and begin.public.shape[0] != chosen.size:
+        rule = f"the start holds {begin.public.shape[0]} replicates, and the run must have as many"
+        raise InvalidInputError(complain(rule, got=chosen.size, remedy="pass replicates=start.replicates"))
+    return chosen.astype(np.int64)
+
+
+def _plan(
+    model: Model,
+    steps: int,
+    replicates: NDArray[np.int64],
+    seed: int,
+    keep: Record,
+    first: int,
+    dtype: DTypeLike,
+    threads: int | None,
+) -> Any:
+    from .engine import runner
+
+    precision = np.dtype(dtype)
+    if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise InvalidInputError(
+            complain("dtype must be float64 or float32", got=precision, remedy="float64 is the default")
+        )
+    last = first + steps
+    if last > _MOST_STEPS:
+        raise InvalidInputError(complain(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
+    inner = np.arange(first - first % keep.every + keep.every, last, keep.every)
+    times = np.array([first, *inner, last] if steps else [first], dtype=np.int64)
+    agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
+    return runner.Plan(
+        model=model,
+        seed=seed,
+        start_step=first,
+        steps=steps,
+        replicates=replicates,
+        dtype=precision,
+        times=times,
+        agents=agents,
+        keep_states=keep.states,
+        keep_summaries=keep.summaries,
+        threads=runner.available_threads() if threads is None else _whole(threads, "threads", least=1, most=4096),
+    )
+
+
+def _refuse_if_too_large(plan: Any, keep: Record) -> None:
+    """Compare what the run will take with what is free, before anything is allocated."""
+    import psutil
+
+    from .engine.layout import bytes_needed
+
+    cells = plan.replicates.size * plan.times.size
+    recorded = cells * (plan.agents.size * plan.dtype.itemsize * plan.keep_states + 24 * plan.keep_summaries)
+    entries, correlated = plan.model.network.adjacency.nnz, not isinstance(plan.model.noise.temporal, White)
+    working = bytes_needed(plan.model.n, entries, plan.replicates, plan.dtype.itemsize, memory=correlated)
+    free = psutil.virtual_memory().available
+    if recorded + working <= free:
+        return
+    remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
+    if recorded > working:
+        remedy = "record less: record='summaries', or Record(every=10) or Record(agents=[...])"
+    rule = f"a run must fit in memory, of which {_gigabytes(free)} is free"
+    raise TooLargeError(complain(rule, got=f"{_gigabytes(recorded + working)} to hold it", remedy=remedy))
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:.3g} GB"
+
+
+def _execute(plan: Any, begin: State, progress: Progress) -> Trajectory:
+    from .engine import runner
+    from .progress import reporter
+
+    with reporter(progress, plan.steps) as report:
+        result = runner.run(plan, begin.public, begin.memory, report)
+    if not np.isfinite(result.final).all():
+        bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
+        raise PeerPressureError(
+            f"the public state of agent {plan.model.network.labels[bad]!r} left the range of {plan.dtype}; "
+            "rescale hidden opinions and noise"
+        )
+    summaries = None if result.summaries is None else tuple(np.moveaxis(result.summaries, 2, 0))
+    minimum, maximum, mean = summaries or (None, None, None)
+    return Trajectory(
+        model=plan.model,
+        seed=plan.seed,
+        replicates=plan.replicates,
+        times=plan.times,
+        agents=plan.agents,
+        states=result.states,
+        minimum=minimum,
+        maximum=maximum,
+        mean=mean,
+        final=State(plan.start_step + plan.steps, result.final, result.memory),
+    )

@@ -1,0 +1,110 @@
+"""A trajectory on disk: arrays and one JSON text in an .npz archive, read back without pickle."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import FileFormatError, PeerPressureError, complain
+from .files import replacing
+from .model import Model
+from .networks import Network
+from .noises import noise_from_dict
+from .schedules import schedule_from_dict
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+FORMAT = 1
+_OPTIONAL = ("states", "minimum", "maximum", "mean")
+
+
+def save_trajectory(run: Trajectory, path: str | Path) -> None:
+    """Write a trajectory with its model to one .npz file."""
+    model = run.model
+    facts = {
+        "format": FORMAT,
+        "version": run.version,
+        "seed": run.seed,
+        "step": run.final.step,
+        "pressure": model.pressure.to_dict(),
+        "noise": model.noise.to_dict(),
+        "start": "hidden" if isinstance(model.start, str) else "given",
+    }
+    arrays: dict[str, Any] = {f"network_{name}": values for name, values in model.network.arrays().items()}
+    arrays |= {"hidden": model.x0, "stubbornness": model.s, "start": model.start_state}
+    arrays |= {
+        "replicates": run.replicates,
+        "times": run.times,
+        "agents": run.agents,
+        "final": run.final.public,
+    }
+    arrays |= {name: values for name in _OPTIONAL if (values := getattr(run, name)) is not None}
+    if run.final.memory is not None:
+        arrays["memory"] = run.final.memory
+    with replacing(path) as file:
+        np.savez(file, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read a trajectory that ``save_trajectory`` wrote; anything else is one clear error."""
+    remedy = "load a file that Trajectory.save wrote"
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json.loads(arrays.pop("facts").tobytes())
+        if facts["format"] != FORMAT:
+            rule = f"a saved run must be of format {FORMAT}"
+            raise FileFormatError(
+                complain(
+                    rule,
+                    got=f"{path} of format {facts['format']}",
+                    remedy="read it with the version that wrote it",
+                )
+            )
+        return _rebuild(facts, arrays)
+    except FileNotFoundError:
+        raise FileFormatError(complain("a saved run must exist", got=path, remedy="check the path")) from None
+    except FileFormatError:
+        raise
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        PeerPressureError,
+    ) as error:
+        raise FileFormatError(
+            complain("a saved run must be readable", got=f"{path} ({error})", remedy=remedy)
+        ) from error
+
+
+def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
+    from .trajectory import State, Trajectory
+
+    parts = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
+    model = Model(
+        Network.from_arrays(parts),
+        hidden=arrays["hidden"],
+        stubbornness=arrays["stubbornness"],
+        pressure=schedule_from_dict(facts["pressure"]),
+        noise=noise_from_dict(facts["noise"]),
+        start="hidden" if facts["start"] == "hidden" else arrays["start"],
+    )
+    return Trajectory(
+        model=model,
+        seed=facts["seed"],
+        replicates=arrays["replicates"],
+        times=arrays["times"],
+        agents=arrays["agents"],
+        final=State(facts["step"], arrays["final"], arrays.get("memory")),
+        version=facts["version"],
+        **{name: arrays.get(name) for name in _OPTIONAL},
+    )

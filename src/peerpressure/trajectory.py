@@ -1,0 +1,155 @@
+"""What a run leaves behind: states or summaries, where it ended, and all that is needed to run it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InvalidInputError, complain
+from .model import Model
+from .version import __version__
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+Array: TypeAlias = NDArray[Any]
+SUMMARIES = ("minimum", "maximum", "mean", "spread", "distance")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a run stands: the step, what agents show, (replicates, agents), and the memory of correlated noise."""
+
+    step: int
+    public: Array
+    memory: Array | None = None
+
+    def __repr__(self) -> str:
+        return f"State(step {self.step}, public {self.public.shape})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """One run of a model in one or more replicates.
+
+    ``times`` are the recorded steps and ``agents`` the recorded agents (as indices); ``states`` is (replicates, times,
+    agents), and ``minimum``, ``maximum`` and ``mean`` over all agents are (replicates, times); each is None if it was
+    not recorded. ``final`` is always there.
+    """
+
+    model: Model
+    seed: int
+    replicates: NDArray[np.int64]
+    times: NDArray[np.int64]
+    agents: NDArray[np.int64]
+    states: Array | None
+    minimum: NDArray[np.float64] | None
+    maximum: NDArray[np.float64] | None
+    mean: NDArray[np.float64] | None
+    final: State
+    version: str = field(default=__version__)
+
+    @property
+    def spread(self) -> NDArray[np.float64] | None:
+        """How far agents are from one another: max − min; (replicates, times)."""
+        if self.minimum is None or self.maximum is None:
+            return None
+        return self.maximum - self.minimum
+
+    @property
+    def distance(self) -> NDArray[np.float64] | None:
+        """How far the farthest agent is from the consensus value v: max |y_i − v|; (replicates, times)."""
+        if self.minimum is None or self.maximum is None:
+            return None
+        v = self.model.consensus_value
+        return np.maximum(self.maximum - v, v - self.minimum)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The users' names of the recorded agents."""
+        return [self.model.network.labels[i] for i in self.agents]
+
+    def path(self, agent: Any) -> Array:
+        """Return what one agent showed, (replicates, times)."""
+        if self.states is None:
+            raise InvalidInputError(
+                complain(
+                    "a path needs recorded states",
+                    got="a run without them",
+                    remedy="use record='all' or Record(agents=[...])",
+                )
+            )
+        index = self.model.network.index(agent)
+        where = np.flatnonzero(self.agents == index)
+        if not where.size:
+            rule = f"agent {agent!r} must be among the recorded ones"
+            raise InvalidInputError(
+                complain(rule, got=f"{self.agents.size} others", remedy="add it to Record(agents=[...])")
+            )
+        return np.asarray(self.states[:, :, where[0]])
+
+    def provenance(self) -> dict[str, Any]:
+        """Say in plain values where this run came from."""
+        return {
+            "software": f"peerpressure {self.version}",
+            "seed": self.seed,
+            "network": repr(self.model.network),
+            "pressure": str(self.model.pressure),
+            "noise": str(self.model.noise),
+            "consensus_value": self.model.consensus_value,
+        }
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes."""
+        import xarray
+
+        variables: dict[str, Any] = {
+            name: (("replicate", "time"), values) for name in SUMMARIES if (values := getattr(self, name)) is not None
+        }
+        coordinates: dict[str, Any] = {"replicate": self.replicates, "time": self.times}
+        if self.states is not None:
+            variables["public"] = (("replicate", "time", "agent"), self.states)
+            variables["hidden"] = (("agent",), self.model.x0[self.agents])
+            coordinates["agent"] = _coordinate(self.labels)
+        return xarray.Dataset(variables, coords=coordinates, attrs=self.provenance())
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary."""
+        data = self.to_xarray()
+        if self.states is not None:
+            data = data[["public"]]
+        return data.to_dataframe().reset_index()
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one .npz file, without pickle; a reader never sees half of it."""
+        from .storage import save_trajectory
+
+        save_trajectory(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trajectory:
+        """Read what ``save`` wrote."""
+        from .storage import load_trajectory
+
+        return load_trajectory(path)
+
+    def __repr__(self) -> str:
+        kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]
+        what = {"states": "states", "minimum": "summaries"}
+        return (
+            f"Trajectory(replicates {self.replicates.size}, steps {self.times[0]}–{self.times[-1]}, agents {self.model.n}, "
+            f"seed {self.seed}, kept: {', '.join([what[name] for name in kept] + ['final state'])})"
+        )
+
+
+def _coordinate(labels: list[Any]) -> list[Any]:
+    """Return labels that an index can hold: as they are if all are numbers or all are text, else their text."""
+    kinds = {type(label) for label in labels}
+    return labels if len(kinds) == 1 and kinds <= {int, float, str} else [str(label) for label in labels]

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from io import BytesIO
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peerpressure.errors import NetworkError
+from peerpressure.networks import Network, cycle, k2, named, path
+from tests.networks.strategies import WORDS, edge_table, networks, same, sparse_random_graph
+
+LABELS = st.recursive(
+    st.integers() | st.text(max_size=4) | st.floats(allow_nan=False) | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    max_leaves=3,
+)
+
+
+def test_reads_as_a_person_wants() -> None:
+    assert repr(named("karate")) == "Network(34 agents, 78 edges, non-bipartite, degrees 1–17)"
+    two = Network.from_edges([(0, 1), (2, 3)], connected=False)
+    assert repr(two) == "Network(4 agents, 2 edges, bipartite, degree 1, 2 components)"
+
+
+@pytest.mark.parametrize(
+    "build", [np.array, sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array, sp.dia_array]
+)
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32])
+def test_any_matrix_becomes_canonical(build: Any, dtype: Any) -> None:
+    network = Network(build(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], dtype=dtype)))
+    A = network.adjacency
+    assert isinstance(A, sp.csr_array)
+    assert (A.dtype, A.indices.dtype, A.indptr.dtype) == (np.float64, np.int32, np.int32)
+    assert A.has_canonical_format
+    assert network.edge_count == 2
+
+
+def test_nothing_can_be_changed_and_nothing_given_is_touched() -> None:
+    given_matrix = sp.csr_array(np.array([[0.0, 1], [1, 0]]))
+    network = Network(given_matrix)
+    given_matrix.data[:] = 7
+    assert not network.is_weighted
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        network.labels = ("a", "b")  # type: ignore[misc]
+    copies = [network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network)]
+    for one in copies:
+        arrays = [
+            one.adjacency.data,
+            one.adjacency.indices,
+            one.adjacency.indptr,
+            one.degrees,
+            one.laplacian.data,
+        ]
+        assert not any(array.flags.writeable for array in arrays)
+
+
+def test_stored_zeros_and_agreeing_repeats_vanish() -> None:
+    rows, columns = [0, 0, 1, 1, 0, 2, 1, 2], [1, 1, 0, 0, 2, 0, 2, 1]
+    matrix = sp.coo_array(([3.0, 3, 3, 3, 0, 0, 1, 1], (rows, columns)), shape=(3, 3))
+    assert edge_table(Network(matrix)) == {frozenset((0, 1)): 3.0, frozenset((1, 2)): 1.0}
+
+
+def test_repeats_in_a_compressed_matrix_merge_too() -> None:
+    matrix = sp.csr_array((np.ones(4), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2))
+    assert same(Network(matrix), k2())
+
+
+@given(networks())
+def test_facts_agree_with_dense_algebra(network: Network) -> None:
+    A = network.adjacency.toarray()
+    np.testing.assert_allclose(network.degrees, A.sum(axis=1), rtol=1e-14)
+    np.testing.assert_array_equal(network.laplacian.toarray(), np.diag(network.degrees) - A)
+    i, j, weights = network.edges()
+    assert np.all(i < j)
+    np.testing.assert_array_equal(weights, A[i, j])
+    for agent in range(network.n):
+        np.testing.assert_array_equal(network.neighbours(agent), np.flatnonzero(A[agent]))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sides_and_pieces_agree_with_networkx(seed: int) -> None:
+    graph = sparse_random_graph(12, 3 + seed % 12, seed)
+    network = Network.from_networkx(graph, connected=False)
+    assert network.is_connected == nx.is_connected(graph)
+    assert network.is_bipartite == nx.is_bipartite(graph)
+    if network.sides is not None:
+        assert all(network.sides[i] != network.sides[j] for i, j in graph.edges)
+    largest = max(nx.connected_components(graph), key=len)
+    assert network.largest_component().n == len(largest)
+    assert network.largest_component().is_connected
+
+
+def test_a_million_agents_in_a_line_have_two_sides() -> None:
+    sides = path(10**6).sides
+    assert sides is not None
+    assert np.array_equal(sides, np.arange(10**6) % 2 == 1)
+
+
+def test_largest_component_keeps_labels() -> None:
+    pairs = [("x", "y"), ("a", "b"), ("b", "c")]
+    network = Network.from_edges(pairs, labels=["x", "lonely", "y", "a", "b", "c"], connected=False)
+    assert network.largest_component().labels == ("a", "b", "c")
+    assert not network.is_connected
+
+
+@given(networks(labels=LABELS))
+def test_arrays_round_trip_without_pickle(network: Network) -> None:
+    store = BytesIO()
+    np.savez(store, **network.arrays())  # type: ignore[arg-type]
+    store.seek(0)
+    with np.load(store, allow_pickle=False) as arrays:
+        back = Network.from_arrays(arrays)
+    assert same(back, network)
+    assert [type(label) for label in back.labels] == [type(label) for label in network.labels]
+
+
+@given(networks(labels=LABELS))
+def test_networkx_and_scipy_round_trips(network: Network) -> None:
+    assert same(Network.from_networkx(network.to_networkx()), network)
+    assert same(Network.from_scipy(network.adjacency, network.labels), network)
+
+
+@given(networks(labels=WORDS), st.randoms(use_true_random=False))
+def test_permuting_moves_agents_with_their_labels(network: Network, random: Any) -> None:
+    order = random.sample(range(network.n), network.n)
+    moved = network.permuted(order)
+    assert list(moved.labels) == [network.labels[k] for k in order]
+    assert edge_table(moved) == edge_table(network)
+    assert same(moved.permuted(np.argsort(order)), network)
+
+
+def test_labels_lead_back_to_agents() -> None:
+    karate = named("karate").relabelled([f"member {k}" for k in range(34)])
+    assert karate.index("member 7") == 7
+    assert karate.indices(["member 3", "member 1"]).tolist() == [3, 1]
+    assert path(5).index(np.int64(4)) == 4
+    assert isinstance(path(5).labels, range)
+    assert isinstance(path(5).relabelled(np.arange(5)).labels, range)
+    assert isinstance(karate.relabelled(None).labels, range)
+
+
+def test_edges_hold_positions_in_arrays_and_labels_elsewhere() -> None:
+    positions = np.array([[0, 1], [1, 2]])
+    assert Network.from_edges(positions, labels=["a", "b", "c"]).labels == ("a", "b", "c")
+    assert Network.from_edges((positions[:, 0], positions[:, 1]), n=3).n == 3
+    assert Network.from_edges([(30, 10), (10, 20)]).labels == (10, 20, 30)
+    assert Network.from_edges([("c", "a"), ("a", "b")]).labels == ("c", "a", "b")
+    assert Network.from_edges((["c", "a"], ["a", "b"])).labels == ("c", "a", "b")
+    assert Network.from_edges(np.array([["c", "a"], ["a", "b"]])).labels == ("c", "a", "b")
+    assert Network.from_edges([((0, 0), (0, 1))]).labels == ((0, 0), (0, 1))
+    assert Network.from_edges([(0, 1)], n=3, connected=False).n == 3
+
+
+def test_directed_and_multiple_edges_are_fine_while_they_agree() -> None:
+    both_ways = nx.DiGraph([("a", "b"), ("b", "a")])
+    twice = nx.MultiGraph([("a", "b", {"weight": 2}), ("b", "a", {"weight": 2})])
+    assert Network.from_networkx(both_ways).edge_count == 1
+    assert edge_table(Network.from_networkx(twice)) == {frozenset("ab"): 2.0}
+    assert not Network.from_networkx(twice, weight=None).is_weighted
+
+
+def test_unstorable_labels_are_named() -> None:
+    with pytest.raises(NetworkError, match=r"frozenset.*relabelled"):
+        cycle(3).relabelled([frozenset(), "b", "c"]).arrays()
