@@ -1,4 +1,4 @@
-"""Peer Pressure: will this network agree, on what, how fast, and what can an onlooker learn?
+"""Peer Pressure: will this network agree, on what, how fast, and what can an onlooker learn about its members.
 
 Agents on a graph hold a hidden opinion each, show a noisy public one, and are pulled to their neighbours by growing
 peer pressure. Build a ``Model``, then ``simulate`` it.

@@ -17,7 +17,7 @@ from scipy import sparse
 from .affine import coefficients
 from .errors import ModelError, complain
 from .networks import Network
-from .noises import NoNoise, Noise
+from .noises import Noise, NoNoise
 from .schedules import Linear, Schedule, as_schedule
 
 Vector: TypeAlias = NDArray[np.float64]

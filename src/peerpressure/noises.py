@@ -114,10 +114,6 @@ class Noise(ABC):
         object.__setattr__(self, "std", _as_deviation(self.std))
         object.__setattr__(self, "over_time", as_schedule(self.over_time))
         object.__setattr__(self, "temporal", _as_temporal(self.temporal))
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse illegal parameters of the law itself."""
 
     @property
     def shape(self) -> float:
@@ -235,7 +231,8 @@ class StudentT(Noise):
     law: ClassVar[str] = "student"
     df: float = field(default=5.0, kw_only=True)
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
+        Noise.__post_init__(self)
         if not 2 < self.df < np.inf:
             rule = "Student's t has a finite standard deviation only for more than 2 degrees of freedom"
             raise NoiseError(complain(rule, got=f"df={self.df}", remedy="use df > 2, or Gaussian for df = ∞"))

@@ -114,7 +114,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     step = _whole(start_step, "start_step", least=0, most=_MOST_STEPS)
     if start is None:
         return State(step, model.start_state, None)
-    state = start.final if isinstance(start, Trajectory) else start
+    state: object = start.final if isinstance(start, Trajectory) else start
     if not isinstance(state, State):
         remedy = "pass a Trajectory or its final state; a vector of opinions belongs in the model's start"
         raise InvalidInputError(

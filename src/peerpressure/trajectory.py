@@ -144,8 +144,9 @@ class Trajectory:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]
         what = {"states": "states", "minimum": "summaries"}
         return (
-            f"Trajectory(replicates {self.replicates.size}, steps {self.times[0]}–{self.times[-1]}, agents {self.model.n}, "
-            f"seed {self.seed}, kept: {', '.join([what[name] for name in kept] + ['final state'])})"
+            f"Trajectory(replicates {self.replicates.size}, steps {self.times[0]}–{self.times[-1]}, "
+            f"agents {self.model.n}, seed {self.seed}, "
+            f"kept: {', '.join([what[name] for name in kept] + ['final state'])})"
         )
 
 

@@ -124,9 +124,15 @@ def test_numpy_edges(tmp_path: Path) -> None:
     assert same(read_network(file), path(4))
 
 
-def test_unsymmetric_storage_of_a_symmetric_matrix(tmp_path: Path) -> None:
-    scipy.io.mmwrite(tmp_path / "a.mtx", path(4).adjacency, field="pattern", symmetry="general")
-    assert same(read_network(tmp_path / "a.mtx"), path(4))
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize(
+    ("field", "dense"), [("real", True), ("integer", True), ("real", False), ("integer", False), ("pattern", False)]
+)
+def test_every_real_matrix_market_file_of_scipy(field: str, dense: bool, symmetry: str, tmp_path: Path) -> None:
+    network = named("les_miserables").relabelled(None) if field != "pattern" else path(4)
+    matrix = network.adjacency.toarray() if dense else network.adjacency
+    scipy.io.mmwrite(tmp_path / "a.mtx", matrix, field=field, symmetry=symmetry, comment="one\ntwo")
+    assert same(read_network(tmp_path / "a.mtx"), network)
 
 
 BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><graphml>&b;</graphml>'
@@ -231,9 +237,7 @@ UNWRITABLE: list[tuple[str, Network, str]] = [
 
 
 @pytest.mark.parametrize(("suffix", "network", "message"), UNWRITABLE)
-def test_what_a_format_cannot_hold_is_refused(
-    suffix: str, network: Network, message: str, tmp_path: Path
-) -> None:
+def test_what_a_format_cannot_hold_is_refused(suffix: str, network: Network, message: str, tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match=message):
         write_network(network, tmp_path / f"a{suffix}")
     assert os.listdir(tmp_path) == []
@@ -273,9 +277,7 @@ def test_random_bytes_raise_only_our_errors(suffix: str, content: bytes, tmp_pat
 @pytest.mark.parametrize("suffix", READERS)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 0.999), byte=st.integers(0, 255), cut=st.booleans())
-def test_damaged_files_raise_only_our_errors(
-    suffix: str, place: float, byte: int, cut: bool, tmp_path: Path
-) -> None:
+def test_damaged_files_raise_only_our_errors(suffix: str, place: float, byte: int, cut: bool, tmp_path: Path) -> None:
     file = tmp_path / f"a{suffix}"
     write_network(path(4), file)
     content = bytearray(file.read_bytes())

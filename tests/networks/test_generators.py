@@ -90,9 +90,7 @@ def test_rewiring_keeps_the_number_of_edges(n: int, k: int) -> None:
     assert network.degrees.min() >= k // 2
 
 
-@pytest.mark.parametrize(
-    ("n", "degree"), [(2, 1), (4, 3), (10, 7), (11, 6), (12, 10), (500, 3), (60, 28), (61, 30)]
-)
+@pytest.mark.parametrize(("n", "degree"), [(2, 1), (4, 3), (10, 7), (11, 6), (12, 10), (500, 3), (60, 28), (61, 30)])
 def test_regular_graphs_are_regular(n: int, degree: int) -> None:
     network = random_regular(n, degree, seed=4)
     assert np.all(network.degrees == degree)

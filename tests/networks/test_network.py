@@ -30,9 +30,7 @@ def test_reads_as_a_person_wants() -> None:
     assert repr(two) == "Network(4 agents, 2 edges, bipartite, degree 1, 2 components)"
 
 
-@pytest.mark.parametrize(
-    "build", [np.array, sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array, sp.dia_array]
-)
+@pytest.mark.parametrize("build", [np.array, sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array, sp.dia_array])
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32])
 def test_any_matrix_becomes_canonical(build: Any, dtype: Any) -> None:
     network = Network(build(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], dtype=dtype)))

@@ -15,7 +15,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..affine import coefficients
+from peerpressure.affine import coefficients
+
+from .compiled import discard_stale_caches
 from .intrinsics import WIDTH, fma, larger, prefetch, smaller, update_row
 from .random import GROUP, STREAM_FRESH, U64, fill_narrow, fill_wide
 
@@ -142,9 +144,10 @@ def _step_wide(
             gain, pull = _coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
             jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
             drift = gain * agents.hidden[agent]
+            begin_row, end_row = U64(graph.starts[agent]), U64(graph.starts[agent + U64(1)])
             update_row(
-                public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]),
-                U64(graph.starts[agent + U64(1)]), pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH),
+                public, graph.columns, graph.weights, graph.stride, begin_row, end_row,
+                pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH),
             )  # fmt: skip
 
 
@@ -443,3 +446,6 @@ def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDAr
         )
         for j in range(count):
             memory[agent + j] = noise[j]
+
+
+discard_stale_caches(run_wide, run_narrow, draw_wide, draw_narrow, reduce_summaries)

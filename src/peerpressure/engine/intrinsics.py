@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 # Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
 # float64, which is what makes a random gather cost little per replicate.
@@ -209,10 +211,22 @@ def update_row(
     return signature, generate
 
 
-@numba.njit(inline="always", error_model="numpy")  # type: ignore[untyped-decorator]
+@numba.njit(inline="always", error_model="numpy")
 def update_row_plain(
-    public, columns, weights, stride, begin, end, pull, jitter, drift, noise, noise_at, output, output_at
-):  # type: ignore[no-untyped-def]
+    public: NDArray[Any],
+    columns: NDArray[np.uint32],
+    weights: NDArray[Any],
+    stride: np.uint64,
+    begin: np.uint64,
+    end: np.uint64,
+    pull: float,
+    jitter: float,
+    drift: float,
+    noise: NDArray[Any],
+    noise_at: np.uint64,
+    output: NDArray[Any],
+    output_at: np.uint64,
+) -> None:
     """Do what ``update_row`` does, one replicate after the other."""
     for lane in range(WIDTH):
         total = public.dtype.type(0)

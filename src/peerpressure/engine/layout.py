@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..model import Model
-from ..networks import Network
+from peerpressure.model import Model
+from peerpressure.networks import Network
+
 from .cpu import CHUNK, Agents, Graph
 from .intrinsics import WIDTH
 

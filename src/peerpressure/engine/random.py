@@ -134,7 +134,7 @@ def _centred_unit(high: Word, low: Word) -> float:
 
 @njit(inline="always", error_model="numpy")
 def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
-    """Standard normals (Box & Muller)."""
+    """Return standard normals (Box & Muller)."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     radius = math.sqrt(-2.0 * _natural_log(_open_unit(w0, w1)))
     cosine, sine = _octant((w2 << _32) | w3)
@@ -143,7 +143,7 @@ def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape:
 
 @njit(inline="always", error_model="numpy")
 def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
-    """Double exponentials: an exponential of mean 1/√2 with a sign from a bit that its uniform does not use."""
+    """Return double exponentials: an exponential of mean 1/√2 with a sign from a bit that its uniform does not use."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     first = _natural_log(_open_unit(w0, w1)) * 0.70710678118654752440
     second = _natural_log(_open_unit(w2, w3)) * 0.70710678118654752440
@@ -155,14 +155,14 @@ def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: 
 
 @njit(inline="always", error_model="numpy")
 def _uniform(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
-    """Uniform on (−√3, √3)."""
+    """Return draws uniform on (−√3, √3)."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     return _centred_unit(w0, w1) * 3.4641016151377545871, _centred_unit(w2, w3) * 3.4641016151377545871
 
 
 @njit(inline="always", error_model="numpy")
 def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
-    """Student's t with ``shape`` degrees of freedom, scaled to unit variance.
+    """Return Student's t with ``shape`` degrees of freedom, scaled to unit variance.
 
     t = √(ν(u^(−2/ν) − 1)) cos 2πv is exact for every ν > 0 (Bailey, Math. Comp. 62, 1994); its sine partner is
     uncorrelated but not independent, so each agent takes a block of its own, from stream c3 and c3 + 1.
@@ -177,14 +177,14 @@ def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: 
 
 @njit(inline="always", error_model="numpy")
 def _rademacher(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
-    """−1 or 1 with equal chance."""
-    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    """Return −1 or 1 with equal chance."""
+    w0, _, w2, _ = philox(c0, c1, c2, c3, k0, k1)
     return float64_from_bits(_ONE ^ ((w0 << _32) & _SIGN)), float64_from_bits(_ONE ^ ((w2 << _32) & _SIGN))
 
 
 @njit(inline="always", error_model="numpy")
 def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
-    """Uniform on (0, 1), for laws that Python transforms by their own inverse distribution function."""
+    """Return draws uniform on (0, 1), for laws that Python transforms by their own inverse distribution function."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     return _centred_unit(w0, w1) + 0.5, _centred_unit(w2, w3) + 0.5
 
@@ -263,7 +263,7 @@ def fill_wide(
     k0: Word,
     k1: Word,
 ) -> None:
-    """Write the noise of the GROUP agents from counter block ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
+    """Write the noise of the GROUP agents from counter ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
     if law == GAUSSIAN:
         _gaussian_wide(out, shape, block, step, replicate, stream, k0, k1)
     elif law == LAPLACE:

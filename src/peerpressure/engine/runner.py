@@ -7,6 +7,7 @@ one fixed order.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -16,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PeerPressureError
-from ..model import Model
-from ..noises import AR1, Custom, Noise, Persistent
+from peerpressure.errors import PeerPressureError
+from peerpressure.model import Model
+from peerpressure.noises import AR1, Custom, Noise, Persistent
+
 from . import cpu
 from .layout import Block, agents_of, graph_of, make_blocks
 from .random import GAUSSIAN, LAPLACE, NONE, RADEMACHER, STREAM_FRESH, STREAM_HELD, STUDENT, UNIFORM, UNIT
@@ -210,10 +212,7 @@ class _Run:
             ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
-            parts = [
-                pool.submit(self._call, block, one, ledger, begin, end)
-                for begin, end in zip(cuts, cuts[1:], strict=False)
-            ]
+            parts = [pool.submit(self._call, block, one, ledger, begin, end) for begin, end in itertools.pairwise(cuts)]
             for part in parts:
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:

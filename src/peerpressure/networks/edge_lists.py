@@ -51,7 +51,7 @@ def parse_edges(text: str, *, comma_first: bool) -> tuple[list[Label], list[Labe
         remedy = "write one edge per line: source, target and, if any, weight"
         raise FileFormatError(complain("an edge list must hold edges", got="none", remedy=remedy))
     weights = [_weight(row) for row in rows]
-    _refuse_rows(rows, weights)
+    _refuse_conflicts(rows, weights)
     label = labels_of(text for row in rows for text in row.fields[:2])
     sources, targets = ([label[row.fields[end]] for row in rows] for end in (0, 1))
     return sources, targets, np.array(weights)
@@ -99,7 +99,7 @@ def _weight(row: Row) -> float:
     return weight
 
 
-def _refuse_rows(rows: Sequence[Row], weights: Sequence[float]) -> None:
+def _refuse_conflicts(rows: Sequence[Row], weights: Sequence[float]) -> None:
     """Raise where an edge comes twice with two weights; this is the one rule that needs two lines."""
     seen: dict[tuple[str, str], int] = {}
     for k, row in enumerate(rows):

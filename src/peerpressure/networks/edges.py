@@ -12,9 +12,7 @@ from scipy.sparse import coo_array
 from peerpressure.networks.labels import Label, checked_labels, unknown
 from peerpressure.networks.refusal import few, refusal
 
-Edges = (
-    Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]
-)
+Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]
 Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
 
 PAIRS = "give (source, target) pairs, and weights=... apart"

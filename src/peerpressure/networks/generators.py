@@ -103,9 +103,7 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
         raise refusal(f"k must be even and below n = {n}", got=k, remedy=remedy)
     room_for(n * k / 2)
     network = _pieces(n, rewired_ring(n, k, chance(p), rng))
-    return _in_one_piece(
-        network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p"
-    )
+    return _in_one_piece(network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p")
 
 
 def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
@@ -154,9 +152,7 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     # Dense pairings hardly ever close, but who is not a neighbour forms a sparse one.
     dense = 2 * degree > n - 1
     ends = _absent(n, regular_pairing(n, n - 1 - degree, rng)) if dense else regular_pairing(n, degree, rng)
-    return _in_one_piece(
-        _pieces(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3"
-    )
+    return _in_one_piece(_pieces(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3")
 
 
 def _absent(n: int, ends: Ends) -> Ends:
@@ -173,9 +169,7 @@ def _pieces(n: int, ends: Ends) -> Network:
 
 def _in_one_piece(network: Network, asked: str, remedy: str) -> Network:
     if not network.is_connected:
-        raise refusal(
-            "the network must come out connected", got=f"several components with {asked}", remedy=remedy
-        )
+        raise refusal("the network must come out connected", got=f"several components with {asked}", remedy=remedy)
     return network
 
 

@@ -23,12 +23,8 @@ NAMED: Mapping[str, RealNetwork] = MappingProxyType(
     {
         # NetworkX adds counts of shared activities to the karate club; the club of the literature has none.
         "karate": RealNetwork("karate_club_graph", None, "friends in a karate club (Zachary 1977)"),
-        "les_miserables": RealNetwork(
-            "les_miserables_graph", "weight", "characters by shared chapters (Knuth 1993)"
-        ),
-        "florentine": RealNetwork(
-            "florentine_families_graph", None, "marriages of Florentine families (Padgett 1994)"
-        ),
+        "les_miserables": RealNetwork("les_miserables_graph", "weight", "characters by shared chapters (Knuth 1993)"),
+        "florentine": RealNetwork("florentine_families_graph", None, "marriages of Florentine families (Padgett 1994)"),
         "davis": RealNetwork(
             "davis_southern_women_graph", None, "women and the events they attended (Davis et al. 1941)"
         ),

@@ -35,9 +35,7 @@ class Network:
     adjacency: csr_array
     labels: Sequence[Label]
 
-    def __init__(
-        self, adjacency: Any, labels: Iterable[Label] | None = None, *, connected: bool = True
-    ) -> None:
+    def __init__(self, adjacency: Any, labels: Iterable[Label] | None = None, *, connected: bool = True) -> None:
         matrix = square(adjacency)
         names = checked_labels(labels, matrix.shape[0])
         checked = canonical(matrix, names)
@@ -58,9 +56,7 @@ class Network:
         return cls(matrix, labels, connected=connected)
 
     @classmethod
-    def from_scipy(
-        cls, matrix: Any, labels: Iterable[Label] | None = None, *, connected: bool = True
-    ) -> Self:
+    def from_scipy(cls, matrix: Any, labels: Iterable[Label] | None = None, *, connected: bool = True) -> Self:
         """Return the network of a SciPy sparse matrix or array."""
         return cls(matrix, labels, connected=connected)
 
@@ -175,9 +171,7 @@ class Network:
 
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         """Return every edge once, as positions i < j and weights."""
-        rows = np.repeat(
-            np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr)
-        )
+        rows = np.repeat(np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr))
         once = rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
 
@@ -208,9 +202,7 @@ class Network:
 
     def _picked(self, rows: NDArray[Any]) -> Network:
         names = [self.labels[i] for i in rows.tolist()]
-        return Network(
-            self.adjacency[rows][:, rows], names, connected=len(rows) < self.n or self.is_connected
-        )
+        return Network(self.adjacency[rows][:, rows], names, connected=len(rows) < self.n or self.is_connected)
 
     def relabelled(self, labels: Iterable[Label] | None) -> Network:
         """Return the same network under other labels; None gives 0..n-1."""

@@ -23,9 +23,7 @@ from peerpressure.networks.storage import decode
 Reader = Callable[[Path, str | None, bool], Network]
 
 
-def read_network(
-    path: str | PathLike[str], *, connected: bool = True, weight: str | None = "weight"
-) -> Network:
+def read_network(path: str | PathLike[str], *, connected: bool = True, weight: str | None = "weight") -> Network:
     """Read a network from an edge list, GraphML, Matrix Market or NumPy file, told apart by the suffix.
 
     ``weight`` names the edge attribute in GraphML; None ignores the weights of every format.

@@ -52,10 +52,8 @@ def canonical(matrix: Any, labels: Sequence[Label]) -> csr_array:
     entries = matrix if matrix.format == "csr" and matrix.has_canonical_format else matrix.tocoo()
     _refuse_weights(entries, labels)
     _refuse_loops(entries, labels)
-    if entries.format == "coo":
-        adjacency = _merged(entries, labels)
-    else:
-        adjacency = csr_array(entries, dtype=np.float64, copy=True)
+    repeats = entries.format == "coo"
+    adjacency = _merged(entries, labels) if repeats else csr_array(entries, dtype=np.float64, copy=True)
     adjacency.eliminate_zeros()
     _refuse_asymmetry(adjacency, labels)
     return _small_indices(adjacency)
@@ -76,9 +74,7 @@ def _refuse_weights(entries: Any, labels: Sequence[Label]) -> None:
         raise refusal("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
 
 
-def _bad_weights(
-    entries: Any, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str
-) -> NetworkError:
+def _bad_weights(entries: Any, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str) -> NetworkError:
     entries = entries.tocoo()
     rows, columns = (axis[bad].tolist() for axis in entries.coords)
     offenders = _undirected(zip(rows, columns, entries.data[bad].tolist(), strict=True))

@@ -155,19 +155,11 @@ def _refuse_labels(network: Network, fits: Callable[[str], bool]) -> None:
     if misfits:
         got = few(map(repr, misfits), len(misfits))
         remedy = "write .npz, which keeps every label, or rename with network.relabelled(...)"
-        raise refusal(
-            "this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy
-        )
+        raise refusal("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
 
 
 def _is_clean(label: Label, fits: Callable[[str], bool]) -> bool:
-    return (
-        isinstance(label, str)
-        and bool(label)
-        and label.isprintable()
-        and label == label.strip()
-        and fits(label)
-    )
+    return isinstance(label, str) and bool(label) and label.isprintable() and label == label.strip() and fits(label)
 
 
 WRITERS: Mapping[str, Writer] = MappingProxyType(

@@ -1,0 +1,191 @@
+"""How fast the agents' common value comes to v, and how fast they come to each other.
+
+With a_t = κ/ρ_t the consensus mode m_t = Σ d y_t/Σ d has bias b_t and variance V_t with
+
+    (1 + a_t) b_t = b_{t−1} + a_t K/ρ_t,        (1 + a_t)² V_t = V_{t−1} + a_t² σ̄_t²,
+
+where K/ρ is how far the mode of the fixed point lies from v (``scalar.lag``) and σ̄_t is the deviation of the
+stubbornness-weighted mean of the noise. For ρ_t = c t, r = κ/c and σ̄_t = σ̄ t^γ their solutions are
+
+    b_t ~ t^(−r)                   for r < 1         V_t ~ t^(−2r)                              for 2r < 1 − 2γ
+    b_t ~ (K/c) log(t)/t           for r = 1         V_t ~ r²σ̄² log(t) t^(−2r)                  for 2r = 1 − 2γ
+    b_t ~ (K/c) r/((r − 1) t)      for r > 1         V_t ~ r²σ̄²/(2r − 1 + 2γ) t^(−(1 − 2γ))     for 2r > 1 − 2γ
+
+and for ρ_t = c t^p with p < 1 the mode follows its fixed point: b_t ~ K/ρ_t and V_t ~ κσ̄_t²/(2ρ_t). V_t t is smallest
+at r = 1, so that ρ_t = κt is the best line; the log in its bias is the price.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from ..errors import ModelError, complain
+from ..model import Model
+from ..noises import Persistent
+from ..schedules import Growth, Linear, Power, Schedule
+from .regime import Regime, regime_of
+from .scalar import is_proportional, lag, long_run_factor, mode_noise
+
+_FAR = 1e100  # where a power law has long swallowed its corrections
+
+
+@final
+@dataclass(frozen=True)
+class Law:
+    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula."""
+
+    exponent: float
+    constant: float | None = None
+    log: bool = False
+
+    def __call__(self, t: float) -> float:
+        """Return the value at t, nan if the constant is not known."""
+        if self.constant is None:
+            return math.nan
+        return self.constant * float(t) ** -self.exponent * (math.log(t) if self.log else 1.0)
+
+    def __str__(self) -> str:
+        power = "1" if self.exponent == 0 else f"t^{-self.exponent:.3g}".replace("-", "−")
+        return f"{power} log t" if self.log else power
+
+
+@final
+@dataclass(frozen=True)
+class Rate:
+    """How bias and variance of the consensus mode, and the agents' disagreement, depend on t as t → ∞.
+
+    ``disagreement`` is the root mean square of y_i − m over agents and noise. A law is None where no power law holds
+    or none is known; ``ratio`` is κ/c where ρ_t ~ c t.
+    """
+
+    regime: Regime
+    bias: Law | None = None
+    variance: Law | None = None
+    disagreement: Law | None = None
+    ratio: float | None = None
+    estimated: bool = False
+
+
+def consensus_rate(model: Model, *, constants: bool = True) -> Rate:
+    """Return the rates at which a model comes to consensus; ``constants=False`` spares a linear solve.
+
+    >>> from peerpressure.networks import star
+    >>> model = Model(star(4), hidden=[0, 1, 2, 3])  # κ = 2/3 and ρ_t = t
+    >>> print(consensus_rate(model).bias)
+    t^−0.667
+    """
+    growth = model.pressure.growth
+    regime = regime_of(model.pressure, growth)
+    p = growth.exponent
+    if p is None or regime not in (Regime.SLOW, Regime.LINEAR):
+        return Rate(regime, estimated=growth.estimated)
+    c = growth.slope or _scale(model.pressure, p)
+    r = model.kappa / c if regime is Regime.LINEAR else math.inf
+    K = lag(model) if constants else None
+    gamma = _noise_exponent(model)
+    return Rate(
+        regime,
+        bias=_bias(model, p, c, r, K),
+        variance=None if gamma is None else _variance(model, p, c, r, gamma),
+        disagreement=None if gamma is None else _disagreement(model, p, r, gamma),
+        ratio=r if regime is Regime.LINEAR else None,
+        estimated=growth.estimated or model.noise.over_time.growth.estimated,
+    )
+
+
+def ideal_deviation(model: Model, t: int) -> float:
+    """Return σ̄/√t = √(Σ s²σ²)/(Σ s·√t), the deviation of the consensus mode under the tuned schedule ρ_t = κt.
+
+    It is that of the plain mean of t rounds of noise, which no other average of them beats.
+
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noises import Gaussian
+    >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
+    0.1
+    """
+    if not t >= 1:
+        raise ModelError(complain("t must be at least 1", got=t, remedy="noise enters with the first step"))
+    if isinstance(model.noise.temporal, Persistent):
+        remedy = "a mask that is held stays in the mean: its deviation is mode_noise(model)"
+        raise ModelError(complain("noise must be drawn anew to average out", got=model.noise, remedy=remedy))
+    return mode_noise(model) * math.sqrt(long_run_factor(model) / t)
+
+
+def _scale(schedule: Schedule, exponent: float) -> float:
+    """Return c of c·t^exponent."""
+    return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
+
+
+def _noise_exponent(model: Model) -> float | None:
+    """Return γ where the noise grows like t^γ, −∞ where there is none, None where it is no power."""
+    growth: Growth = model.noise.over_time.growth
+    return -math.inf if model.noise.is_silent else growth.exponent
+
+
+def _bias(model: Model, p: float, c: float, r: float, K: float | None) -> Law:
+    if r == math.inf:
+        return Law(p, None if K is None else K / c)
+    if is_proportional(model):
+        # Nothing drives the mode away from v, so that only the start has to be forgotten.
+        return Law(r, _remembered(model, r))
+    if _equal(r, 1.0):
+        return Law(1.0, None if K is None else K / c, log=True)
+    return Law(r) if r < 1 else Law(1.0, None if K is None else K / c * r / (r - 1))
+
+
+def _remembered(model: Model, r: float) -> float | None:
+    """Return lim t^r·b_t where stubbornness is proportional to degree: b_0 Γ(1 + β + r)/Γ(1 + β), β = offset/c."""
+    schedule = model.pressure
+    if not isinstance(schedule, Linear | Power):
+        return None
+    beta = schedule.offset / schedule.slope if isinstance(schedule, Linear) else 0.0
+    d = model.network.degrees
+    start = float(d @ (model.start_state - model.consensus_value) / d.sum())
+    if beta == -1:
+        return 0.0  # ρ_1 = 0: the first step forgets the start altogether
+    return start * math.exp(math.lgamma(1 + beta + r) - math.lgamma(1 + beta))
+
+
+def _variance(model: Model, p: float, c: float, r: float, gamma: float) -> Law | None:
+    if gamma == -math.inf:
+        return None
+    sigma2 = (mode_noise(model) * _scale(model.noise.over_time, gamma)) ** 2 * long_run_factor(model)
+    if isinstance(model.noise.temporal, Persistent):
+        return _held_variance(r, gamma, sigma2)
+    if r == math.inf:
+        return Law(p - 2 * gamma, model.kappa / (2 * c) * sigma2)
+    gap = 2 * r - (1 - 2 * gamma)
+    if _equal(2 * r, 1 - 2 * gamma):
+        return Law(2 * r, r**2 * sigma2, log=True)
+    return Law(2 * r) if gap < 0 else Law(1 - 2 * gamma, r**2 * sigma2 / gap)
+
+
+def _held_variance(r: float, gamma: float, sigma2: float) -> Law:
+    """Return the variance under a mask held for ever: the mode follows the masked opinions' own value."""
+    if r == math.inf:
+        return Law(-2 * gamma, sigma2)
+    if _equal(r, -gamma):
+        return Law(2 * r, log=True)
+    return Law(2 * r) if r < -gamma else Law(-2 * gamma, sigma2 * (r / (r + gamma)) ** 2)
+
+
+def _disagreement(model: Model, p: float, r: float, gamma: float) -> Law:
+    """Return how fast agents close in on each other.
+
+    Neighbours' averaging leaves deviations of order (1 + noise)/ρ_t. On a bipartite network the two sides also swing
+    against each other, and this swing is forgotten, and driven by noise, exactly as the consensus mode is.
+    """
+    exponents = [p, p - gamma]
+    if model.network.is_bipartite:
+        exponents.append(r)
+        if not isinstance(model.noise.temporal, Persistent):
+            exponents.append(p / 2 - gamma)
+    return Law(min(exponents))
+
+
+def _equal(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=1e-9)

@@ -1,0 +1,121 @@
+"""Closed forms for two agents on K₂ with s = w = 1 and ρ_t = t.
+
+The public state is y_T = Q_T x₀ + e_T with Q_0 = I, Q_T = (I + T J Q_{T−1})/(T + 1) and J the exchange of the agents.
+Functions that begin with ``printed`` give the published expressions where these differ from what is true.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError, complain
+
+Matrix: TypeAlias = NDArray[np.float64]
+
+SERIES_LIMIT = (np.pi**2 - 8) / 16
+
+
+def coefficients(T: int) -> Matrix:
+    """Return Q_T, the weights of both hidden opinions in both public ones, shape (2, 2).
+
+    T even: own (T/2 + 1)/(T + 1), other (T/2)/(T + 1).  T odd: both 1/2.
+
+    >>> coefficients(2)
+    array([[0.66666667, 0.33333333],
+           [0.33333333, 0.66666667]])
+    """
+    _check(T, least=0)
+    own = 0.5 if T % 2 else (T / 2 + 1) / (T + 1)
+    return np.array([[own, 1 - own], [1 - own, own]])
+
+
+def series(T: int) -> float:
+    """Return Σ_{k=1}^{⌊T/2⌋} 2/(2 + 4k)², which only even times add to.
+
+    >>> series(3) == 2 / 36
+    True
+    """
+    _check(T)
+    return _series(T // 2)
+
+
+def series_limit() -> float:
+    """Return the limit (π² − 8)/16 of ``series``."""
+    return SERIES_LIMIT
+
+
+def gram(T: int) -> Matrix:
+    """Return Σ_{t=1}^T Q_tᵀQ_t = T/2·[[1, 1], [1, 1]] + series(T)·[[1, −1], [−1, 1]].
+
+    >>> gram(1)
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    return _gram(T, series(T))
+
+
+def gram_inverse(T: int) -> Matrix:
+    """Return the inverse of ``gram(T)``, which exists from T = 2 on.
+
+    The eigenvalues are T on (1, 1) and 2·series(T) on (1, −1).
+    """
+    _check(T, least=2)
+    return np.ones((2, 2)) / (2 * T) + _contrast() / (4 * series(T))
+
+
+def gram_inverse_limit() -> Matrix:
+    """Return the limit 4/(π² − 8)·[[1, −1], [−1, 1]] of ``gram_inverse``."""
+    return 4 / (np.pi**2 - 8) * _contrast()
+
+
+def printed_gram(T: int) -> Matrix:
+    """Return the published Σ Q_tᵀQ_t, whose series runs to T instead of ⌊T/2⌋; its limit is the same."""
+    _check(T)
+    return _gram(T, _series(T))
+
+
+def error_variance(T: int, std: float = 1.0) -> float:
+    """Return Var e_T = σ²·T/(T + 1)², the same for both agents and for T even or odd.
+
+    >>> error_variance(1), error_variance(3, std=2)
+    (0.25, 0.75)
+    """
+    _check(T)
+    if not 0 <= std < np.inf:
+        rule = "a standard deviation must be finite and not negative"
+        raise InvalidInputError(complain(rule, got=std, remedy="use 0 for no noise"))
+    return float(std**2 * T / (T + 1) ** 2)
+
+
+def printed_error_variance(T: int) -> tuple[float, float]:
+    """Return the published variances of both agents' errors for σ = 1; they are too small.
+
+    T even: T/(2(T + 1)²) for both.  T odd: ⌈T/2⌉/(T + 1)² and ⌊T/2⌋/(T + 1)², whose sum is the true one of each.
+
+    >>> printed_error_variance(3), error_variance(3)
+    ((0.125, 0.0625), 0.1875)
+    """
+    _check(T)
+    return (T + 1) // 2 / (T + 1) ** 2, T // 2 / (T + 1) ** 2
+
+
+def _series(terms: int) -> float:
+    k = np.arange(1, terms + 1, dtype=np.float64)
+    return float(np.sum(2 / (2 + 4 * k) ** 2))
+
+
+def _gram(T: int, c: float) -> Matrix:
+    return T / 2 * np.ones((2, 2)) + c * _contrast()
+
+
+def _contrast() -> Matrix:
+    return np.array([[1.0, -1.0], [-1.0, 1.0]])
+
+
+def _check(T: int, least: int = 1) -> None:
+    if isinstance(T, bool) or not isinstance(T, int | np.integer) or T < least:
+        rule = f"T must be a whole number of steps, {least} or more"
+        raise InvalidInputError(complain(rule, got=repr(T), remedy="pass an int"))
