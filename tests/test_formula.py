@@ -63,9 +63,7 @@ def _join(children: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tup
             st.sampled_from(["", " "]),
         ),
         children.map(lambda pair: (f"({pair[0]})", f"({pair[1]})")),
-        st.tuples(st.sampled_from("+-"), children).map(
-            lambda pair: (pair[0] + pair[1][0], pair[0] + pair[1][1])
-        ),
+        st.tuples(st.sampled_from("+-"), children).map(lambda pair: (pair[0] + pair[1][0], pair[0] + pair[1][1])),
         st.builds(call, st.sampled_from(sorted(FUNCTIONS)), st.lists(children, min_size=1, max_size=1)),
         st.builds(call, st.sampled_from(sorted(CHOICES)), st.lists(children, min_size=2, max_size=3)),
     )

@@ -242,10 +242,7 @@ def test_estimated_exponents_and_slopes() -> None:
     assert line.exponent == 1.0
     assert line.slope == pytest.approx(0.19)
     assert Formula("t*log(t)").growth.exponent is None
-    assert (
-        Formula("10 - t/1000").growth.basis
-        == "estimated: unknown, because ρ_t is not a number ≥ 0 at t = 10001"
-    )
+    assert Formula("10 - t/1000").growth.basis == "estimated: unknown, because ρ_t is not a number ≥ 0 at t = 10001"
     assert Constant(2).growth == Growth(True, True, True, basis=Constant(2).growth.basis, exponent=0.0)
 
 
@@ -327,9 +324,7 @@ def test_tuned_slope_is_total_stubbornness_over_total_degree() -> None:
     assert Linear.tuned(network, [1.0, 2.0, 3.0]) == Linear(1.5)
 
 
-@pytest.mark.parametrize(
-    "stubbornness", [0.0, -1.0, math.nan, math.inf, [1.0, 0.0, 1.0], [1.0, 1.0], [[1.0]]]
-)
+@pytest.mark.parametrize("stubbornness", [0.0, -1.0, math.nan, math.inf, [1.0, 0.0, 1.0], [1.0, 1.0], [[1.0]]])
 def test_tuning_refuses_bad_stubbornness(stubbornness: Any) -> None:
     with pytest.raises(ScheduleError, match="stubbornness"):
         Linear.tuned(SimpleNamespace(n=3, degrees=np.ones(3)), stubbornness)
@@ -377,9 +372,7 @@ BAD_PARAMETERS: list[tuple[type[Schedule], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("member", "parameters"), BAD_PARAMETERS, ids=lambda value: str(value)[:40])
-def test_bad_parameters_are_refused_where_they_enter(
-    member: type[Schedule], parameters: dict[str, Any]
-) -> None:
+def test_bad_parameters_are_refused_where_they_enter(member: type[Schedule], parameters: dict[str, Any]) -> None:
     with pytest.raises(ScheduleError, match=";"):
         member(**parameters)
     with pytest.raises(ScheduleError, match=";"):

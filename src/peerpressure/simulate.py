@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,8 +14,12 @@ from .model import Model
 from .noises import White
 from .trajectory import State, Trajectory
 
+if TYPE_CHECKING:
+    from .engine.runner import Plan
+
 Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
+_MOST_REPLICATES = 2**24  # in one call; any number of calls can share a larger ensemble
 _WORDS = ("all", "summaries", "final")
 
 
@@ -87,18 +91,8 @@ def simulate(
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
-    keep = as_record(record)
-    plan = _plan(
-        model,
-        steps,
-        chosen,
-        _whole(seed, "the seed", least=0, most=2**64 - 1),
-        keep,
-        begin.step,
-        dtype,
-        threads,
-    )
-    _refuse_if_too_large(plan, keep)
+    number = _whole(seed, "the seed", least=0, most=2**64 - 1)
+    plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
     return _execute(plan, begin, progress)
 
 
@@ -134,8 +128,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
 def _replicate_numbers(replicates: int | Sequence[int], begin: State) -> NDArray[np.int64]:
     if isinstance(replicates, (int, np.integer)):
         rows = begin.public.shape[0] if begin.public.ndim == 2 and replicates == 1 else replicates
-        count = _whole(rows, "replicates", least=1, most=2**31)
-        chosen = np.arange(count)
+        chosen = np.arange(_whole(rows, "replicates", least=1, most=_MOST_REPLICATES))
     else:
         chosen = np.asarray(replicates)
     legal = (
@@ -159,20 +152,20 @@ def _plan(
     first: int,
     dtype: DTypeLike,
     threads: int | None,
-) -> Any:
+) -> Plan:
     from .engine import runner
 
     precision = np.dtype(dtype)
     if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise InvalidInputError(
-            complain("dtype must be float64 or float32", got=precision, remedy="float64 is the default")
-        )
+        rule = "dtype must be float64 or float32"
+        raise InvalidInputError(complain(rule, got=precision, remedy="float64 is the default"))
     last = first + steps
     if last > _MOST_STEPS:
         raise InvalidInputError(complain(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
-    inner = np.arange(first - first % keep.every + keep.every, last, keep.every)
-    times = np.array([first, *inner, last] if steps else [first], dtype=np.int64)
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
+    inner = range(first - first % keep.every + keep.every, last, keep.every)
+    _refuse_if_too_large(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
+    ends = [first, last] if steps else [first]
     return runner.Plan(
         model=model,
         seed=seed,
@@ -180,7 +173,7 @@ def _plan(
         steps=steps,
         replicates=replicates,
         dtype=precision,
-        times=times,
+        times=np.concatenate([ends[:1], np.arange(inner.start, inner.stop, inner.step), ends[1:]]).astype(np.int64),
         agents=agents,
         keep_states=keep.states,
         keep_summaries=keep.summaries,
@@ -188,31 +181,29 @@ def _plan(
     )
 
 
-def _refuse_if_too_large(plan: Any, keep: Record) -> None:
+def _refuse_if_too_large(
+    model: Model, replicates: NDArray[np.int64], precision: np.dtype[Any], keep: Record, *, times: int, agents: int
+) -> None:
     """Compare what the run will take with what is free, before anything is allocated."""
     import psutil
 
     from .engine.layout import bytes_needed
 
-    cells = plan.replicates.size * plan.times.size
-    recorded = cells * (plan.agents.size * plan.dtype.itemsize * plan.keep_states + 24 * plan.keep_summaries)
-    entries, correlated = plan.model.network.adjacency.nnz, not isinstance(plan.model.noise.temporal, White)
-    working = bytes_needed(plan.model.n, entries, plan.replicates, plan.dtype.itemsize, memory=correlated)
+    size, entries = precision.itemsize, model.network.adjacency.nnz
+    recorded = replicates.size * times * (agents * size * keep.states + 24 * keep.summaries) + 8 * times
+    correlated = not isinstance(model.noise.temporal, White)
+    working = bytes_needed(model.n, entries, replicates, size, memory=correlated)
     free = psutil.virtual_memory().available
     if recorded + working <= free:
         return
     remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
     if recorded > working:
-        remedy = "record less: record='summaries', or Record(every=10) or Record(agents=[...])"
-    rule = f"a run must fit in memory, of which {_gigabytes(free)} is free"
-    raise TooLargeError(complain(rule, got=f"{_gigabytes(recorded + working)} to hold it", remedy=remedy))
+        remedy = "record less: record='summaries', Record(every=10) or Record(agents=[...])"
+    rule = f"a run must fit in memory, of which {free / 1e9:.3g} GB is free"
+    raise TooLargeError(complain(rule, got=f"{(recorded + working) / 1e9:.3g} GB to hold it", remedy=remedy))
 
 
-def _gigabytes(size: float) -> str:
-    return f"{size / 1e9:.3g} GB"
-
-
-def _execute(plan: Any, begin: State, progress: Progress) -> Trajectory:
+def _execute(plan: Plan, begin: State, progress: Progress) -> Trajectory:
     from .engine import runner
     from .progress import reporter
 

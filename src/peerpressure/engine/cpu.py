@@ -321,6 +321,15 @@ def reduce_summaries(ledger: Ledger, slot: int, agents: int, partial: NDArray[np
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def keep_all(ledger: Ledger, slot: int, public: NDArray[Any], width: int, partial: NDArray[np.float64]) -> None:
+    """Record a whole state: where a run starts."""
+    count = public.size // width
+    _keep(ledger, slot, public, width, 0, count, partial)
+    if ledger.summaries.shape[1]:
+        reduce_summaries(ledger, slot, count, partial)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def run_wide(
     graph: Graph,
     agents: Agents,
@@ -448,4 +457,4 @@ def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDAr
             memory[agent + j] = noise[j]
 
 
-discard_stale_caches(run_wide, run_narrow, draw_wide, draw_narrow, reduce_summaries)
+discard_stale_caches(run_wide, run_narrow, draw_wide, draw_narrow, keep_all, reduce_summaries)

@@ -105,16 +105,10 @@ class _Run:
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
         for block in self.blocks:
-            block.write(start if start.ndim == 1 else start[block.rows], block.states[plan.start_step & 1])
+            public = block.states[plan.start_step & 1]
+            block.write(start if start.ndim == 1 else start[block.rows], public)
             self._remember(block, memory)
-        self._record_start(start)
-
-    def _record_start(self, start: NDArray[Any]) -> None:
-        y = np.broadcast_to(start, (self.plan.replicates.size, self.plan.model.n)).astype(self.plan.dtype, copy=False)
-        if self.plan.keep_states:
-            self.states[:, 0] = y[:, self.plan.agents]
-        if self.plan.keep_summaries:
-            self.summaries[:, 0] = np.stack([y.min(axis=1), y.max(axis=1), y.mean(axis=1, dtype=np.float64)], axis=1)
+            cpu.keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.width, block.partial)
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Bring correlated noise to where it stood: drawn if the run starts here, as it was if it goes on."""

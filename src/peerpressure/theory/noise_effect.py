@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import Model
-from ..noises import Persistent
-from ..schedules import estimate_growth
-from .regime import Regime, tends_to_infinity
+from peerpressure.model import Model
+from peerpressure.noises import Persistent
+from peerpressure.schedules import estimate_growth
+from peerpressure.theory.regime import Regime, tends_to_infinity
 
 Times: TypeAlias = NDArray[np.float64]
 

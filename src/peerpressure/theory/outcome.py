@@ -8,10 +8,11 @@ from typing import final
 
 import numpy as np
 
-from ..model import Model
-from ..schedules import Growth
-from .noise_effect import NoiseEffect, is_estimated, noise_effect
-from .regime import Regime, regime_of
+from peerpressure.model import Model
+from peerpressure.schedules import Growth
+from peerpressure.theory.noise_effect import NoiseEffect, is_estimated, noise_effect
+from peerpressure.theory.regime import Regime, regime_of
+from peerpressure.theory.scalar import is_proportional
 
 
 class Outcome(Enum):
@@ -27,13 +28,18 @@ class Outcome(Enum):
 @final
 @dataclass(frozen=True)
 class Fate:
-    """An outcome with the facts that it was decided from."""
+    """An outcome with the facts that it was decided from.
+
+    ``settled``: all hold one opinion without noise. ``balanced``: the mean is v from the start and at every step, and
+    so is that of each side of a bipartite network, whatever the pressure.
+    """
 
     outcome: Outcome
     regime: Regime
     noise: NoiseEffect
     growth: Growth
     settled: bool
+    balanced: bool
     estimated: bool
 
 
@@ -48,12 +54,13 @@ def fate(model: Model) -> Fate:
     regime = regime_of(model.pressure, growth)
     noise = noise_effect(model, regime)
     settled = _is_settled(model, regime)
-    outcome = Outcome.CONSENSUS if settled else _outcome(model, regime, noise)
-    return Fate(outcome, regime, noise, growth, settled, growth.estimated or is_estimated(model))
+    balanced = regime is Regime.FAST and _is_balanced(model)
+    outcome = Outcome.CONSENSUS if settled or balanced else _outcome(model, regime, noise)
+    return Fate(outcome, regime, noise, growth, settled, balanced, growth.estimated or is_estimated(model))
 
 
 def _outcome(model: Model, regime: Regime, noise: NoiseEffect) -> Outcome:
-    if Regime.UNKNOWN is regime or noise is NoiseEffect.UNKNOWN:
+    if regime is Regime.UNKNOWN or noise is NoiseEffect.UNKNOWN:
         return Outcome.UNKNOWN
     if regime is Regime.BOUNDED or noise is NoiseEffect.SCATTERS:
         return Outcome.SPREAD
@@ -68,3 +75,16 @@ def _is_settled(model: Model, regime: Regime) -> bool:
     agreed = model.noise.is_silent and np.ptp(model.x0) == 0
     starts_agreed = bool(np.all(model.start_state == model.x0))
     return bool(agreed and (starts_agreed or regime is Regime.BOUNDED))
+
+
+def _is_balanced(model: Model) -> bool:
+    """Say whether s ∝ d without noise, where the mean and the swing between sides obey recursions of their own.
+
+    Neither is then driven by anything but its own share of start and opinions, and both shares are 0 here.
+    """
+    if not (model.noise.is_silent and is_proportional(model)):
+        return False
+    d, sides = model.network.degrees / model.network.degrees.sum(), model.network.sides
+    weights = [d] if sides is None else [d, np.where(sides, -d, d)]
+    off = np.stack([model.x0, model.start_state]) - model.consensus_value
+    return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))

@@ -23,12 +23,12 @@ from typing import final
 
 import numpy as np
 
-from ..errors import ModelError, complain
-from ..model import Model
-from ..noises import Persistent
-from ..schedules import Growth, Linear, Power, Schedule
-from .regime import Regime, regime_of
-from .scalar import is_proportional, lag, long_run_factor, mode_noise
+from peerpressure.errors import ModelError, complain
+from peerpressure.model import Model
+from peerpressure.noises import Persistent
+from peerpressure.schedules import Growth, Linear, Power, Schedule
+from peerpressure.theory.regime import Regime, regime_of
+from peerpressure.theory.scalar import is_proportional, lag, long_run_factor, mode_noise
 
 _FAR = 1e100  # where a power law has long swallowed its corrections
 
@@ -46,10 +46,12 @@ class Law:
         """Return the value at t, nan if the constant is not known."""
         if self.constant is None:
             return math.nan
-        return self.constant * float(t) ** -self.exponent * (math.log(t) if self.log else 1.0)
+        return self.constant * math.pow(t, -self.exponent) * (math.log(t) if self.log else 1.0)
 
     def __str__(self) -> str:
-        power = "1" if self.exponent == 0 else f"t^{-self.exponent:.3g}".replace("-", "−")
+        if self.exponent == 0:
+            return "constant"
+        power = f"t^{-self.exponent:.3g}".replace("-", "−")
         return f"{power} log t" if self.log else power
 
 

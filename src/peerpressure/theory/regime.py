@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..schedules import Growth, Schedule, estimate_growth
+from peerpressure.schedules import Growth, Schedule, estimate_growth
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import InvalidInputError, complain
-from ..model import Model, Vector
-from ..noises import AR1
-
-_MOST_WORK = 2e9  # multiplications that a constant is worth: seconds
+from peerpressure.model import Model
+from peerpressure.noises import AR1
+from peerpressure.theory.grounded import balanced_solver
+from peerpressure.theory.times import step_count
 
 
 def mode_noise(model: Model) -> float:
@@ -48,17 +47,9 @@ def start_weight(model: Model, steps: int) -> float:
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
-    times = np.arange(1, checked_steps(steps) + 1)
+    times = np.arange(1, step_count(steps) + 1)
     inverse = model.pressure.reciprocal(times)
     return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
-
-
-def checked_steps(steps: object, least: int = 1) -> int:
-    """Return a number of steps as an int, refusing anything else."""
-    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < least:
-        rule = f"steps must be a whole number, {least} or more"
-        raise InvalidInputError(complain(rule, got=repr(steps), remedy="pass an int such as 1000"))
-    return int(steps)
 
 
 def is_proportional(model: Model) -> bool:
@@ -67,28 +58,13 @@ def is_proportional(model: Model) -> bool:
     return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
 
 
-def lag(model: Model) -> float | None:
+def lag(model: Model) -> float:
     """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
 
-    The fixed point is v + u/ρ with L u = S(x₀ − v) and Σ s u = 0, so K = Σ d u/Σ d. None where the network is too
-    large and too long-drawn for an iterative solution.
+    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d.
     """
     if is_proportional(model):
         return 0.0
-    u = _solve_laplacian(model, model.s * (model.x0 - model.consensus_value))
-    if u is None:
-        return None
-    d, s = model.network.degrees, model.s
-    return float(d @ u / d.sum() - s @ u / s.sum())
-
-
-def _solve_laplacian(model: Model, right: Vector) -> Vector | None:
-    from scipy.sparse import diags_array
-    from scipy.sparse.linalg import cg
-
-    # Rounding leaves a sum that is not quite 0, for which there is no solution.
-    balanced = right - right.mean()
-    L = model.network.laplacian
-    most = int(max(100, min(10 * model.n, _MOST_WORK / L.nnz)))
-    u, failed = cg(L, balanced, rtol=1e-10, maxiter=most, M=diags_array(1 / model.network.degrees))
-    return None if failed else np.asarray(u)
+    d, s = model.network.degrees, model.s / model.s.max()
+    z = balanced_solver(model.network.laplacian, s)(model.s * (model.x0 - model.consensus_value))
+    return float(d @ z / d.sum())

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, complain
 
 Matrix: TypeAlias = NDArray[np.float64]
 
@@ -116,6 +116,6 @@ def _contrast() -> Matrix:
 
 
 def _check(T: int, least: int = 1) -> None:
-    if isinstance(T, bool) or not isinstance(T, int | np.integer) or T < least:
+    if isinstance(T, bool) or not isinstance(T, int | np.integer) or least > T:
         rule = f"T must be a whole number of steps, {least} or more"
         raise InvalidInputError(complain(rule, got=repr(T), remedy="pass an int"))

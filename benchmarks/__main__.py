@@ -1,0 +1,56 @@
+"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME ...] [--write FILE] [--json FILE]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from . import bound, latency, memory, scaling, speed, threads
+from .machine import facts
+from .report import markdown, show
+from .sections import Section
+from .settings import FULL, QUICK, Settings
+
+MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
+    "speed": speed.measure,
+    "bound": bound.measure,
+    "latency": latency.measure,
+    "memory": memory.measure,
+    "scaling": scaling.measure,
+    "threads": threads.measure,
+}
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes and few rounds, within a minute")
+    parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS), metavar="NAME",
+                        help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the report as Markdown")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    return parser.parse_args(given)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    chosen = arguments(given)
+    settings = QUICK if chosen.quick else FULL
+    console = Console()
+    sections: dict[str, Section] = {}
+    for name in MEASUREMENTS:
+        if name in chosen.only:
+            sections[name] = MEASUREMENTS[name](settings)
+            show(sections[name], console)
+    if chosen.write:
+        chosen.write.parent.mkdir(parents=True, exist_ok=True)
+        chosen.write.write_text(markdown(list(sections.values()), quick=chosen.quick), encoding="utf-8")
+    if chosen.json:
+        figures = {"machine": facts(), **{name: section.plain() for name, section in sections.items()}}
+        chosen.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""How near a step comes to what the machine can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.engine.cpu import CHUNK, Graph
+from peerpressure.engine.intrinsics import WIDTH
+from peerpressure.engine.layout import aligned, graph_of
+from peerpressure.engine.random import GROUP
+from peerpressure.engine.runner import available_threads
+
+from . import bound_kernels as kernels
+from .clock import Job, costs, typical
+from .machine import last_level_cache
+from .sections import Cell, Section, Table, Target, count
+from .settings import Settings
+from .speed import OURS, our_job
+from .workload import workload
+
+_NUMBER = np.dtype(np.float64)
+_LINE = 64  # bytes that memory hands over at once
+
+TEXT = """\
+All parts run on as many threads as the simulation does, interleaved with it.
+
+- **Traffic** per agent-step is the least that must move: the new state written once; the old state read once; the
+  graph (4 bytes for each neighbour and for each row's start, 2 more for the order of rows if R = 1) and the agents'
+  three constants read once for all replicates of a block, which are 16, or one if R = 1. Where the old states of all
+  blocks in flight exceed the last-level cache, the rows read most often stay in it, as many as fit, and are read once;
+  every other gathered neighbour comes from memory anew, in whole lines of 64 bytes.
+- **Bandwidth** is that of copying to and fro between two arrays that together are as large as all the above, bytes
+  read and bytes written both counted.
+- **Normals** are the engine's own generator, filling a buffer that stays in the first-level cache.
+- **Bound** = traffic / bandwidth + normals, and its **fraction** is bound / measured.
+- **Parts** = normals + gather + write, each measured alone: the normals as this layout makes them, the neighbours' rows
+  read in the same layout and order but summed to a small buffer, and the state written in sequence. Nothing is
+  gained from doing one while waiting for another, so that a fraction of parts above 1 is possible.
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Case:
+    """So many agents and replicates on so many threads."""
+
+    agents: int
+    replicates: int
+    threads: int
+
+    @property
+    def width(self) -> int:
+        """Replicates that are stepped side by side."""
+        return 1 if self.replicates == 1 else WIDTH
+
+    @property
+    def blocks(self) -> int:
+        """Groups of replicates, of which each thread takes one at a time."""
+        return -(-self.replicates // self.width)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The network as the engine reads it."""
+        return graph_of(workload(self.agents).network, _NUMBER, narrow=self.width == 1)
+
+    @property
+    def parts(self) -> list[tuple[int, int, int]]:
+        """The work as (block, first agent, last agent + 1): blocks for threads, else agents of a block."""
+        if self.blocks >= self.threads:
+            return [(block, 0, self.agents) for block in range(self.blocks)]
+        cuts = [self.agents * i // self.threads // CHUNK * CHUNK for i in range(self.threads)] + [self.agents]
+        spans = list(pairwise(cuts))
+        return [(block, begin, end) for block in range(self.blocks) for begin, end in spans]
+
+
+def traffic(case: Case) -> float:
+    """Return the bytes that must move for one agent-step, as the report defines them."""
+    n, width, size = case.agents, case.width, _NUMBER.itemsize
+    degrees = np.sort(np.diff(case.graph.starts.astype(np.int64)))[::-1]
+    row = width * size
+    in_flight = min(case.blocks, case.threads)
+    kept = min(n, last_level_cache() // (row * in_flight))
+    gathered = kept * row + int(degrees[kept:].sum()) * max(row, _LINE)
+    graph = case.graph.starts.nbytes + case.graph.columns.nbytes + case.graph.order.nbytes
+    return (gathered + n * row + graph + 3 * n * size) / (n * width)
+
+
+def _working_set(case: Case) -> int:
+    """Return the bytes that all threads together go through in one step."""
+    graph = case.graph.starts.nbytes + case.graph.columns.nbytes + case.graph.order.nbytes
+    states = 2 * case.agents * case.width * min(case.blocks, case.threads) * _NUMBER.itemsize
+    return states + graph + 3 * case.agents * _NUMBER.itemsize
+
+
+def _on_threads(case: Case, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> None:
+    with ThreadPoolExecutor(case.threads) as pool:
+        list(pool.map(lambda given: task(*given), arguments))
+
+
+def _copy_job(case: Case, steps: int) -> Job:
+    """Return the job that copies; its unit of work is a byte read or written."""
+    length = max(_working_set(case) // 2 // case.threads // _NUMBER.itemsize, 1024)
+    pairs = [(np.ones(length), np.ones(length)) for _ in range(case.threads)]
+
+    def call(repeats: int) -> None:
+        _on_threads(case, kernels.copy, [(*pair, repeats) for pair in pairs])
+
+    return Job(call, steps, 2 * length * _NUMBER.itemsize * case.threads)
+
+
+def _normals_job(case: Case, steps: int, *, wide: bool) -> Job:
+    kernel, span = (kernels.normals_wide, GROUP * WIDTH) if wide else (kernels.normals_narrow, CHUNK)
+    numbers = case.agents * case.width
+
+    def call(repeats: int) -> None:
+        made = [(-(-(end - begin) * case.width * repeats // span), block, _NUMBER) for block, begin, end in case.parts]
+        _on_threads(case, kernel, made)
+
+    return Job(call, steps, numbers * case.blocks)
+
+
+def _gather_job(case: Case, steps: int, states: NDArray[np.float64]) -> Job:
+    kernel = kernels.gather_narrow if case.width == 1 else kernels.gather_wide
+
+    def call(repeats: int) -> None:
+        _on_threads(case, kernel, [(case.graph, states[b], begin, end, repeats) for b, begin, end in case.parts])
+
+    return Job(call, steps, case.agents * case.width * case.blocks)
+
+
+def _write_job(case: Case, steps: int, states: NDArray[np.float64]) -> Job:
+    def call(repeats: int) -> None:
+        parts = [(states[b, begin * case.width : end * case.width], repeats) for b, begin, end in case.parts]
+        _on_threads(case, kernels.write, parts)
+
+    return Job(call, steps, case.agents * case.width * case.blocks)
+
+
+def _jobs(settings: Settings, case: Case) -> dict[str, Job]:
+    states = aligned((case.blocks, case.agents * case.width), _NUMBER)
+    states[:] = 1.0
+    ours = our_job(settings, case.agents, case.replicates, threads=case.threads)
+    steps = ours.steps
+    jobs = {
+        OURS: ours,
+        "copy": _copy_job(case, steps),
+        "normals": _normals_job(case, steps, wide=True),
+        "gather": _gather_job(case, steps, states),
+        "write": _write_job(case, steps, states),
+    }
+    if case.width == 1:
+        jobs["normals, one replicate"] = _normals_job(case, steps, wide=False)
+    return jobs
+
+
+def _row(settings: Settings, case: Case) -> tuple[list[Cell], float]:
+    measured = costs(_jobs(settings, case), settings.rounds_for(case.agents * case.replicates))
+    ours, copied, normals = measured[OURS], measured["copy"], measured["normals"]
+    moved = traffic(case)
+    bound = moved * copied + normals
+    own = measured.get("normals, one replicate", normals)
+    parts = own + measured["gather"] + measured["write"]
+    fraction = typical(bound / ours)
+    row: list[Cell] = [
+        f"n = {count(case.agents)}, R = {case.replicates}",
+        case.threads,
+        typical(ours),
+        moved,
+        1 / typical(copied),
+        typical(normals),
+        typical(bound),
+        fraction,
+        typical(own),
+        typical(measured["gather"]),
+        typical(measured["write"]),
+        typical(parts / ours),
+    ]
+    return row, fraction
+
+
+def _cases(settings: Settings) -> list[Case]:
+    """Return the cases; a small model in one replicate runs on one thread, whatever there is."""
+    small, large = 10_000, settings.large
+    every = available_threads()
+    return [Case(small, 1, 1), Case(small, 32, every), Case(large, 1, every), Case(large, 32, every)]
+
+
+def measure(settings: Settings) -> Section:
+    cases = _cases(settings)
+    rows = [_row(settings, case) for case in cases]
+    bounds = [[*row[:8]] for row, _ in rows]
+    parts = [[row[0], row[2], *row[8:]] for row, _ in rows]
+    head = ("", "threads", "measured, ns", "traffic, bytes", "bandwidth, GB/s", "normals, ns", "bound, ns", "fraction")
+    targets = [
+        Target(f"of the bound, {row[0]}", 0.7, fraction if case.agents in (10_000, 1_000_000) else None)
+        for case, (row, fraction) in zip(cases, rows, strict=True)
+    ]
+    return Section(
+        "The hardware's bound",
+        TEXT,
+        [
+            Table("Per agent-step, against the bound", head, bounds),
+            Table(
+                "Per agent-step, against its parts alone",
+                ("", "measured, ns", "normals, ns", "gather, ns", "write, ns", "parts / measured"),
+                parts,
+            ),
+        ],
+        targets,
+    )

@@ -1,0 +1,97 @@
+"""The parts of a step, each alone: copying, normals, gathering neighbours, writing. They release the lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerpressure.engine.cpu import CHUNK, Graph
+from peerpressure.engine.intrinsics import WIDTH, fma, prefetch, update_row
+from peerpressure.engine.random import GAUSSIAN, GROUP, U64, fill_narrow, fill_wide
+
+_LOOK_AHEAD = 16
+
+
+def _copy(source: NDArray[Any], target: NDArray[Any], repeats: int) -> None:
+    """Copy to and fro."""
+    for _ in range(repeats):
+        for i in range(source.size):
+            target[i] = source[i]
+        source, target = target, source
+
+
+def _write(target: NDArray[Any], repeats: int) -> None:
+    for repeat in range(repeats):
+        for i in range(target.size):
+            target[i] = repeat
+
+
+def _normals_wide(groups: int, replicate: int, dtype: Any) -> float:
+    """Make GROUP·WIDTH normals in one small buffer, ``groups`` times over."""
+    out, total = np.zeros(GROUP * WIDTH, dtype), 0.0
+    for group in range(groups):
+        fill_wide(out, GAUSSIAN, 0.0, U64(4 * group), U64(1), U64(replicate), U64(0), U64(1), U64(2))
+        total += out[group % out.size]
+    return total
+
+
+def _normals_narrow(chunks: int, replicate: int, dtype: Any) -> float:
+    """Make CHUNK normals in one small buffer, ``chunks`` times over, as one replicate does."""
+    out, pairs, total = np.zeros(CHUNK, dtype), np.zeros((2, CHUNK // 2), dtype), 0.0
+    for chunk in range(chunks):
+        block = U64(chunk * (CHUNK // 2))
+        fill_narrow(out, pairs, CHUNK, GAUSSIAN, 0.0, block, U64(1), U64(replicate), U64(0), U64(1), U64(2))
+        total += out[chunk % out.size]
+    return total
+
+
+def _fetch_ahead(graph: Graph, public: NDArray[Any], agent: int) -> None:
+    k = U64(graph.starts[agent])
+    stop = min(U64(graph.starts[agent + 1]), k + U64(_LOOK_AHEAD))
+    while k < stop:
+        base = U64(graph.columns[k]) * U64(WIDTH)
+        prefetch(public, base)
+        prefetch(public, base + U64(WIDTH // 2))
+        k += U64(1)
+
+
+_fetch_ahead = njit(error_model="numpy")(_fetch_ahead)
+
+
+def _gather_wide(graph: Graph, public: NDArray[Any], begin: int, end: int, repeats: int) -> float:
+    """Sum the neighbours' rows of WIDTH numbers into one small buffer."""
+    number = public.dtype.type
+    one, zero, row, total = number(1), number(0), np.zeros(WIDTH, public.dtype), 0.0
+    for _ in range(repeats):
+        for agent in range(begin, end):
+            _fetch_ahead(graph, public, min(agent + GROUP, end - 1))
+            update_row(
+                public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]),
+                U64(graph.starts[agent + 1]), one, zero, zero, row, U64(0), row, U64(0),
+            )  # fmt: skip
+            total += row[0]
+    return total
+
+
+def _gather_narrow(graph: Graph, public: NDArray[Any], begin: int, end: int, repeats: int) -> float:
+    """Sum single neighbours, rows standing by their length within chunks."""
+    pressure, weight = np.zeros(CHUNK, public.dtype), graph.weights[0]
+    for _ in range(repeats):
+        k = U64(graph.starts[begin])
+        for agent in range(begin, end):
+            stop = U64(graph.starts[agent + 1])
+            total = public.dtype.type(0)
+            while k < stop:
+                total = fma(weight, public[graph.columns[k]], total)
+                k += U64(1)
+            pressure[graph.order[agent]] = total
+    return pressure[0]  # type: ignore[no-any-return]
+
+
+_compiled = njit(nogil=True, error_model="numpy")
+copy, write = _compiled(_copy), _compiled(_write)
+normals_wide, normals_narrow = _compiled(_normals_wide), _compiled(_normals_narrow)
+gather_wide, gather_narrow = _compiled(_gather_wide), _compiled(_gather_narrow)

@@ -1,0 +1,54 @@
+"""Interleaved timing: in each round every contender runs once, so that all see the same machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Costs: TypeAlias = dict[str, NDArray[np.float64]]
+
+
+@final
+@dataclass(frozen=True)
+class Job:
+    """Something to time: ``call(steps)`` makes ``work`` agent-steps per step."""
+
+    call: Callable[[int], object]
+    steps: int
+    work: int
+
+    def cost(self) -> float:
+        """Return nanoseconds per agent-step: a call with all steps less a call with none."""
+        preparation = seconds(self.call, 0)
+        return max(seconds(self.call, self.steps) - preparation, 0.0) / (self.steps * self.work) * 1e9
+
+
+def seconds(call: Callable[[int], object], steps: int) -> float:
+    begin = time.perf_counter()
+    call(steps)
+    return time.perf_counter() - begin
+
+
+def costs(jobs: Mapping[str, Job], rounds: int) -> Costs:
+    """Return the cost of each job in each round, after one short call of each that compiles and warms up."""
+    for job in jobs.values():
+        job.call(1)
+    measured: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            measured[name].append(job.cost())
+    return {name: np.array(values) for name, values in measured.items()}
+
+
+def typical(values: NDArray[np.float64]) -> float:
+    return float(np.median(values))
+
+
+def ratio(slow: NDArray[np.float64], fast: NDArray[np.float64]) -> float:
+    """Return the median over rounds of slow/fast, each quotient from one round."""
+    return float(np.median(slow / np.maximum(fast, 1e-12)))

@@ -1,0 +1,71 @@
+"""Shows sections on a terminal and writes them as Markdown."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from .machine import facts
+from .sections import Section, Table, Target, shown
+from .workload import DESCRIPTION
+
+_OPENING = f"""# Benchmarks
+
+Made by `python -m benchmarks --write docs/benchmarks.md`. All contenders of a table run interleaved: each runs once,
+then each runs again. Figures are medians over these rounds, and a ratio is the median of the ratios within a round.
+The cost of a step is that of a call with many steps less that of a call with none, divided by the agent-steps made
+(agents × replicates × steps), so no contender is charged for building its graph or its agents.
+
+The model everywhere: {DESCRIPTION}
+"""
+
+
+def targets_table(targets: Sequence[Target]) -> Table:
+    rows = [
+        [t.what, t.rule, None if t.measured is None else f"{shown(t.measured)}{t.unit}", t.verdict] for t in targets
+    ]
+    return Table("Targets and what was measured", ("target", "wanted", "measured", "met"), rows)
+
+
+def show(section: Section, console: Console) -> None:
+    console.rule(escape(section.title))
+    tables = [*section.tables, *([targets_table(section.targets)] if section.targets else [])]
+    for table in tables:
+        console.print(_rich(table))
+
+
+def _rich(table: Table) -> RichTable:
+    drawn = RichTable(title=escape(table.caption), title_justify="left")
+    for position, column in enumerate(table.columns):
+        drawn.add_column(escape(column), justify="left" if position == 0 else "right")
+    for row in table.rows:
+        drawn.add_row(*(escape(shown(cell)) for cell in row))
+    return drawn
+
+
+def markdown(sections: Sequence[Section], *, quick: bool) -> str:
+    """Return the whole report."""
+    everything = [target for section in sections for target in section.targets]
+    machine = Table("", ("machine", ""), [[name, value] for name, value in facts().items()])
+    note = (
+        "\n**A quick look: small sizes and few rounds; run without `--quick` for figures to quote.**\n" if quick else ""
+    )
+    date = f"Measured on {datetime.date.today().isoformat()}."
+    parts = [_OPENING + note, date, _markdown(machine), "## Targets", _markdown(targets_table(everything))]
+    for section in sections:
+        parts += [f"## {section.title}", section.text.strip(), *(_captioned(table) for table in section.tables)]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _captioned(table: Table) -> str:
+    return f"**{table.caption}**\n\n{_markdown(table)}"
+
+
+def _markdown(table: Table) -> str:
+    head = "| " + " | ".join(table.columns) + " |"
+    rule = "|---|" + "---:|" * (len(table.columns) - 1)
+    return "\n".join([head, rule, *("| " + " | ".join(map(shown, row)) + " |" for row in table.rows)])

@@ -1,0 +1,88 @@
+"""What a measurement hands over: tables, the definitions to read them by, and targets beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+Cell: TypeAlias = str | float | int | None
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """Rows of text and numbers under a caption; None is a cell with nothing to say."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@final
+@dataclass(frozen=True)
+class Target:
+    """A figure that is aimed at, and what was measured, None if this run did not measure it."""
+
+    what: str
+    wanted: float
+    measured: float | None
+    unit: str = ""
+    at_least: bool = True
+
+    @property
+    def rule(self) -> str:
+        """The target in writing."""
+        return f"{'≥' if self.at_least else '<'} {self.wanted:g}{self.unit}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it was met."""
+        if self.measured is None:
+            return "not measured"
+        met = self.measured >= self.wanted if self.at_least else self.measured < self.wanted
+        return "yes" if met else "no"
+
+
+@final
+@dataclass(frozen=True)
+class Section:
+    """One measurement: its heading, definitions in Markdown, tables and targets."""
+
+    title: str
+    text: str
+    tables: Sequence[Table]
+    targets: Sequence[Target] = field(default=())
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as values that JSON can hold."""
+        return {
+            "title": self.title,
+            "tables": [{"caption": t.caption, "columns": list(t.columns), "rows": list(t.rows)} for t in self.tables],
+            "targets": [
+                {"what": t.what, "wanted": t.rule, "measured": t.measured, "met": t.verdict} for t in self.targets
+            ],
+        }
+
+
+def shown(cell: Cell) -> str:
+    """Return a cell as a reader wants it: three digits of a number, a dash for nothing."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int) or abs(cell) >= 1000:
+        return f"{cell:,.0f}"
+    return f"{cell:.3g}"
+
+
+def count(number: int) -> str:
+    """Return a power of ten as such: 10⁴.
+
+    >>> count(10_000), count(32)
+    ('10⁴', '32')
+    """
+    digits = str(number)
+    if number < 100 or digits != "1" + "0" * (len(digits) - 1):
+        return digits
+    return "10" + str(len(digits) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))

@@ -1,0 +1,100 @@
+"""What one step of one agent costs, here and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from .clock import Costs, Job, costs, ratio, typical
+from .contenders import CONTENDERS, Contender, Run
+from .contenders.peerpressure_simulate import run as ours
+from .sections import Cell, Section, Table, Target, count
+from .settings import Settings
+from .workload import SEED, STD, workload
+
+OURS = "peerpressure"
+VARIANTS: Mapping[str, dict[str, Any]] = {
+    OURS: {},
+    f"{OURS}, summaries": {"record": "summaries"},
+    f"{OURS}, float32": {"dtype": "float32"},
+    f"{OURS}, one thread": {"threads": 1},
+}
+_OUR_NANOSECONDS, _OUR_LEAST_STEPS = 6.0, 20
+
+TEXT = """\
+Nanoseconds per agent-step, wall time. `peerpressure` keeps the final state alone and uses all cores; *summaries* keeps
+minimum, maximum and mean at every step. NumPy and SciPy run on one core, as they do; *in place* is the same loop with
+all buffers made once. NetworkX is a loop over nodes with dictionaries and `random.gauss`; Mesa has one object for each
+agent, who holds its neighbours directly. NDlib has no noise and no growing pressure: its `FJModel` (Friedkin–Johnsen)
+runs with θ = s/(s + d), which is this model under ρ = 1 without noise, so it does less work than the others. The
+interpreted ones run up to 10⁴ agents and one replicate.
+"""
+
+
+def job(run: Run | partial[Any], agents: int, replicates: int, steps: int) -> Job:
+    """Return the job that runs the model of so many agents in one contender."""
+    made = workload(agents)
+
+    def call(steps: int) -> object:
+        return run(made.network, made.hidden, made.stubbornness, STD, steps, replicates, SEED)
+
+    return Job(call, steps, agents * replicates)
+
+
+def our_job(settings: Settings, agents: int, replicates: int, **options: Any) -> Job:
+    steps = settings.steps_for(_OUR_NANOSECONDS, agents * replicates, least=_OUR_LEAST_STEPS)
+    return job(partial(ours, **options), agents, replicates, steps)
+
+
+def _their_job(settings: Settings, contender: Contender, agents: int, replicates: int) -> Job:
+    steps = settings.steps_for(contender.nanoseconds, agents * replicates, least=contender.least_steps)
+    return job(contender.run, agents, replicates, steps)
+
+
+def _case(settings: Settings, agents: int, replicates: int) -> Costs:
+    jobs = {name: our_job(settings, agents, replicates, **options) for name, options in VARIANTS.items()}
+    for name, contender in CONTENDERS.items():
+        if contender.takes(agents, replicates):
+            jobs[name] = _their_job(settings, contender, agents, replicates)
+    return costs(jobs, settings.rounds_for(agents * replicates))
+
+
+def measure(settings: Settings) -> Section:
+    cases = {(n, R): _case(settings, n, R) for n in settings.sizes for R in settings.replicates}
+    names = [*VARIANTS, *CONTENDERS]
+    columns = [f"n = {count(n)}, R = {R}" for n, R in cases]
+    spent: list[list[Cell]] = [
+        [name, *(typical(c[name]) if name in c else None for c in cases.values())] for name in names
+    ]
+    slower: list[list[Cell]] = [[name, *(_ratio(c, name) for c in cases.values())] for name in names]
+    rates: list[list[Cell]] = [["peerpressure", *(1e3 / typical(c[OURS]) for c in cases.values())]]
+    return Section(
+        "Speed",
+        TEXT,
+        [
+            Table("Times as long as peerpressure takes", ("", *columns), slower),
+            Table("Nanoseconds per agent-step", ("", *columns), spent),
+            Table("Million agent-steps per second", ("", *columns), rates),
+        ],
+        _targets(cases),
+    )
+
+
+def _ratio(case: Costs, name: str) -> float | None:
+    return ratio(case[name], case[OURS]) if name in case else None
+
+
+def _targets(cases: Mapping[tuple[int, int], Costs]) -> list[Target]:
+    plain, networkx, ndlib = "NumPy + scipy.sparse", "NetworkX loop", "NDlib FJModel"
+    wanted = [
+        (1_000_000, 32, plain, 15.0),
+        (10_000, 32, plain, 8.0),
+        (1_000_000, 1, plain, 3.0),
+        (10_000, 1, networkx, 300.0),
+        (10_000, 1, ndlib, 1000.0),
+    ]
+    return [
+        Target(f"faster than {name}, n = {count(n)}, R = {R}", figure, _ratio(cases.get((n, R), {}), name), "×")
+        for n, R, name, figure in wanted
+    ]

@@ -1,0 +1,30 @@
+"""What a second core brings."""
+
+from __future__ import annotations
+
+from peerpressure.engine.runner import available_threads
+
+from .clock import costs, ratio, typical
+from .sections import Cell, Section, Table, count
+from .settings import Settings
+from .speed import our_job
+
+TEXT = """\
+Replicates are shared among threads in blocks of 16; a large network in one replicate has its agents shared, and threads
+meet at the end of every step.
+"""
+
+
+def _row(settings: Settings, agents: int, replicates: int, threads: int) -> list[Cell]:
+    jobs = {used: our_job(settings, agents, replicates, threads=int(used)) for used in ("1", str(threads))}
+    measured = costs(jobs, settings.rounds_for(agents * replicates))
+    one, more = measured["1"], measured[str(threads)]
+    return [f"n = {count(agents)}, R = {replicates}", typical(one), typical(more), ratio(one, more)]
+
+
+def measure(settings: Settings) -> Section:
+    threads = min(2, available_threads())
+    large = settings.large
+    rows = [_row(settings, n, R, threads) for n, R in ((10_000, 32), (large, 1), (large, 32))]
+    columns = ("", "one thread, ns", f"{threads} threads, ns", "speed-up")
+    return Section("Threads", TEXT, [Table("Per agent-step", columns, rows)])

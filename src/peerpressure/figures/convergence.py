@@ -1,0 +1,113 @@
+"""Agreement at early and at large times, and the two ways to miss it."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from peerpressure.figures.style import BLUE, INK, RED, TWO_COLUMNS, label, panel, styled
+
+EARLY = 40  # steps shown one by one
+
+
+@styled
+def agreement(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Show all agents come to v under ρ_t = t: extremes over the first steps, and over all on a log axis."""
+    path, v = _pick(paths, "slow_tree"), _value(summary, "slow_tree", "consensus_value")
+    figure = Figure(figsize=(TWO_COLUMNS, 2.4))
+    early, late = figure.subplots(1, 2, sharey=True)
+    _extremes(early, path[path["time"] <= EARLY], v)
+    early.set_xlim(0, EARLY)
+    early.set_ylabel("public opinion $y_t$")
+    label(early, "maximum", (3, _at(path, 3, "maximum")), xytext=(6, 2), color=BLUE)
+    label(early, "minimum", (3, _at(path, 3, "minimum")), xytext=(6, -8), color=BLUE)
+    label(early, "expected", (12, _at(path, 12, "expected_minimum")), xytext=(2, -16), color=RED)
+    label(early, "consensus value $v$", (7, v), xytext=(0, 2))
+    _large_times(late, path[path["time"] >= 1], v)
+    panel(early, "a", r"early times, $\rho_t = t$")
+    panel(late, "b", r"large times, $\rho_t = t$")
+    return figure
+
+
+def _large_times(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    """Draw all times on a log axis, and the last two decades again where they can be seen."""
+    end = path["time"].iloc[-1]
+    last = path[path["time"] >= end // 100]
+    inset = axes.inset_axes((0.5, 0.68, 0.48, 0.32))
+    for place, part in ((axes, path), (inset, last)):
+        _extremes(place, part, v)
+        place.set_xscale("log")
+        place.set_xlim(part["time"].iloc[0], end)
+    inset.set_xlabel("")
+    inset.yaxis.set_major_locator(MaxNLocator(3))
+    inset.tick_params(labelsize=7)
+
+
+@styled
+def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Show what ρ_t = 2^√t does: oscillation on a tree, agreement on a wrong value where there are odd cycles."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.6))
+    left, right = figure.subplots(1, 2, sharey=True)
+    _oscillation(left, _pick(paths, "fast_tree"), _value(summary, "fast_tree", "consensus_value"))
+    _wrong_value(right, _pick(paths, "fast_cycles"), summary)
+    left.set_ylabel("public opinion $y_t$")
+    panel(left, "a", r"tree, $\rho_t = 2^{\sqrt{t}}$: no agreement")
+    panel(right, "b", r"odd cycles, $\rho_t = 2^{\sqrt{t}}$: agreement, not on $v$")
+    return figure
+
+
+def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    shown = path[path["time"] <= 2 * EARLY]
+    _extremes(axes, shown, v, expected=False)
+    axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
+    axes.set_xlim(0, 2 * EARLY)
+    last = path.tail(17)
+    inset = axes.inset_axes((0.5, 0.66, 0.48, 0.34))
+    _extremes(inset, last, v, expected=False)
+    inset.plot(last["time"], last["agent_1"], color=RED, linewidth=0.8, marker="o", markersize=1.6)
+    inset.set_xlim(last["time"].iloc[0], last["time"].iloc[-1])
+    inset.set_xticks([])
+    inset.tick_params(labelsize=7)
+    inset.yaxis.set_major_locator(MaxNLocator(3))
+    inset.set_xlabel(f"the last {len(last) - 1} of {path['time'].iloc[-1]:,} steps", fontsize=7, labelpad=2)
+    label(axes, "$v$", (2 * EARLY, v), xytext=(3, 0), va="center", annotation_clip=False)
+    leader = {"arrowstyle": "-", "color": RED, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 1}
+    label(axes, "agent 1", (20, _at(path, 20, "agent_1")), xytext=(14, -34), color=RED, arrowprops=leader)
+
+
+def _wrong_value(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> None:
+    v, agreed = (_value(summary, "fast_cycles", name) for name in ("consensus_value", "mean"))
+    shown = path[path["time"] >= 1]
+    _extremes(axes, shown, v, expected=False)
+    axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
+    end = float(path["time"].iloc[-1])
+    axes.set_xscale("log")
+    axes.set_xlim(1, end)
+    label(axes, f"$v = {v:.3f}$", (end, v), xytext=(-2, 3), ha="right", va="bottom")
+    label(axes, f"all agree on {agreed:.3f}", (end, agreed), xytext=(-2, -4), ha="right", va="top", color=BLUE)
+
+
+def _extremes(axes: Axes, path: pd.DataFrame, v: float, *, expected: bool = True) -> None:
+    """Draw the band from minimum to maximum, the expected one's edges, and the consensus value."""
+    time = path["time"]
+    axes.fill_between(time, path["minimum"], path["maximum"], color=BLUE, alpha=0.13, linewidth=0)
+    for name in ("minimum", "maximum"):
+        axes.plot(time, path[name], color=BLUE, linewidth=0.9)
+        if expected:
+            axes.plot(time, path[f"expected_{name}"], color=RED, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.axhline(v, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1.5)
+    axes.set_xlabel("time $t$")
+
+
+def _pick(paths: pd.DataFrame, run: str) -> pd.DataFrame:
+    return paths[paths["run"] == run]
+
+
+def _value(summary: pd.DataFrame, run: str, column: str) -> float:
+    return float(summary.loc[summary["run"] == run, column].iloc[0])
+
+
+def _at(path: pd.DataFrame, time: int, column: str) -> float:
+    return float(path.loc[path["time"] == time, column].iloc[0])

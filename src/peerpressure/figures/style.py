@@ -1,0 +1,108 @@
+"""How every figure looks, and how it is written to files that do not change from run to run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, ParamSpec
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from peerpressure.files import replacing
+
+ONE_COLUMN: Final = 3.4  # inches
+TWO_COLUMNS: Final = 7.0
+
+# Apart in lightness as well as in hue, so that they differ in grey and for every kind of colour vision.
+INK: Final = "#20262b"
+BLUE: Final = "#1f5c99"
+RED: Final = "#c8512b"
+TEAL: Final = "#55a89a"
+GOLD: Final = "#dfa92f"
+GREY: Final = "#8a939b"
+PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
+OPINIONS: Final = "cividis"  # the colour map of opinions
+
+_RC: Final[Mapping[str, Any]] = {
+    # Both fonts ship with Matplotlib, so a figure looks the same on every machine.
+    "font.family": "STIXGeneral",
+    "mathtext.fontset": "stix",
+    "font.size": 8.5,
+    "axes.labelsize": 8.5,
+    "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
+    "axes.linewidth": 0.5,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+    "xtick.major.size": 3.0,
+    "ytick.major.size": 3.0,
+    "lines.linewidth": 1.1,
+    "lines.solid_capstyle": "round",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.03,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.wspace": 0.04,
+}
+
+P = ParamSpec("P")
+
+
+def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Have a figure function draw in this style, whatever the caller's own settings are."""
+
+    @functools.wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rcParams.update(_RC)
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> None:
+    """Write beside what is drawn, at a point of the data, with a thin halo that keeps lines from crossing it."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.0, foreground="white")]
+    axes.annotate(text, at, path_effects=halo, **({"xytext": (0, 0), "textcoords": "offset points"} | options))
+
+
+def panel(axes: Axes, letter: str, title: str) -> None:
+    """Head a panel with its letter and what it shows."""
+    axes.set_title(f"({letter}) {title}", loc="left")
+
+
+def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
+    """Write the figure as PDF and PNG (300 dpi), each whole or not at all, with no date inside."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
+        target = place / f"{name}.{kind}"
+        with mpl.rc_context(), replacing(target) as file:
+            mpl.rcdefaults()
+            mpl.rcParams.update(_RC)
+            figure.savefig(file, format=kind, metadata=metadata)
+        written.append(target)
+    return written

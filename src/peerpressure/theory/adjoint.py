@@ -1,0 +1,98 @@
+"""Mean and variance of weighted sums of agents, by running the model backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from peerpressure.model import Model, Update, Vector
+from peerpressure.noises import AR1, Noise, Persistent
+from peerpressure.theory.times import Times
+
+# Numbers per array that one backward run carries along; more times are split over several runs.
+BLOCK = 2**23
+# SciPy multiplies a sparse matrix with few columns more slowly than column by column.
+FEW = 8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Moments of weighted sums: mean and variance (times, sums), covariance (sums, sums) at the last time."""
+
+    mean: Vector
+    variance: Vector
+    covariance: Vector
+
+
+def persistence(noise: Noise) -> float:
+    """Return φ in u_t = φ u_{t−1} + √(1−φ²) z_t: 0 for white noise, 1 for one draw held for ever."""
+    if isinstance(noise.temporal, AR1):
+        return noise.temporal.coefficient
+    return 1.0 if isinstance(noise.temporal, Persistent) else 0.0
+
+
+def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
+    """Return the moments of the sums with these weights, shape (sums, agents), at increasing times."""
+    parts = [run_backwards(model, weights, block) for block in _blocks(weights.size, times)]
+    mean = np.concatenate([part.mean for part in parts])
+    variance = np.concatenate([part.variance for part in parts])
+    return Sums(mean, variance, parts[-1].covariance)
+
+
+def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
+    """Return the moments of cᵀy at each time by the adjoint of the model, in O(T·nnz).
+
+    From v = c at the end, each step t adds to the mean (g_t∘v)·x₀ and goes on with v ← C_tᵀv; y₀ ends it. The
+    noise enters as Σ_t b_t u_t with b_t = scale_t·g_t∘v; in terms of the independent z_t behind u_t its weights
+    are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the variance is a sum of squares. ``carry``
+    is the q that steps after the last time have left.
+    """
+    k, phi = weights.shape[0], persistence(model.noise)
+    std, noisy = model.noise.deviations(model.n), not model.noise.is_silent
+    v, q = np.empty((0, model.n)), np.empty((0, model.n))
+    mean, variance = np.zeros(times.size * k), np.zeros(times.size * k)
+    covariance = np.zeros((k, k))
+    # Later times come first, so that those still to come are appended.
+    pending = {int(time) for time in times}
+    for t in range(int(times[-1]), 0, -1):
+        if t in pending:
+            v = np.concatenate([v, weights])
+            q = np.concatenate([q, np.zeros_like(weights) if carry is None or q.size else carry])
+        update = model.update(t)
+        active = slice(0, v.shape[0])
+        a = update.gain * v
+        mean[active] += a @ update.preferred
+        share = 1.0 if t == 1 else (1.0 - phi) * (1.0 + phi)
+        if noisy:
+            q = float(model.noise.scale(t)) * a + (phi * q if phi else 0.0)
+        if noisy and share:
+            w = std * q
+            covariance += share * (w[:k] @ w[:k].T)
+            variance[active] += share * np.einsum("ij,ij->i", w, w)
+        v = _couple_back(update, v)
+    if 0 in pending:
+        v = np.concatenate([v, weights])
+    mean += v @ model.start_state
+    shape = (times.size, k)
+    return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
+
+
+def _couple_back(update: Update, rows: Vector) -> Vector:
+    """Return Cᵀv for each row v."""
+    if rows.shape[0] <= FEW:
+        return np.stack([update.couple_adjoint(row) for row in rows])
+    return np.ascontiguousarray(update.couple_adjoint(np.ascontiguousarray(rows.T)).T)
+
+
+def _blocks(size: int, times: Times) -> Iterator[Times]:
+    """Split the times so that a run carries at most BLOCK numbers, one time at least."""
+    length = max(1, BLOCK // size)
+    # The last block is the full one, and the first what is left over.
+    first = times.size % length or min(length, times.size)
+    yield times[:first]
+    for start in range(first, times.size, length):
+        yield times[start : start + length]

@@ -1,0 +1,101 @@
+"""How much one step, and all steps so far, shrink the distance between two states."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from peerpressure.model import Model, Update, Vector
+from peerpressure.theory.times import step_count, whole_times
+
+# Up to this size a dense eigenvalue is faster, and exact for two agents too.
+DENSE = 300
+LANCZOS_ITERATIONS = 300
+
+
+def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
+    """Return the factor by which step t contracts, in the shape of t.
+
+    α_t = max_i ρ_t d_i/(s_i + ρ_t d_i) bounds it in the max-norm; ``exact`` gives the spectral radius of C_t,
+    which is the factor in the long run if the pressure stays.
+
+    >>> from peerpressure.networks import k2
+    >>> contraction(Model(k2(), hidden=[0.0, 1.0]), [1, 3])
+    array([0.5 , 0.75])
+    """
+    return np.exp(log_contraction(model, t, exact=exact))
+
+
+def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
+    """Return log α_t, or the log of the spectral radius, right even where the factor rounds to 1.
+
+    >>> from peerpressure.networks import k2
+    >>> log_contraction(Model(k2(), hidden=[0.0, 1.0], pressure=1e20), 1)
+    array(-1.e-20)
+    """
+    times = whole_times(t, least=1)
+    factor = _log_spectral_radius if exact else _log_row_sum
+    logs = [factor(model.update(int(time))) for time in times.flat]
+    return np.array(logs, dtype=np.float64).reshape(times.shape)
+
+
+def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vector:
+    """Return Π_{k≤t} α_k for t = 1…steps, or its logarithm; shape (steps,).
+
+    It tends to 0, and the start is forgotten, exactly when Σ 1/ρ_t diverges.
+
+    >>> from peerpressure.networks import k2
+    >>> contraction_product(Model(k2(), hidden=[0.0, 1.0]), 3)
+    array([0.5       , 0.33333333, 0.25      ])
+    """
+    logs = np.cumsum(log_contraction(model, np.arange(1, step_count(steps) + 1)))
+    return logs if log else np.exp(logs)
+
+
+def _log_row_sum(update: Update) -> float:
+    """Return log max_i Σ_j C_ij; the rows of C sum to 1 − gain."""
+    return _log_of_one_minus(float(update.gain.min()), float(update.couple(np.ones_like(update.gain)).max()))
+
+
+def _log_spectral_radius(update: Update) -> float:
+    """Return log λ for the largest eigenvalue λ of C, which is similar to √pull A √pull.
+
+    For its unit eigenvector u and y = √pull u, the distance from 1 is a sum of positive terms:
+    1 − λ = Σ gain u² + ½ Σ_ij w_ij (y_i − y_j)².
+    """
+    if not np.any(update.pull):
+        return -np.inf
+    root = np.sqrt(update.pull)
+    scale = sparse.diags_array(root)
+    radius, u = _top(sparse.csr_array(scale @ update.adjacency @ scale), 1.0 / root)
+    y = root * u
+    edges = sparse.coo_array(update.adjacency)
+    i, j = edges.coords
+    distance = update.gain @ u**2 + 0.5 * (edges.data @ (y[i] - y[j]) ** 2)
+    return _log_of_one_minus(float(distance), radius)
+
+
+def _log_of_one_minus(distance: float, factor: float) -> float:
+    """Return log(factor) = log(1 − distance) from whichever of the two has not lost its digits."""
+    if factor == 0:
+        return -np.inf
+    return float(np.log1p(-distance) if distance < 0.5 else np.log(factor))
+
+
+def _top(matrix: sparse.csr_array, start: Vector) -> tuple[float, Vector]:
+    """Return the largest eigenvalue of a symmetric matrix and its unit eigenvector.
+
+    The start is the eigenvector at infinite pressure.
+    """
+    if matrix.shape[0] <= DENSE:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        return float(values[-1]), vectors[:, -1]
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    try:
+        values, vectors = eigsh(matrix, k=1, which="LA", v0=start, maxiter=LANCZOS_ITERATIONS)
+    except ArpackNoConvergence:
+        # Long chains crowd their eigenvalues at 1; a shift just beyond separates them.
+        values, vectors = eigsh(matrix, k=1, sigma=1.0 + 1e-9, which="LM", v0=start)
+    return float(values[0]), vectors[:, 0]

@@ -1,0 +1,46 @@
+"""Steps and times as users give them, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from peerpressure.errors import InvalidInputError, complain
+
+Times = NDArray[np.int64]
+
+
+def step_count(steps: Any) -> int:
+    """Return a number of steps of at least 1.
+
+    >>> step_count(np.int64(3))
+    3
+    """
+    whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
+    if not whole or steps < 1:
+        rule = "steps must be a whole number of at least 1"
+        raise InvalidInputError(complain(rule, got=repr(steps), remedy="ask for one step or more"))
+    return int(steps)
+
+
+def whole_times(t: ArrayLike, *, least: int, most: int | None = None) -> Times:
+    """Return one time, or a vector of them, as whole numbers from ``least`` to ``most``."""
+    upper = "on" if most is None else f"to {most}"
+    rule = f"a time must be a whole number from {least} {upper}, or there may be several in a row"
+    try:
+        given = np.asarray(t)
+    except ValueError:
+        given = np.asarray(None)
+    if given.size == 0 and given.ndim == 1:
+        return np.zeros(0, dtype=np.int64)
+    if given.dtype.kind not in "iuf" or given.ndim > 1:
+        raise InvalidInputError(complain(rule, got=repr(t)[:80], remedy=f"pass t = {least}, {least + 1}, …"))
+    bad = (given < least) | (given != np.floor(given)) | ~np.isfinite(given)
+    if most is not None:
+        bad |= given > most
+    if np.any(bad):
+        first = np.atleast_1d(given)[np.flatnonzero(np.atleast_1d(bad))[0]]
+        raise InvalidInputError(complain(rule, got=first, remedy="drop or correct that time"))
+    return given.astype(np.int64)

@@ -1,0 +1,60 @@
+"""The vector intrinsic against its plain twin, and extremes without a NaN rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+from peerpressure.engine.intrinsics import WIDTH, fma, larger, smaller, update_row, update_row_plain
+
+U = np.uint64
+
+
+@njit
+def _both(
+    public: Any, columns: Any, weights: Any, stride: Any, end: Any, pull: Any, jitter: Any, drift: Any, noise: Any, a: Any, b: Any
+) -> None:
+    zero, one = U(0), U(WIDTH)
+    update_row(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, a, one)
+    update_row_plain(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, b, one)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("neighbours", [0, 1, 2, 5, 40])
+@pytest.mark.parametrize("stride", [0, 1])
+def test_a_row_update_equals_its_plain_twin(dtype: Any, neighbours: int, stride: int) -> None:
+    rng = np.random.default_rng(neighbours)
+    public = rng.normal(size=50 * WIDTH).astype(dtype)
+    columns = rng.integers(0, 50, neighbours + 1, dtype=np.uint32)
+    weights = rng.random(neighbours + 1).astype(dtype)
+    noise = rng.normal(size=WIDTH).astype(dtype)
+    a: NDArray[Any] = np.zeros(3 * WIDTH, dtype)
+    b = a.copy()
+    _both(public, columns, weights, U(stride), U(neighbours), dtype(0.3), dtype(0.7), dtype(-1.5), noise, a, b)
+    np.testing.assert_array_equal(a, b)
+    assert not a[:WIDTH].any()
+    assert not a[2 * WIDTH :].any()
+
+
+@njit
+def _fused(a: float, b: float, c: float) -> float:
+    return fma(a, b, c)  # type: ignore[no-any-return]
+
+
+@njit
+def _extremes(a: float, b: float) -> tuple[float, float]:
+    return smaller(a, b), larger(a, b)
+
+
+def test_multiply_add_rounds_once() -> None:
+    a = 1 + 2.0**-52
+    assert _fused(a, a, -(1 + 2.0**-51)) == 2.0**-104
+
+
+def test_extremes() -> None:
+    assert _extremes(2.0, -3.0) == (-3.0, 2.0)
+    assert _extremes(np.inf, 1.0) == (1.0, np.inf)

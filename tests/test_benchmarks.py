@@ -1,0 +1,165 @@
+"""The benchmark compares like with like: every contender computes the model that it is said to compute."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import bound, report, speed
+from benchmarks.__main__ import MEASUREMENTS, arguments, main
+from benchmarks.clock import Job, costs, ratio
+from benchmarks.contenders import CONTENDERS
+from benchmarks.contenders.peerpressure_simulate import run as ours
+from benchmarks.sections import Section, Table, Target, count, shown
+from benchmarks.settings import QUICK, Settings
+from benchmarks.workload import workload
+from peerpressure import Constant, Gaussian, Model, Network, simulate
+
+SAME_MODEL = [name for name in CONTENDERS if "NDlib" not in name]
+STEPS = 7
+
+# Mesa, NDlib and what they import warn of their own future, which is not ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def _contender(name: str) -> speed.Run:
+    if not CONTENDERS[name].is_installed:
+        pytest.skip(f"{name} is not installed in working order")
+    return CONTENDERS[name].run
+
+
+@pytest.fixture
+def weighted() -> Network:
+    base = workload(60).network.adjacency.tocoo()
+    upper = base.row < base.col
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, int(upper.sum()))
+    return Network.from_edges(
+        (int(i), int(j), float(w)) for i, j, w in zip(base.row[upper], base.col[upper], weights, strict=True)
+    ).permuted(np.arange(60))
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+@pytest.mark.parametrize("name", SAME_MODEL)
+def test_without_noise_contenders_end_where_we_do(name: str, replicates: int, weighted: Network) -> None:
+    run, made = _contender(name), workload(60)
+    for network in (made.network, weighted):
+        given = (network, made.hidden, made.stubbornness, 0.0, STEPS, replicates, 1)
+        np.testing.assert_allclose(run(*given), ours(*given), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", SAME_MODEL)
+def test_contenders_add_the_same_noise(name: str) -> None:
+    run, made = _contender(name), workload(60)
+    std, quiet = 0.5, ours(made.network, made.hidden, made.stubbornness, 0.0, 1, 1, 1)
+    deviation = run(made.network, made.hidden, made.stubbornness, std, 1, 40, 5) - quiet
+    gain = made.stubbornness / (made.stubbornness + made.network.degrees)
+    z = deviation / (gain * std)
+    assert z.shape == (40, 60)
+    # The sum of 2,400 squared normals has standard deviation √4800; 4.5 of them are one in 10⁵.
+    assert abs((z**2).sum() - z.size) < 4.5 * np.sqrt(2 * z.size)
+
+
+def test_ndlib_computes_the_noiseless_model_under_constant_pressure() -> None:
+    run, made = _contender("NDlib FJModel"), workload(60)
+    model = Model(made.network, hidden=made.hidden, stubbornness=made.stubbornness, pressure=Constant(1.0))
+    expected = simulate(model, STEPS, record="final").final.public
+    found = run(made.network, made.hidden, made.stubbornness, 0.5, STEPS, 2, 1)
+    np.testing.assert_allclose(found, np.repeat(expected, 2, axis=0), rtol=0, atol=1e-10)
+
+
+def test_workload_is_the_model_that_is_timed() -> None:
+    made = workload(60)
+    expected = simulate(made.model, STEPS, record="final", seed=4).final.public
+    assert isinstance(made.model.noise, Gaussian)
+    np.testing.assert_array_equal(ours(made.network, made.hidden, made.stubbornness, 0.1, STEPS, 1, 4), expected)
+
+
+def test_rounds_interleave_after_a_warm_up() -> None:
+    order: list[tuple[str, int]] = []
+    jobs = {
+        name: Job(lambda steps, name=name: order.append((name, steps)), steps=5, work=10)  # type: ignore[misc]
+        for name in ("a", "b")
+    }
+    found = costs(jobs, rounds=2)
+    assert order == [("a", 1), ("b", 1), *([("a", 0), ("a", 5), ("b", 0), ("b", 5)] * 2)]
+    assert all(values.shape == (2,) and (values >= 0).all() for values in found.values())
+
+
+def test_ratio_is_taken_within_rounds() -> None:
+    assert ratio(np.array([10.0, 100.0, 30.0]), np.array([1.0, 10.0, 1.0])) == 10.0
+
+
+def test_traffic_counts_each_byte_once_where_all_fits() -> None:
+    n = 1_000
+    for replicates, order in ((1, 2 * n), (32, 0)):
+        case = bound.Case(n, replicates, 1)
+        graph = 4 * (n + 1) + 4 * workload(n).network.adjacency.nnz + order
+        assert bound.traffic(case) == pytest.approx(16 + (graph + 24 * n) / (n * case.width))
+
+
+def test_traffic_grows_where_the_cache_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, nnz = bound.Case(1_000, 32, 1), workload(1_000).network.adjacency.nnz
+    roomy = bound.traffic(case)
+    monkeypatch.setattr(bound, "last_level_cache", lambda: 0)
+    assert bound.traffic(case) - roomy == pytest.approx(8 * (nnz / 1_000 - 1))
+
+
+@pytest.mark.parametrize(("replicates", "threads"), [(1, 1), (1, 3), (32, 2), (32, 3), (48, 2)])
+def test_parts_cover_every_agent_of_every_block_once(replicates: int, threads: int) -> None:
+    case = bound.Case(5_000, replicates, threads)
+    seen = np.zeros((case.blocks, case.agents), int)
+    for block, begin, end in case.parts:
+        seen[block, begin:end] += 1
+    assert (seen == 1).all()
+
+
+def test_settings_fill_a_round_within_limits() -> None:
+    settings = Settings(seconds=1.0)
+    assert settings.steps_for(10.0, 1_000_000) == 100
+    assert settings.steps_for(1e9, 100) == 2
+    assert settings.steps_for(1.0, 1) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("measured", "at_least", "verdict"), [(2.0, True, "yes"), (2.0, False, "no"), (None, True, "not measured")]
+)
+def test_targets_say_whether_they_were_met(measured: float | None, at_least: bool, verdict: str) -> None:
+    assert Target("speed", 1.5, measured, "×", at_least).verdict == verdict
+
+
+def test_numbers_are_shown_short() -> None:
+    assert [shown(cell) for cell in (None, "x", 3, 1.23456, 12345.6)] == ["–", "x", "3", "1.23", "12,346"]
+    assert [count(n) for n in (1, 32, 100, 10_000_000)] == ["1", "32", "10²", "10⁷"]
+
+
+def test_report_holds_machine_targets_definitions_and_tables() -> None:
+    section = Section("Speed", "What it means.", [Table("Costs", ("", "ns"), [["us", 1.5], ["them", None]])],
+                      [Target("faster", 2.0, 3.0, "×")])  # fmt: skip
+    text = report.markdown([section], quick=True)
+    for part in (
+        "Processor",
+        "| faster | ≥ 2× | 3× | yes |",
+        "What it means.",
+        "| us | 1.5 |",
+        "| them | – |",
+        "quick",
+    ):
+        assert part in text
+
+
+def test_command_runs_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Settings] = []
+
+    def measure(settings: Settings) -> Section:
+        asked.append(settings)
+        return Section("Speed", "", [Table("Costs", ("", "ns"), [["us", 1.5]])])
+
+    monkeypatch.setitem(MEASUREMENTS, "speed", measure)  # type: ignore[arg-type]
+    main(["--quick", "--only", "speed", "--write", str(tmp_path / "b.md"), "--json", str(tmp_path / "b.json")])
+    assert asked == [QUICK]
+    assert "| us | 1.5 |" in (tmp_path / "b.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))["speed"]["tables"][0]["rows"] == [["us", 1.5]]
+    assert arguments([]).only == list(MEASUREMENTS)

@@ -1,0 +1,304 @@
+"""Simulation against a dense oracle, closed forms, laws of the model, and bit-identity however the work is cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import peerpressure as pp
+from peerpressure.engine import cpu, random, runner
+from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
+
+
+def _unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArray[np.float64]:
+    """Return u_1 … u_T of one replicate, from the engine's raw draws by the definitions of the temporal kinds."""
+    noise = model.noise
+
+    def raw(step: int, stream: int) -> NDArray[np.float64]:
+        out = np.empty(model.n)
+        cpu.draw_narrow(runner.draw_of(noise, seed), step, replicate, stream, out)
+        return noise.standardise(noise.distribution.ppf(out)) if isinstance(noise, pp.Custom) else out
+
+    fresh = np.array([raw(t, random.STREAM_FRESH) for t in range(1, steps + 1)])
+    if isinstance(noise.temporal, pp.White):
+        return fresh
+    held = raw(0, random.STREAM_HELD)
+    if isinstance(noise.temporal, pp.Persistent):
+        return np.tile(held, (steps, 1))
+    phi, out = noise.temporal.coefficient, []
+    for z in fresh:
+        held = phi * held + np.sqrt(1 - phi**2) * z
+        out.append(held)
+    return np.array(out)
+
+
+def _oracle(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArray[np.float64]:
+    """Return y_0 … y_T by dense matrices, straight from the definition."""
+    A = model.network.adjacency.toarray()
+    D, S = np.diag(A.sum(axis=1)), np.diag(model.s)
+    u = _unit_noise(model, steps, replicate, seed)
+    y = [model.start_state]
+    for t in range(1, steps + 1):
+        rho = float(model.pressure(t))
+        xi = model.x0 + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
+        y.append(np.linalg.solve(S + rho * D, S @ xi + rho * A @ y[-1]))
+    return np.array(y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_every_model_matches_the_dense_oracle(noise: str, schedule: str, weighted: bool) -> None:
+    model = random_model(weighted=weighted, pressure=SCHEDULES[schedule], noise=NOISES[noise])
+    run = pp.simulate(model, 30, replicates=[0, *range(4, 20)], seed=11)
+    assert run.states is not None
+    for row, replicate in ((0, 0), (1, 4), (16, 19)):
+        np.testing.assert_allclose(run.states[row], _oracle(model, 30, replicate, 11), rtol=1e-11, atol=1e-12)
+
+
+def test_deviations_and_start_of_each_agent() -> None:
+    std = np.random.default_rng(3).uniform(0, 1, 23)
+    std[5] = 0.0
+    model = random_model(noise=pp.Gaussian(std), start=np.linspace(-4, 4, 23))
+    run = pp.simulate(model, 25, replicates=6, seed=2)
+    assert run.states is not None
+    np.testing.assert_allclose(run.states[5], _oracle(model, 25, 5, 2), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 20, 101])
+def test_two_agents_have_the_closed_form_mean_and_variance(steps: int) -> None:
+    """K₂ with s = w = 1 and ρ_t = t: mean by the paper's coefficients, variance σ²T/(T+1)² for both parities."""
+    model = pp.Model(pp.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(0.5))
+    final = pp.simulate(model, steps, replicates=40_000, seed=steps, record="final").final.public
+    own = (steps / 2 + 1) / (steps + 1) if steps % 2 == 0 else 0.5
+    mean = np.array([own * 1 + (1 - own) * 2, own * 2 + (1 - own) * 1])
+    variance = 0.25 * steps / (steps + 1) ** 2
+    np.testing.assert_allclose(final.mean(axis=0), mean, atol=4.5 * np.sqrt(variance / 40_000))
+    np.testing.assert_allclose(final.var(axis=0), variance, rtol=4.5 * np.sqrt(2 / 40_000))
+
+
+def test_huge_pressure_is_the_neighbours_mean() -> None:
+    model = random_model(pressure=pp.StretchedExponential(), noise=pp.Gaussian(1.0))
+    start = pp.State(10**7, np.asarray(model.x0)[None, :], None)
+    run = pp.simulate(model, 3, seed=1, start=start)
+    assert run.states is not None
+    means = model.network.adjacency @ run.states[0, 0] / model.network.degrees
+    np.testing.assert_allclose(run.states[0, 1], means, rtol=1e-14)
+
+
+# --- bit-identity ---------------------------------------------------------------------------------------------------
+
+
+def _same(a: pp.Trajectory, b: pp.Trajectory, rows: slice = slice(None)) -> None:
+    for name in ("states", "minimum", "maximum", "mean"):
+        np.testing.assert_array_equal(getattr(a, name)[rows], getattr(b, name))
+    np.testing.assert_array_equal(a.final.public[rows], b.final.public)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_splitting_replicates_changes_no_bit(noise: str) -> None:
+    model = random_model(noise=NOISES[noise])
+    whole = pp.simulate(model, 12, replicates=40, seed=3)
+    for part in (range(20, 40), range(7, 8), range(3, 36), [39]):
+        _same(whole, pp.simulate(model, 12, replicates=part, seed=3), slice(part[0], part[-1] + 1))
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "ar1", "ar1 custom", "persistent"])
+@pytest.mark.parametrize("replicates", [1, 3, 20])
+def test_threads_and_sharing_of_agents_change_no_bit(
+    noise: str, replicates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = random_model(5000, weighted=False, noise=NOISES[noise])
+    record = pp.Record(agents=[0, 1023, 1024, 4999], every=2)
+    alone = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=1)
+    monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
+    monkeypatch.setattr(runner, "_SEGMENT", 1)
+    for threads in (2, 3):
+        _same(alone, pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("replicates", [1, 18])
+def test_going_on_equals_running_in_one_go(noise: str, replicates: int) -> None:
+    model = random_model(noise=NOISES[noise])
+    whole = pp.simulate(model, 21, replicates=replicates, seed=9)
+    first = pp.simulate(model, 8, replicates=replicates, seed=9)
+    rest = pp.simulate(model, 13, replicates=replicates, seed=9, start=first)
+    assert whole.states is not None
+    assert whole.mean is not None
+    np.testing.assert_array_equal(whole.states[:, 8:], rest.states)
+    np.testing.assert_array_equal(whole.mean[:, 8:], rest.mean)
+    np.testing.assert_array_equal(whole.final.public, rest.final.public)
+
+
+def test_different_seeds_differ() -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    finals = [pp.simulate(model, 3, seed=seed).final.public for seed in (0, 1, 2**32, 2**64 - 1)]
+    assert len({final.tobytes() for final in finals}) == 4
+
+
+def test_single_precision_follows_double() -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    double = pp.simulate(model, 40, replicates=17, seed=1)
+    single = pp.simulate(model, 40, replicates=17, seed=1, dtype=np.float32)
+    assert single.states is not None
+    assert double.states is not None
+    assert single.states.dtype == np.float32
+    np.testing.assert_allclose(single.states, double.states, atol=2e-5)
+
+
+# --- what is recorded -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replicates", [1, 16])
+def test_summaries_describe_the_states(replicates: int) -> None:
+    model = random_model(1500, weighted=False, noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 6, replicates=replicates, seed=1)
+    assert run.states is not None
+    assert run.spread is not None
+    assert run.distance is not None
+    np.testing.assert_array_equal(run.minimum, run.states.min(axis=2))
+    np.testing.assert_array_equal(run.maximum, run.states.max(axis=2))
+    np.testing.assert_allclose(run.mean, run.states.mean(axis=2), rtol=1e-12)
+    np.testing.assert_array_equal(run.spread, np.ptp(run.states, axis=2))
+    np.testing.assert_allclose(run.distance, np.abs(run.states - model.consensus_value).max(axis=2), rtol=1e-12)
+
+
+def test_records_keep_what_they_say() -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    full = pp.simulate(model, 23, replicates=3, seed=4)
+    some = pp.simulate(model, 23, replicates=3, seed=4, record=pp.Record(every=5, agents=[7, 2]))
+    assert some.times.tolist() == [0, 5, 10, 15, 20, 23]
+    assert full.states is not None
+    np.testing.assert_array_equal(some.states, full.states[:, some.times][:, :, [7, 2]])
+    np.testing.assert_array_equal(some.path(2), full.path(2)[:, some.times])
+    summaries = pp.simulate(model, 23, replicates=3, seed=4, record="summaries")
+    assert summaries.states is None
+    np.testing.assert_array_equal(summaries.minimum, full.minimum)
+    final = pp.simulate(model, 23, replicates=3, seed=4, record="final")
+    assert final.minimum is None
+    assert final.spread is None
+    np.testing.assert_array_equal(final.final.public, full.states[:, -1])
+
+
+def test_no_steps_give_the_start() -> None:
+    run = pp.simulate(random_model(), 0)
+    np.testing.assert_array_equal(run.final.public[0], run.model.x0)
+    assert run.times.tolist() == [0]
+
+
+def test_progress_is_told() -> None:
+    seen: list[tuple[int, int]] = []
+    pp.simulate(random_model(), 10, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (10, 10)
+
+
+# --- laws of the model ----------------------------------------------------------------------------------------------
+
+seeds = st.integers(0, 10_000)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, n=st.integers(4, 40), data=st.data())
+def test_relabelling_agents_commutes_with_simulating(seed: int, n: int, data: st.DataObject) -> None:
+    model = random_model(n, seed)
+    order = np.array(data.draw(st.permutations(range(n))))
+    moved = pp.Model(model.network.permuted(order), hidden=model.x0[order], stubbornness=model.s[order])
+    expected = pp.simulate(model, 15).final.public[:, order]
+    np.testing.assert_allclose(pp.simulate(moved, 15).final.public, expected, rtol=1e-12, atol=1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, shift=st.floats(-1e3, 1e3), factor=st.floats(-10, 10))
+def test_opinions_may_be_measured_in_any_unit(seed: int, shift: float, factor: float) -> None:
+    model = random_model(seed=seed)
+    moved = pp.Model(model.network, hidden=factor * model.x0 + shift, stubbornness=model.s)
+    expected = factor * pp.simulate(model, 15).final.public + shift
+    np.testing.assert_allclose(pp.simulate(moved, 15).final.public, expected, rtol=1e-10, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, slope=st.floats(0.01, 100.0))
+def test_without_noise_nobody_leaves_the_range_of_hidden_opinions(seed: int, slope: float) -> None:
+    model = random_model(seed=seed, pressure=pp.Linear(slope))
+    run = pp.simulate(model, 30, record="summaries")
+    assert run.minimum is not None
+    assert run.maximum is not None
+    slack = 1e-13 * np.abs(model.x0).max()
+    assert run.minimum.min() >= model.x0.min() - slack
+    assert run.maximum.max() <= model.x0.max() + slack
+
+
+def test_a_slow_enough_pressure_reaches_the_weighted_average() -> None:
+    network = weighted_network()
+    s = np.random.default_rng(1).uniform(0.5, 1, network.n)
+    x0 = np.random.default_rng(2).random(network.n)
+    model = pp.Model(network, hidden=x0, stubbornness=s, pressure=pp.Linear.tuned(network, s))
+    run = pp.simulate(model, 20_000, record=pp.Record(states=False, every=1000))
+    assert run.distance is not None
+    assert run.distance[0, -1] < 1e-3
+    assert run.distance[0, -1] < run.distance[0, 1] / 10
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"steps": -1}, "steps"),
+        ({"steps": 2.5}, "steps"),
+        ({"steps": True}, "steps"),
+        ({"steps": 2**33}, "steps"),
+        ({"replicates": 0}, "replicates"),
+        ({"replicates": 2**31}, "replicates"),
+        ({"replicates": [1, 1]}, "distinct"),
+        ({"replicates": [-1]}, "replicates"),
+        ({"replicates": []}, "replicates"),
+        ({"replicates": [0.5]}, "replicates"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**64}, "seed"),
+        ({"record": "everything"}, "'all', 'summaries', 'final'"),
+        ({"record": pp.Record(agents=["nobody"])}, "nobody"),
+        ({"dtype": "int32"}, "float64 or float32"),
+        ({"threads": 0}, "threads"),
+        ({"start_step": -3}, "start_step"),
+        ({"start": [1.0, 2.0]}, "Trajectory or a State"),
+        ({"start": pp.State(3, np.zeros((1, 4)))}, "4 agents"),
+        ({"start": pp.State(3, np.zeros((1, 23))), "start_step": 5}, "step 3"),
+        ({"start": pp.State(3, np.zeros((2, 23))), "replicates": 3}, "2 replicates"),
+    ],
+)
+def test_bad_input_is_refused_by_name(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(pp.PeerPressureError, match=says):
+        pp.simulate(random_model(), **({"steps": 5} | arguments))
+
+
+@pytest.mark.parametrize("every", [0, -1, 1.5, True])
+def test_a_record_needs_a_whole_interval(every: Any) -> None:
+    with pytest.raises(pp.InvalidInputError, match="whole number of steps"):
+        pp.Record(every=every)
+
+
+def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    with pytest.raises(pp.TooLargeError, match=r"GB is free.*record less: record='summaries'"):
+        pp.simulate(model, 2**31, replicates=1000)
+    with pytest.raises(pp.TooLargeError, match="fewer replicates"):
+        pp.simulate(random_model(10_000, weighted=False), 1, replicates=2**24, record="final")
+    free = psutil.virtual_memory()._replace(available=10_000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    with pytest.raises(pp.TooLargeError):
+        pp.simulate(model, 100)
+
+
+def test_a_state_beyond_the_range_is_an_error() -> None:
+    model = random_model(noise=pp.Gaussian(1e300), start=np.full(23, 1.7e308))
+    with pytest.raises(pp.PeerPressureError, match="left the range"):
+        pp.simulate(model, 50, seed=1)
