@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -42,8 +43,10 @@ def main(given: Sequence[str] | None = None) -> None:
     sections: dict[str, Section] = {}
     for name in MEASUREMENTS:
         if name in chosen.only:
+            begin = time.perf_counter()
             sections[name] = MEASUREMENTS[name](settings)
             show(sections[name], console)
+            console.print(f"measured in {time.perf_counter() - begin:.0f} s\n")
     if chosen.write:
         chosen.write.parent.mkdir(parents=True, exist_ok=True)
         chosen.write.write_text(markdown(list(sections.values()), quick=chosen.quick), encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -40,8 +41,12 @@ def show(section: Section, console: Console) -> None:
 
 def _rich(table: Table) -> RichTable:
     drawn = RichTable(title=escape(table.caption), title_justify="left")
+    longest = max((len(shown(row[0])) for row in table.rows), default=0)
     for position, column in enumerate(table.columns):
-        drawn.add_column(escape(column), justify="left" if position == 0 else "right")
+        justify: Literal["left", "right"] = "right" if position else "left"
+        drawn.add_column(
+            escape(column), justify=justify, overflow="fold", min_width=0 if position else min(longest, 22)
+        )
     for row in table.rows:
         drawn.add_row(*(escape(shown(cell)) for cell in row))
     return drawn

@@ -33,10 +33,10 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    sizes=(100, 10_000, 100_000),
+    sizes=(100, 10_000),
     rounds=2,
     seconds=0.05,
-    scaling_sizes=(10_000, 100_000, 1_000_000),
+    scaling_sizes=(10_000, 100_000),
     large=100_000,
     memory_steps=20,
     latency_calls=50,

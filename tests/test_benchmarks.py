@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from benchmarks import bound, report, speed
+from benchmarks import bound, report
 from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
-from benchmarks.contenders import CONTENDERS
+from benchmarks.contenders import CONTENDERS, Run
 from benchmarks.contenders.peerpressure_simulate import run as ours
 from benchmarks.sections import Section, Table, Target, count, shown
 from benchmarks.settings import QUICK, Settings
 from benchmarks.workload import workload
+
 from peerpressure import Constant, Gaussian, Model, Network, simulate
 
 SAME_MODEL = [name for name in CONTENDERS if "NDlib" not in name]
@@ -25,7 +25,7 @@ STEPS = 7
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def _contender(name: str) -> speed.Run:
+def _contender(name: str) -> Run:
     if not CONTENDERS[name].is_installed:
         pytest.skip(f"{name} is not installed in working order")
     return CONTENDERS[name].run
@@ -36,9 +36,7 @@ def weighted() -> Network:
     base = workload(60).network.adjacency.tocoo()
     upper = base.row < base.col
     weights = np.random.default_rng(3).uniform(0.5, 2.0, int(upper.sum()))
-    return Network.from_edges(
-        (int(i), int(j), float(w)) for i, j, w in zip(base.row[upper], base.col[upper], weights, strict=True)
-    ).permuted(np.arange(60))
+    return Network.from_edges(np.stack([base.row[upper], base.col[upper]], axis=1), weights=weights, n=60)
 
 
 @pytest.mark.parametrize("replicates", [1, 3])
@@ -157,7 +155,7 @@ def test_command_runs_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monk
         asked.append(settings)
         return Section("Speed", "", [Table("Costs", ("", "ns"), [["us", 1.5]])])
 
-    monkeypatch.setitem(MEASUREMENTS, "speed", measure)  # type: ignore[arg-type]
+    monkeypatch.setitem(MEASUREMENTS, "speed", measure)
     main(["--quick", "--only", "speed", "--write", str(tmp_path / "b.md"), "--json", str(tmp_path / "b.json")])
     assert asked == [QUICK]
     assert "| us | 1.5 |" in (tmp_path / "b.md").read_text(encoding="utf-8")

@@ -163,6 +163,7 @@ def test_summaries_describe_the_states(replicates: int) -> None:
     assert run.states is not None
     assert run.spread is not None
     assert run.distance is not None
+    assert run.mean is not None
     np.testing.assert_array_equal(run.minimum, run.states.min(axis=2))
     np.testing.assert_array_equal(run.maximum, run.states.max(axis=2))
     np.testing.assert_allclose(run.mean, run.states.mean(axis=2), rtol=1e-12)

@@ -21,7 +21,7 @@ class Opinionated(mesa.Agent):  # type: ignore[misc]
         self.neighbours: list[tuple[float, Opinionated]] = []
 
     def look(self) -> None:
-        """Minimise the agent's own energy."""
+        """Minimise the agent's own energy, given what its neighbours show."""
         rho = self.model.steps
         total = sum(weight * other.public for weight, other in self.neighbours)
         own = self.stubbornness * (self.hidden + self.model.random.gauss(0.0, self.model.std))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import _sparsetools
@@ -18,24 +20,26 @@ def run(
     replicates: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Step y = g∘(x₀ + σz) + p∘(Ay) into buffers made once, g and p being vectors of the agents."""
+    """Step y = p∘(Ay + (s/ρ)∘(x₀ + σz)), p = ρ/(s + ρd), in the buffer that z was drawn into."""
     rng = np.random.default_rng(seed)
-    n, A, d = network.n, network.adjacency, network.degrees
-    x0 = hidden[:, None]
-    public, gathered, noise = (np.empty((n, replicates)) for _ in range(3))
-    public[:] = x0
+    s, d = stubbornness[:, None], network.degrees[:, None]
+    own = s * hidden[:, None]
+    public, following = np.repeat(hidden[:, None], replicates, axis=1), np.empty((network.n, replicates))
     for t in range(1, steps + 1):
-        gain = stubbornness / (stubbornness + t * d)
-        pull = t / (stubbornness + t * d)
-        rng.standard_normal(out=noise)
-        noise *= std
-        noise += x0
-        noise *= gain[:, None]
-        gathered.fill(0.0)
-        # What A @ y calls, less the new array that it makes each time.
-        _sparsetools.csr_matvecs(
-            n, n, replicates, A.indptr, A.indices, A.data, public.reshape(-1), gathered.reshape(-1)
-        )
-        gathered *= pull[:, None]
-        np.add(noise, gathered, out=public)
+        rng.standard_normal(out=following)
+        following *= s * (std / t)
+        following += own / t
+        _add_product(network.adjacency, public, following)
+        following *= t / (s + t * d)
+        public, following = following, public
     return public.T
+
+
+def _add_product(A: Any, y: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Add A y to ``out``: what A @ y calls, less the new array that it makes each time."""
+    n, columns = y.shape
+    matrix = (A.indptr, A.indices, A.data)
+    if columns == 1:
+        _sparsetools.csr_matvec(n, n, *matrix, y.reshape(-1), out.reshape(-1))
+    else:
+        _sparsetools.csr_matvecs(n, n, columns, *matrix, y.reshape(-1), out.reshape(-1))

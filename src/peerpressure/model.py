@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from .noises import Noise, NoNoise
 from .schedules import Linear, Schedule, as_schedule
 
 Vector: TypeAlias = NDArray[np.float64]
-PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any]
+PerAgent: TypeAlias = Sequence[float] | NDArray[Any]
 
 
 @final
@@ -61,7 +61,7 @@ class Update:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Model:
     """Agents who hold hidden opinions x₀ and show noisy public ones under peer pressure ρ_t.
 
@@ -79,44 +79,45 @@ class Model:
     """
 
     network: Network
-    hidden: PerAgent
-    stubbornness: PerAgent = 1.0
-    pressure: Schedule = Linear()  # noqa: RUF009 — frozen, so sharing it is safe
-    noise: Noise = NoNoise()  # noqa: RUF009
-    start: str | PerAgent = "hidden"
+    hidden: Vector
+    stubbornness: Vector
+    pressure: Schedule
+    noise: Noise
+    start: Vector | Literal["hidden"]
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.network, Network):
-            remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
-            raise ModelError(complain("the network must be a Network", got=type(self.network).__name__, remedy=remedy))
-        if not self.network.is_connected:
-            remedy = "use network.largest_component()"
-            raise ModelError(complain("the network must be connected", got=repr(self.network), remedy=remedy))
-        if not isinstance(self.noise, Noise):
-            remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
-            raise ModelError(complain("the noise must be a Noise", got=repr(self.noise), remedy=remedy))
+    def __init__(
+        self,
+        network: Network,
+        hidden: PerAgent,
+        stubbornness: float | PerAgent = 1.0,
+        pressure: Schedule | float | str | Sequence[float] = Linear(),  # noqa: B008 — frozen, so sharing it is safe
+        noise: Noise = NoNoise(),  # noqa: B008
+        start: PerAgent | str = "hidden",
+    ) -> None:
         keep = object.__setattr__
-        keep(self, "hidden", self._per_agent("hidden", self.hidden, broadcast=False))
-        keep(self, "stubbornness", self._per_agent("stubbornness", self.stubbornness, broadcast=True))
-        keep(self, "pressure", as_schedule(self.pressure))
-        if not isinstance(self.start, str):
-            keep(self, "start", self._per_agent("start", self.start, broadcast=False))
-        elif self.start != "hidden":
+        keep(self, "network", _checked_network(network))
+        keep(self, "hidden", self._per_agent("hidden", hidden))
+        spread = np.full(network.n, stubbornness) if isinstance(stubbornness, (int, float)) else stubbornness
+        keep(self, "stubbornness", self._per_agent("stubbornness", spread))
+        keep(self, "pressure", as_schedule(pressure))
+        keep(self, "noise", _checked_noise(noise, network.n))
+        keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start))
+        if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden' or a vector with one opinion for each agent"
-            raise ModelError(
-                complain(rule, got=repr(self.start), remedy="leave it out to start from the hidden opinions")
-            )
-        self._check_values()
+            raise ModelError(complain(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))
+        bad = np.flatnonzero(self.stubbornness <= 0)
+        if bad.size:
+            got = f"{self.s[bad[0]]:g} at agent {network.labels[bad[0]]!r} ({bad.size} such in all)"
+            remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
+            raise ModelError(complain("stubbornness must be positive", got=got, remedy=remedy))
 
-    def _per_agent(self, name: str, value: PerAgent, *, broadcast: bool) -> Vector:
+    def _per_agent(self, name: str, value: PerAgent) -> Vector:
         n = self.network.n
         try:
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             rule = f"{name} must hold one number for each agent"
             raise ModelError(complain(rule, got=repr(value)[:80], remedy=f"pass a vector of {n} numbers")) from None
-        if array.ndim == 0 and broadcast:
-            array = np.full(n, float(array))
         if array.shape != (n,):
             rule = f"{name} must hold one number for each of the {n} agents"
             raise ModelError(complain(rule, got=f"shape {array.shape}", remedy=f"pass a vector of {n} numbers"))
@@ -127,19 +128,6 @@ class Model:
         array.flags.writeable = False
         return array
 
-    def _check_values(self) -> None:
-        bad = np.flatnonzero(np.asarray(self.stubbornness) <= 0)
-        if bad.size:
-            got = f"{self.s[bad[0]]:g} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
-            remedy = (
-                "an agent with no weight on its own opinion has no place in the average; use a small positive value"
-            )
-            raise ModelError(complain("stubbornness must be positive", got=got, remedy=remedy))
-        std = np.asarray(self.noise.std)
-        if std.ndim and std.shape != (self.network.n,):
-            rule = f"the noise must have one standard deviation, or one for each of the {self.network.n} agents"
-            raise ModelError(complain(rule, got=f"{std.size} of them", remedy="check their number"))
-
     @property
     def n(self) -> int:
         """The number of agents."""
@@ -147,18 +135,18 @@ class Model:
 
     @property
     def x0(self) -> Vector:
-        """The hidden opinions as an array."""
-        return np.asarray(self.hidden)
+        """The hidden opinions, by their name in equations."""
+        return self.hidden
 
     @property
     def s(self) -> Vector:
-        """The stubbornness of each agent as an array."""
-        return np.asarray(self.stubbornness)
+        """The stubbornness of each agent, by its name in equations."""
+        return self.stubbornness
 
     @property
     def start_state(self) -> Vector:
         """What agents show at time 0."""
-        return self.x0 if isinstance(self.start, str) else np.asarray(self.start)
+        return self.hidden if isinstance(self.start, str) else self.start
 
     @cached_property
     def consensus_value(self) -> float:
@@ -194,3 +182,24 @@ class Model:
             f"Model({self.network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}, stubbornness {stubbornness}, "
             f"{self.pressure}, {self.noise})"
         )
+
+
+def _checked_network(network: object) -> Network:
+    if not isinstance(network, Network):
+        remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
+        raise ModelError(complain("the network must be a Network", got=type(network).__name__, remedy=remedy))
+    if not network.is_connected:
+        remedy = "use network.largest_component()"
+        raise ModelError(complain("the network must be connected", got=repr(network), remedy=remedy))
+    return network
+
+
+def _checked_noise(noise: object, n: int) -> Noise:
+    if not isinstance(noise, Noise):
+        remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
+        raise ModelError(complain("the noise must be a Noise", got=repr(noise), remedy=remedy))
+    std = np.asarray(noise.std)
+    if std.ndim and std.shape != (n,):
+        rule = f"the noise must have one standard deviation, or one for each of the {n} agents"
+        raise ModelError(complain(rule, got=f"{std.size} of them", remedy="check their number"))
+    return noise

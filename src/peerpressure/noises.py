@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
@@ -29,7 +29,7 @@ class White:
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) for all pairs of the given times."""
         t = np.asarray(times)
-        return (t[:, None] == t[None, :]).astype(np.float64)
+        return np.asarray(t[:, None] == t[None, :], dtype=np.float64)
 
 
 @final
@@ -97,7 +97,7 @@ def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
     return array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Noise(ABC):
     """Mean-zero noise with a standard deviation, a scale over time and a temporal kind.
 
@@ -106,14 +106,20 @@ class Noise(ABC):
 
     law: ClassVar[str]
 
-    std: Deviation = 1.0
-    over_time: Schedule = field(default=Constant(1.0), kw_only=True)
-    temporal: Temporal = field(default=White(), kw_only=True)
+    std: float | NDArray[np.float64]
+    over_time: Schedule
+    temporal: Temporal
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "std", _as_deviation(self.std))
-        object.__setattr__(self, "over_time", as_schedule(self.over_time))
-        object.__setattr__(self, "temporal", _as_temporal(self.temporal))
+    def __init__(
+        self,
+        std: Deviation = 1.0,
+        *,
+        over_time: Schedule | float | str = Constant(1.0),  # noqa: B008 — frozen, so sharing it is safe
+        temporal: Temporal | str = "white",
+    ) -> None:
+        object.__setattr__(self, "std", _as_deviation(std))
+        object.__setattr__(self, "over_time", as_schedule(over_time))
+        object.__setattr__(self, "temporal", _as_temporal(temporal))
 
     @property
     def shape(self) -> float:
@@ -178,7 +184,7 @@ class Noise(ABC):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Gaussian(Noise):
     """Normal noise, the paper's.
 
@@ -196,7 +202,7 @@ class Gaussian(Noise):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Laplace(Noise):
     """Double-exponential noise, as differential privacy uses it."""
 
@@ -210,7 +216,7 @@ class Laplace(Noise):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Uniform(Noise):
     """Noise uniform on (−√3, √3) standard deviations."""
 
@@ -224,23 +230,31 @@ class Uniform(Noise):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class StudentT(Noise):
     """Heavy-tailed noise: Student's t with ``df`` > 2 degrees of freedom, scaled to the standard deviation."""
 
     law: ClassVar[str] = "student"
-    df: float = field(default=5.0, kw_only=True)
+    df: float
 
-    def __post_init__(self) -> None:
-        Noise.__post_init__(self)
-        if not 2 < self.df < np.inf:
+    def __init__(
+        self,
+        std: Deviation = 1.0,
+        *,
+        df: float = 5.0,
+        over_time: Schedule | float | str = Constant(1.0),  # noqa: B008
+        temporal: Temporal | str = "white",
+    ) -> None:
+        Noise.__init__(self, std, over_time=over_time, temporal=temporal)
+        if not 2 < df < np.inf:
             rule = "Student's t has a finite standard deviation only for more than 2 degrees of freedom"
-            raise NoiseError(complain(rule, got=f"df={self.df}", remedy="use df > 2, or Gaussian for df = ∞"))
+            raise NoiseError(complain(rule, got=f"df={df}", remedy="use df > 2, or Gaussian for df = ∞"))
+        object.__setattr__(self, "df", float(df))
 
     @property
     def shape(self) -> float:
         """The degrees of freedom."""
-        return float(self.df)
+        return self.df
 
     def unit(self) -> Any:
         """Return Student's t scaled to unit variance."""
@@ -250,7 +264,7 @@ class StudentT(Noise):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Rademacher(Noise):
     """A fair coin: −1 or +1 standard deviations."""
 
@@ -264,14 +278,14 @@ class Rademacher(Noise):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class NoNoise(Noise):
     """No noise: every agent says what it means."""
 
     law: ClassVar[str] = "none"
-    std: Deviation = field(default=0.0, init=False)
-    over_time: Schedule = field(default=Constant(1.0), init=False)
-    temporal: Temporal = field(default=White(), init=False)
+
+    def __init__(self) -> None:
+        Noise.__init__(self, 0.0)
 
     def unit(self) -> Any:
         """Return the law of the constant 0."""
@@ -284,7 +298,7 @@ class NoNoise(Noise):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Custom(Noise):
     """A user's own law: any frozen SciPy distribution with a finite standard deviation.
 
@@ -296,9 +310,8 @@ class Custom(Noise):
     """
 
     law: ClassVar[str] = "custom"
-    std: Deviation | None = None  # type: ignore[assignment]
-    distribution: Any = field(default=None, kw_only=True)
-    centre: bool = field(default=False, kw_only=True)
+    distribution: Any
+    centre: bool
 
     def __init__(
         self,
@@ -306,7 +319,7 @@ class Custom(Noise):
         std: Deviation | None = None,
         *,
         centre: bool = False,
-        over_time: Schedule | float | str = 1.0,
+        over_time: Schedule | float | str = Constant(1.0),  # noqa: B008
         temporal: Temporal | str = "white",
     ) -> None:
         mean, deviation = _moments_of(distribution)
@@ -314,11 +327,9 @@ class Custom(Noise):
             rule = "noise must have mean zero"
             remedy = "pass centre=True to subtract the mean, or add it to the hidden opinions"
             raise NoiseError(complain(rule, got=f"mean {mean:.6g}", remedy=remedy))
+        Noise.__init__(self, deviation if std is None else std, over_time=over_time, temporal=temporal)
         object.__setattr__(self, "distribution", distribution)
         object.__setattr__(self, "centre", centre)
-        object.__setattr__(self, "std", _as_deviation(deviation if std is None else std))
-        object.__setattr__(self, "over_time", as_schedule(over_time))
-        object.__setattr__(self, "temporal", _as_temporal(temporal))
 
     def unit(self) -> Any:
         """Return the user's distribution itself; ``standardise`` maps its values to unit variance."""
@@ -340,8 +351,8 @@ class Custom(Noise):
 
 def _moments_of(distribution: Any) -> tuple[float, float]:
     """Return mean and standard deviation of a frozen distribution, refusing what has none."""
-    for method in ("ppf", "mean", "std"):
-        if not callable(getattr(distribution, method, None)):
+    for part in ("ppf", "mean", "std", "dist", "args", "kwds"):
+        if not hasattr(distribution, part):
             rule = "a custom noise must be a frozen SciPy distribution"
             raise NoiseError(
                 complain(rule, got=repr(distribution), remedy="for instance Custom(stats.logistic(scale=0.2))")
@@ -375,7 +386,7 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
         raise NoiseError(
             complain(f"the law must be one of {', '.join(LAWS)}", got=repr(name), remedy="check the spelling")
         )
-    if name == "none":
+    if name == NoNoise.law:
         return NoNoise()
     kind = dict(rest.pop("temporal"))
     word = kind.pop("kind")

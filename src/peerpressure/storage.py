@@ -54,7 +54,8 @@ def load_trajectory(path: str | Path) -> Trajectory:
     """Read a trajectory that ``save_trajectory`` wrote; anything else is one clear error."""
     remedy = "load a file that Trajectory.save wrote"
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here and not by NumPy, which would leave a damaged archive open.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop("facts").tobytes())
         if facts["format"] != FORMAT:

@@ -16,7 +16,17 @@ U = np.uint64
 
 @njit
 def _both(
-    public: Any, columns: Any, weights: Any, stride: Any, end: Any, pull: Any, jitter: Any, drift: Any, noise: Any, a: Any, b: Any
+    public: Any,
+    columns: Any,
+    weights: Any,
+    stride: Any,
+    end: Any,
+    pull: Any,
+    jitter: Any,
+    drift: Any,
+    noise: Any,
+    a: Any,
+    b: Any,
 ) -> None:
     zero, one = U(0), U(WIDTH)
     update_row(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, a, one)

@@ -57,7 +57,9 @@ def _angles(bits: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
 
 
 def test_the_logarithm_is_right_to_the_last_bits() -> None:
-    values = np.concatenate([np.random.default_rng(1).random(100_000), 2.0 ** -np.arange(53), 1 - 2.0 ** -np.arange(1, 53)])
+    values = np.concatenate(
+        [np.random.default_rng(1).random(100_000), 2.0 ** -np.arange(53), 1 - 2.0 ** -np.arange(1, 53)]
+    )
     values = values[values > 0]
     out = np.empty_like(values)
     _logarithms(values, out)
@@ -88,7 +90,7 @@ def test_each_law_has_its_moments_and_distribution(noise: Noise) -> None:
     error = 1 / np.sqrt(values.size)
     unit = noise.unit()
     assert abs(values.mean()) < 4.5 * error
-    kurtosis = np.mean(values**4)
+    kurtosis = float(np.mean(values**4))
     assert abs(np.mean(values**2) - 1) < 4.5 * error * np.sqrt(max(kurtosis - 1, 1e-12)) + 1e-12
     assert abs(np.mean(values**3)) < 4.5 * error * np.sqrt(np.mean(values**6))
     if noise.law == "rademacher":

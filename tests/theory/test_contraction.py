@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,10 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path, random_regular
 from peerpressure.schedules import Constant, Formula, Linear, Power, StretchedExponential
-from peerpressure.theory import contraction as module
 from peerpressure.theory.contraction import contraction, contraction_product, log_contraction
+
+# The function of the same name hides the module.
+module = importlib.import_module("peerpressure.theory.contraction")
 
 
 def build(network: Network, seed: int = 1) -> Model:
@@ -75,10 +78,10 @@ def test_two_agents_have_the_product_of_the_closed_form() -> None:
 
 def test_the_product_vanishes_only_under_slow_pressure() -> None:
     model = build(cycle(5))
-    assert contraction_product(model, 20_000)[-1] < 1e-1
+    assert contraction_product(model, 5_000)[-1] < 0.15
     for fast in (Power(1.5), StretchedExponential()):
-        product = contraction_product(replace(model, pressure=fast), 20_000)
-        assert product[-1] > 0.98 * product[10_000] > 0
+        product = contraction_product(replace(model, pressure=fast), 5_000)
+        assert product[-1] > 0.98 * product[2_500] > 0
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -40,8 +40,11 @@ def solve_exactly(matrix: list[list[Fraction]], b: list[Fraction]) -> list[Fract
 def exact(model: Model) -> Vector:
     """Return (S + ρL)⁻¹ S x₀ in fractions."""
     rho = Fraction(float(model.pressure(1)))
-    L, s = model.network.laplacian.toarray(), [Fraction(v) for v in model.s]
-    matrix = [[rho * Fraction(v) + s[i] * (i == j) for j, v in enumerate(row)] for i, row in enumerate(L)]
+    A = [[Fraction(value) for value in row] for row in model.network.adjacency.toarray()]
+    s = [Fraction(value) for value in model.s]
+    matrix = [[-rho * value for value in row] for row in A]
+    for i, row in enumerate(A):
+        matrix[i][i] += s[i] + rho * sum(row)
     y = solve_exactly(matrix, [a * Fraction(b) for a, b in zip(s, model.x0, strict=True)])
     return np.array([float(value) for value in y])
 

@@ -10,7 +10,7 @@ import pytest
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle
-from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise, Persistent
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.simulate import simulate
 from peerpressure.theory.limits import predicted_limit
@@ -24,7 +24,7 @@ NOISES: dict[str, Noise] = {
     "white": Gaussian(BY_AGENT),
     "over time": Gaussian(1.0, over_time=Power(-0.2)),
     "ar1": Laplace(0.5, temporal=AR1(0.6)),
-    "persistent": Gaussian(BY_AGENT, temporal="persistent"),
+    "persistent": Gaussian(BY_AGENT, temporal=Persistent()),
 }
 
 
@@ -49,12 +49,12 @@ def test_limits_match_exact_moments_of_long_runs(network: Network, noise: Noise)
         np.testing.assert_allclose(exact.covariance[i, j], limit.covariance[0, 1], atol=1e-7)
 
 
-@pytest.mark.parametrize("pressure", [Power(1.5), Power(1.1), Power(2.0)], ids=str)
+@pytest.mark.parametrize("pressure", [Power(1.5), Power(1.2), Power(2.0)], ids=str)
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 def test_the_residual_covers_the_change_to_a_finer_answer(network: Network, noise: Noise, pressure: Schedule) -> None:
     model = build(network, pressure, noise)
-    coarse, fine = predicted_limit(model, tolerance=1e-3), predicted_limit(model, tolerance=1e-6)
+    coarse, fine = predicted_limit(model, tolerance=1e-3), predicted_limit(model, tolerance=1e-5)
     assert fine.horizon >= coarse.horizon
     assert np.abs(coarse.mean - fine.mean).max() <= 2 * coarse.residual + fine.residual + 1e-12
     assert np.abs(coarse.std - fine.std).max() <= 3 * (coarse.residual + fine.residual) + 1e-12
@@ -117,7 +117,9 @@ def test_the_tail_sums_what_is_left(exponent: float, T: int) -> None:
     tail = tail_after(model, T)
     t = np.arange(T + 1, 10**6, dtype=np.float64)
     rest = model.kappa * (10**6 - 0.5) ** (1 - exponent) / (exponent - 1)
-    assert tail.change == pytest.approx(np.log1p(model.kappa * t**-exponent).sum() + rest, rel=1e-3 / T)
+    assert tail.change == pytest.approx(
+        np.log1p(model.kappa * t**-exponent).sum() + rest, rel=0.1 * exponent**2 / T**2 + 1e-6
+    )
     assert tail.held == pytest.approx(tail.give, rel=1e-8)
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
-from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise, Persistent
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import adjoint
-from peerpressure.theory.functionals import agent, consensus_mode, difference, mean
+from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
 from peerpressure.theory.moments import Moments, moments
 
 AGENTS, STEPS = 7, 9
@@ -27,8 +27,8 @@ NOISES: dict[str, Noise] = {
     "white over time": Gaussian(0.5, over_time=Power(0.4)),
     "ar1": Gaussian(0.6, temporal=AR1(0.8)),
     "ar1 negative over time": Gaussian(BY_AGENT, temporal=AR1(-0.5), over_time=Power(-0.3)),
-    "persistent": Gaussian(0.9, temporal="persistent"),
-    "persistent by agent over time": Gaussian(BY_AGENT, temporal="persistent", over_time="2 + t"),
+    "persistent": Gaussian(0.9, temporal=Persistent()),
+    "persistent by agent over time": Gaussian(BY_AGENT, temporal=Persistent(), over_time=Formula("2 + t")),
 }
 SCHEDULES: dict[str, Schedule] = {
     "linear": Linear(0.6),
@@ -102,7 +102,7 @@ def models(draw: st.DrawFn) -> Model:
     network = weighted_network(draw(st.integers(0, 10_000)), draw(st.integers(2, 12)))
     phi = draw(st.sampled_from([-0.9, -0.3, 0.0, 0.5, 0.99]))
     noise = draw(
-        st.sampled_from([Gaussian(0.5), Gaussian(1.0, temporal="persistent"), Gaussian(2.0, temporal=AR1(phi))])
+        st.sampled_from([Gaussian(0.5), Gaussian(1.0, temporal=Persistent()), Gaussian(2.0, temporal=AR1(phi))])
     )
     pressure = draw(st.sampled_from([*(Linear(c) for c in (0.01, 0.3, 1, 50)), Power(0.4), Power(3.0), Constant(0.0)]))
     return build(network, pressure, noise, draw(st.integers(0, 10_000)))
@@ -188,7 +188,8 @@ def test_named_functionals_weigh_what_they_say() -> None:
 
 def test_functionals_and_plain_weights_mix() -> None:
     model = build(path(3), Linear(), Gaussian(1.0))
-    found = moments(model, 3, of=[mean(model), [0.0, 1.0, 0.0]])
+    of: list[Functional | Vector] = [mean(model), np.array([0.0, 1.0, 0.0])]
+    found = moments(model, 3, of=of)
     assert found.names == ("mean", "functional 1")
     np.testing.assert_allclose(found.mean[0, 1], moments(model, 3).mean[-1, 1], rtol=1e-13)
 

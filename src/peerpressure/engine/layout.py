@@ -140,7 +140,7 @@ def make_blocks(model: Model, replicates: NDArray[np.int64], dtype: np.dtype[Any
 
 def bytes_needed(agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool) -> int:
     """Return what blocks, graph and final states will take at most, before any of it is allocated."""
-    runs = 1 + np.count_nonzero(np.diff(replicates) != 1)
+    runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > _NARROW_UP_TO else replicates.size
     state = agents * lanes * itemsize * (3 if memory else 2)
     graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)

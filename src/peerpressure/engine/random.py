@@ -210,7 +210,7 @@ def _wide(law: Any) -> Callable[..., None]:
             out[j] = first
             out[HALF * WIDTH + j] = second
 
-    return fill  # type: ignore[no-any-return]
+    return fill
 
 
 def _narrow(law: Any) -> Callable[..., None]:
@@ -240,7 +240,7 @@ def _narrow(law: Any) -> Callable[..., None]:
                 out[GROUP * group + j] = pairs[0, HALF * group + j]
                 out[GROUP * group + HALF + j] = pairs[1, HALF * group + j]
 
-    return fill  # type: ignore[no-any-return]
+    return fill
 
 
 _gaussian_wide, _gaussian_narrow = _wide(_gaussian), _narrow(_gaussian)

@@ -16,6 +16,7 @@ from peerpressure.networks import Network, barabasi_albert
 from peerpressure.noises import Gaussian, NoNoise
 from peerpressure.schedules import Linear, Schedule, StretchedExponential
 from peerpressure.simulate import Record, simulate
+from peerpressure.theory.outcome import fate
 from peerpressure.trajectory import Trajectory
 
 AGENTS = 100
@@ -77,6 +78,7 @@ class Run:
             "spread": float(_at(self.path.spread, [-1])[0]),
             "distance": float(_at(self.path.distance, [-1])[0]),
             "swing": float(abs(path[-1] - path[-2])),
+            "predicted": fate(self.model).outcome.name.lower(),
         }
 
 

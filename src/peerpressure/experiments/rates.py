@@ -21,13 +21,7 @@ from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.moments import moments
 from peerpressure.theory.rates import ideal_deviation
 
-SCHEDULES: Sequence[Schedule] = (
-    Power(0.75),
-    Linear(),
-    Formula("t*log(1 + t)"),
-    Power(1.5),
-    StretchedExponential(),
-)
+SCHEDULES: Sequence[Schedule] = (Linear(), Formula("t*log(1 + t)"), Power(1.5), StretchedExponential())
 PATHS = 6
 PER_DECADE = 12
 NORMAL_95 = 1.959963984540054

@@ -28,9 +28,7 @@ class WrongValues:
     law: pd.DataFrame
 
 
-def wrong_values(
-    model: Model, *, replicates: int = REPLICATES, steps: int = STEPS, seed: int = SEED
-) -> WrongValues:
+def wrong_values(model: Model, *, replicates: int = REPLICATES, steps: int = STEPS, seed: int = SEED) -> WrongValues:
     """Run the model under ρ_t = 2^√t many times, and predict where it ends; its network must have an odd cycle."""
     fast = replace(model, pressure=StretchedExponential())
     run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), predicted_limit(fast)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from peerpressure.figures.style import GREY, INK, ONE_COLUMN, OPINIONS, styled
 
-
 Places: TypeAlias = NDArray[np.float64]
-NAME_AT = 20.0  # points from agent 1 to its name
+NAME_AT = (18, 24, 30, 38, 48, 60)  # points from agent 1 to its name
+ROOM = 9.5  # points that its name needs to itself
 
 
 @styled
@@ -30,7 +30,8 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
     axes = figure.add_subplot()
     axes.add_collection(LineCollection(list(places[ends]), colors=GREY, linewidths=0.5, zorder=1))
     dots = axes.scatter(
-        *places.T,
+        places[:, 0],
+        places[:, 1],
         s=9.0 * agents[f"degree_{network}"],
         c=agents["hidden"],
         cmap=OPINIONS,
@@ -46,21 +47,25 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
     _name_agent_1(axes, places, ends, points=72 * ONE_COLUMN / width)
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01, ticks=[0.0, 0.5, 1.0])
     bar.set_label("hidden opinion $x_0$", labelpad=1)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     return figure
 
 
 def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points: float) -> None:
-    """Name the agent whose path the other figures follow, in the direction where most room is left."""
-    angles = np.linspace(0, 2 * np.pi, 32, endpoint=False)
-    ways = NAME_AT * np.column_stack([np.cos(angles), np.sin(angles)])
-    crowd = (np.concatenate([places, places[ends].mean(axis=1)]) - places[0]) * points
-    # A name is wider than it is high.
-    room = [np.hypot(*((crowd - way) * (0.5, 1.0)).T).min() for way in ways]
+    """Name the agent whose path the other figures follow, at the nearest spot with room for its name."""
+    angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+    spots = np.array([(r * np.cos(a), r * np.sin(a)) for r in NAME_AT for a in angles])
+    along = np.linspace(0, 1, 7)[:, None, None]
+    crowd = ((1 - along) * places[ends[:, 0]] + along * places[ends[:, 1]]).reshape(-1, 2)
+    # A name is wider than it is high, so that what lies beside it counts as nearer.
+    apart = ((crowd - places[0]) * points - spots[:, None, :]) * (0.5, 1.0)
+    room = np.hypot(apart[:, :, 0], apart[:, :, 1]).min(axis=1)
+    free = np.flatnonzero(room >= ROOM)
+    spot = spots[free[0] if free.size else int(np.argmax(room))]
     axes.annotate(
         "agent 1",
         places[0],
-        xytext=ways[int(np.argmax(room))],
+        xytext=(float(spot[0]), float(spot[1])),
         textcoords="offset points",
         ha="center",
         va="center",

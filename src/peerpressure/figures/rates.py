@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from peerpressure.figures.style import BLUE, GREY, INK, ONE_COLUMN, RED, TWO_COLUMNS, label, panel, styled
 
@@ -17,20 +18,33 @@ def contraction(products: pd.DataFrame) -> Figure:
     """Show the product of contraction factors: it falls to 0 under slow schedules and stalls under fast ones."""
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
-    for name, curve in products.groupby("schedule", sort=False):
-        forgets = bool(curve["forgets"].iloc[0])
-        colour, style = (BLUE, "solid") if forgets else (RED, (0, (4, 1.5)))
-        axes.loglog(curve["time"], curve["product"], color=colour, linestyle=style)
-        _name_curve(axes, curve, f"${_formula(str(name))}$", colour)
+    last = products[products["time"] == products["time"].max()].sort_values("product", ascending=False)
+    places = _apart(np.log10(last["product"].to_numpy()))
+    for end, place in zip(last.itertuples(), places, strict=True):
+        curve = products[products["schedule"] == end.schedule]
+        colour, line = (BLUE, "-") if end.forgets else (RED, (0, (4, 1.5)))
+        axes.loglog(curve["time"], curve["product"], color=colour, linestyle=line)
+        name, spot = f"${_formula(end.schedule)}$", (end.time, 10**place)
+        label(axes, name, spot, xytext=(4, 0), va="center", color=colour, annotation_clip=False)
     axes.set_xlim(1, products["time"].max())
-    # What falls faster than the slow schedules' 1/t would take the room of all others.
-    axes.set_ylim(bottom=0.1 / products["time"].max(), top=1.0)
+    axes.set_ylim(top=1.0)
     axes.set_xlabel("time $t$")
     axes.set_ylabel(r"$\prod_{k \leq t}\,\alpha_k$")
-    notes = ((0.30, r"$\rightarrow 0$: the start is forgotten", BLUE), (0.19, "stalls: it never is", RED))
-    for height, text, colour in notes:
-        axes.text(0.04, height - 0.12, text, transform=axes.transAxes, color=colour)
+    for height, text, colour in ((0.17, "to 0: the start is forgotten", BLUE), (0.07, "stalls: it never is", RED)):
+        axes.text(0.04, height, text, transform=axes.transAxes, color=colour)
     return figure
+
+
+def _apart(heights: NDArray[np.float64], gap: float = 0.35) -> NDArray[np.float64]:
+    """Move falling heights down until names at them do not touch.
+
+    >>> _apart(np.array([0.0, -1.0, -1.1]))
+    array([ 0.  , -1.  , -1.35])
+    """
+    placed = heights.copy()
+    for i in range(1, placed.size):
+        placed[i] = min(placed[i], placed[i - 1] - gap)
+    return placed
 
 
 @styled
@@ -48,11 +62,13 @@ def approach(exact: pd.DataFrame, paths: pd.DataFrame) -> Figure:
     for name, colour in (("distance", BLUE), ("spread", RED)):
         right.loglog(exact["time"], exact[name], color=colour)
     middle = exact.iloc[len(exact) * 3 // 5]
-    label(left, "mean and 95 % band, exact", (middle["time"], middle["error_low"]), xytext=(0, -14), color=BLUE, ha="center")
-    label(left, "$v$", (1.15, 0.0), xytext=(0, -10))
     label(right, "distance to $v$", (middle["time"], middle["distance"]), xytext=(0, 6), color=BLUE)
     label(right, "spread", (middle["time"], middle["spread"]), xytext=(6, 4), color=RED)
-    label(left, "simulated", (paths["time"].iloc[3], paths["error"].max()), xytext=(0, 0), color=GREY)
+    label(left, "$v$", (exact["time"].iloc[-1], 0.0), xytext=(3, 0), va="center", annotation_clip=False)
+    # The error shrinks from one side, which leaves the corner on that side free.
+    corner = (0.13, 0.03) if middle["error"] < 0 else (0.87, 0.77)
+    for height, text, colour in ((corner[0], "exact mean and 95 % band", BLUE), (corner[1], "simulated paths", GREY)):
+        left.text(0.98, height, text, transform=left.transAxes, ha="right", color=colour)
     left.set_ylabel("consensus mode $m_t - v$")
     right.set_ylabel("root mean square over agents")
     for axes in (left, right):
@@ -74,22 +90,12 @@ def tuning(errors: pd.DataFrame) -> Figure:
         label(axes, rf"$\rho_t = {_formula(str(name))}$", (spot["time"], spot["rms"]), xytext=(2, 6), color=colour)
     axes.loglog(curve["time"], curve["ideal"], color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)))
     spot = curve.iloc[len(curve) // 2]
-    ideal = r"$\sigma_0\sqrt{\Sigma s^2}\,/\,(\Sigma s\,\sqrt{t})$"
-    label(axes, ideal, (spot["time"], spot["ideal"]), xytext=(-4, -9), ha="right", va="top")
+    ideal = r"ideal $\sigma_0\sqrt{\Sigma s^2}\,/\,(\Sigma s\,\sqrt{t})$"
+    label(axes, ideal, (spot["time"], spot["ideal"]), xytext=(-3, -5), ha="right", va="top")
     axes.set_xlim(1, errors["time"].max())
     axes.set_xlabel("time $t$")
     axes.set_ylabel("RMS error of the consensus mode")
     return figure
-
-
-def _name_curve(axes: Axes, curve: pd.DataFrame, text: str, colour: str) -> None:
-    """Name a curve at its right end, or on the curve where it leaves the panel below."""
-    floor = 0.1 / curve["time"].max()
-    inside = curve[curve["product"] > 3 * floor]
-    end = inside.iloc[-1]
-    leaves = len(inside) < len(curve)
-    offset, side = ((-4, 2), "right") if leaves else ((4, 0), "left")
-    label(axes, text, (end["time"], end["product"]), xytext=offset, ha=side, va="center", color=colour, annotation_clip=False)
 
 
 def _formula(text: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, ParamSpec
 
@@ -26,7 +27,7 @@ GREY: Final = "#8a939b"
 PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
 OPINIONS: Final = "cividis"  # the colour map of opinions
 
-_RC: Final[Mapping[str, Any]] = {
+_SETTINGS: Final[dict[Any, Any]] = {
     # Both fonts ship with Matplotlib, so a figure looks the same on every machine.
     "font.family": "STIXGeneral",
     "mathtext.fontset": "stix",
@@ -67,14 +68,21 @@ _RC: Final[Mapping[str, Any]] = {
 P = ParamSpec("P")
 
 
+@contextlib.contextmanager
+def _own_settings() -> Iterator[None]:
+    """Put Matplotlib into this style, and back into the caller's at the end."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        yield
+
+
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     """Have a figure function draw in this style, whatever the caller's own settings are."""
 
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with mpl.rc_context():
-            mpl.rcdefaults()
-            mpl.rcParams.update(_RC)
+        with _own_settings():
             return draw(*args, **kwargs)
 
     return drawn
@@ -100,9 +108,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     written = []
     for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
         target = place / f"{name}.{kind}"
-        with mpl.rc_context(), replacing(target) as file:
-            mpl.rcdefaults()
-            mpl.rcParams.update(_RC)
+        with _own_settings(), replacing(target) as file:
             figure.savefig(file, format=kind, metadata=metadata)
         written.append(target)
     return written

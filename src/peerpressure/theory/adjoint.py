@@ -47,7 +47,7 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
     """Return the moments of cᵀy at each time by the adjoint of the model, in O(T·nnz).
 
     From v = c at the end, each step t adds to the mean (g_t∘v)·x₀ and goes on with v ← C_tᵀv; y₀ ends it. The
-    noise enters as Σ_t b_t u_t with b_t = scale_t·g_t∘v; in terms of the independent z_t behind u_t its weights
+    noise enters as Σ_t b_t u_t with b_t = std·scale_t·g_t∘v; in terms of the independent z_t behind u_t its weights
     are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the variance is a sum of squares. ``carry``
     is the q that steps after the last time have left.
     """
@@ -63,26 +63,28 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
             v = np.concatenate([v, weights])
             q = np.concatenate([q, np.zeros_like(weights) if carry is None or q.size else carry])
         update = model.update(t)
-        active = slice(0, v.shape[0])
+        active = v.shape[0]
         a = update.gain * v
-        mean[active] += a @ update.preferred
-        share = 1.0 if t == 1 else (1.0 - phi) * (1.0 + phi)
+        mean[:active] += a @ update.preferred
         if noisy:
-            q = float(model.noise.scale(t)) * a + (phi * q if phi else 0.0)
-        if noisy and share:
-            w = std * q
-            covariance += share * (w[:k] @ w[:k].T)
-            variance[active] += share * np.einsum("ij,ij->i", w, w)
+            a *= std * float(model.noise.scale(t))
+            q = a + phi * q if phi else a
+            share = 1.0 if t == 1 else (1.0 - phi) * (1.0 + phi)
+            covariance += share * (q[:k] @ q[:k].T)
+            variance[k:active] += share * np.einsum("ij,ij->i", q[k:], q[k:])
         v = _couple_back(update, v)
     if 0 in pending:
         v = np.concatenate([v, weights])
     mean += v @ model.start_state
+    variance[:k] = np.diag(covariance)
     shape = (times.size, k)
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
 
 
 def _couple_back(update: Update, rows: Vector) -> Vector:
     """Return Cᵀv for each row v."""
+    if rows.shape[0] == 1:
+        return update.couple_adjoint(rows[0])[None]
     if rows.shape[0] <= FEW:
         return np.stack([update.couple_adjoint(row) for row in rows])
     return np.ascontiguousarray(update.couple_adjoint(np.ascontiguousarray(rows.T)).T)

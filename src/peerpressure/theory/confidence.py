@@ -42,11 +42,12 @@ def replicates_needed(
     found = moments(model, steps, of=consensus_mode(model) if of is None else of)
     std = float(found.std.max())
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    needed = (z * std / precision) ** 2
-    if not needed < 1e18:
+    ratio = z * std / precision
+    if not ratio < 1e9:
         rule = "a precision must be within reach of some number of replicates"
-        raise InvalidInputError(complain(rule, got=f"{needed:.3g} of them", remedy="ask for less precision"))
-    return max(1, math.ceil(needed))
+        got = f"{precision:g} where one replicate has a deviation of {std:.3g}"
+        raise InvalidInputError(complain(rule, got=got, remedy="ask for less precision"))
+    return max(1, math.ceil(ratio**2))
 
 
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:

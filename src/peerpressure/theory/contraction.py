@@ -55,7 +55,10 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
 
 def _log_row_sum(update: Update) -> float:
     """Return log max_i Σ_j C_ij; the rows of C sum to 1 − gain."""
-    return _log_of_one_minus(float(update.gain.min()), float(update.couple(np.ones_like(update.gain)).max()))
+    least = float(update.gain.min())
+    if least < 0.5:
+        return float(np.log1p(-least))
+    return _log_of_one_minus(least, float(update.couple(np.ones_like(update.gain)).max()))
 
 
 def _log_spectral_radius(update: Update) -> float:

@@ -29,8 +29,8 @@ class Forecast:
 
     ``mode_mean`` and ``mode_std`` belong to the consensus mode m, and ``mode_error`` is its root-mean-square distance
     to v: these are exact. ``distance`` and ``disagreement`` are root mean squares over agents and noise of y_i − v and
-    of y_i − m. On up to 200 agents they are exact too, and ``mean`` and ``std`` hold one number for each agent; on more,
-    they come from a simulation of ``replicates`` runs.
+    of y_i − m. On up to 200 agents they are exact too, and ``mean`` and ``std`` hold one number for each agent; on
+    more, they come from a simulation of ``replicates`` runs.
     """
 
     steps: int

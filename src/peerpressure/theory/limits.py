@@ -49,7 +49,7 @@ class PredictedLimit:
 
     def shown(self, t: int) -> tuple[Vector, Vector]:
         """Return mean and standard deviation of each agent at a late time t; shapes (agents,)."""
-        which = (self.side + t) % 2 if self.oscillates else self.side
+        which = (self.side + t % 2) % 2 if self.oscillates else self.side
         return self.mean[which], self.std[which]
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ def _modes(model: Model, horizon: int) -> _Modes:
     p = model.s / model.s.sum()
     carry = np.zeros_like(weights)
     if phi == 1:
-        carry[0] = tail.held * p
+        carry[0] = tail.held * p * model.noise.deviations(model.n)
     sums = run_backwards(model, tail.keep * weights, np.array([horizon]), carry)
     mean, covariance = sums.mean[0], sums.covariance.copy()
     mean[0] += tail.give * model.consensus_value

@@ -68,7 +68,7 @@ def _forecast_rows(ahead: Forecast) -> Rows:
         (f"after {ahead.steps:,} step{'s' * (ahead.steps != 1)}", f"the start still weighs {ahead.start_weight:.3g}"),
         (
             "  consensus mode",
-            f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, root-mean-square error {ahead.mode_error:.3g}",
+            f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}",
         ),
         ("  distance to v", f"{ahead.distance:.3g} (root mean square, {over})"),
         ("  disagreement", f"{ahead.disagreement:.3g} (root mean square, {over})"),

@@ -1,0 +1,78 @@
+"""The shape of the package: imports go down only, loading is light, no file evaluates or unpickles."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import peerpressure
+
+ROOT = Path(peerpressure.__file__).parent
+
+# From the ground up; a module may import from layers that stand before its own, and from its own folder.
+LAYERS = (
+    ("version", "errors"),
+    ("affine", "files", "formula", "progress"),
+    ("networks", "schedules"),
+    ("noises",),
+    ("model",),
+    ("engine", "storage", "trajectory"),
+    ("simulate",),
+    ("theory", "recovery", "privacy", "dynamics"),
+    ("experiments", "sweep"),
+    ("figures",),
+    ("report", "scenario"),
+    ("cli", "explorer"),
+    ("__init__", "__main__"),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def _room(path: Path) -> str:
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the rooms of this package that a file imports anywhere, types included."""
+    package = ("peerpressure", *path.relative_to(ROOT).parts[:-1])
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith("peerpressure.")} & set(RANK)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down_only(path: Path) -> None:
+    room = _room(path)
+    assert room in RANK, f"give {room} a layer"
+    above = {other for other in _imports(path) if other != room and RANK[other] > RANK[room]}
+    assert not above, f"{room} must not import {above}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_evaluates_text_or_unpickles(path: Path) -> None:
+    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    assert not names & {"eval", "exec", "compile", "pickle", "__import__"}
+
+
+def test_loading_the_package_loads_no_compiler_and_no_plots() -> None:
+    heavy = ("numba", "matplotlib", "pandas", "xarray", "typer")
+    code = f"import sys, peerpressure; print([name for name in {heavy} if name in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_all_there() -> None:
+    assert all(hasattr(peerpressure, name) for name in peerpressure.__all__)
+    assert peerpressure.__all__ == sorted(peerpressure.__all__)

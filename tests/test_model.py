@@ -1,0 +1,118 @@
+"""The model's own facts: the affine map, its energy, its values, and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import peerpressure as pp
+from tests.builders import SCHEDULES, random_model
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("t", [1, 2, 17])
+def test_the_update_is_a_weighted_mean(schedule: str, t: int) -> None:
+    """Gain and coupling are non-negative and sum to 1 over what an agent hears, itself included."""
+    model = random_model(pressure=SCHEDULES[schedule])
+    update = model.update(t)
+    rho = float(model.pressure(t))
+    np.testing.assert_allclose(update.gain, model.s / (model.s + rho * model.network.degrees), rtol=1e-14)
+    coupling = update.coupling.toarray()
+    assert (coupling >= 0).all()
+    np.testing.assert_allclose(coupling.sum(axis=1) + update.gain, 1.0, rtol=1e-13)
+
+
+def test_the_map_its_matrix_and_its_adjoint_agree() -> None:
+    model = random_model()
+    update, rng = model.update(3), np.random.default_rng(0)
+    C = update.coupling.toarray()
+    for shape in ((23,), (23, 4)):
+        y, v, noise = rng.normal(size=shape), rng.normal(size=shape), rng.normal(size=shape)
+        gain, x0 = (update.gain, model.x0) if y.ndim == 1 else (update.gain[:, None], model.x0[:, None])
+        np.testing.assert_allclose(update(y, noise), gain * (x0 + noise) + C @ y, atol=1e-13)
+        np.testing.assert_allclose(update.couple_adjoint(v), C.T @ v, atol=1e-13)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 1000), t=st.integers(1, 100), move=st.floats(-5, 5), agent=st.integers(0, 22))
+def test_the_update_minimises_every_agents_energy(seed: int, t: int, move: float, agent: int) -> None:
+    model, rng = random_model(seed=seed), np.random.default_rng(seed)
+    before, noise = rng.normal(size=23), rng.normal(size=23)
+    best = model.update(t)(before, noise)
+    other = best.copy()
+    other[agent] += move
+    least = model.hamiltonian(t, before, best, model.x0 + noise)
+    energy = model.hamiltonian(t, before, other, model.x0 + noise)
+    assert energy[agent] >= least[agent] - 1e-12 * (1 + abs(least[agent]))
+    # The energy is quadratic with curvature s + ρd, so moving by m costs exactly half of that times m².
+    cost = 0.5 * (model.s[agent] + float(model.pressure(t)) * model.network.degrees[agent]) * move**2
+    np.testing.assert_allclose(energy[agent] - least[agent], cost, rtol=1e-6, atol=1e-8)
+
+
+def test_energy_against_its_definition() -> None:
+    model, rng = random_model(), np.random.default_rng(4)
+    before, y, xi = rng.normal(size=(3, 23))
+    A, rho = model.network.adjacency.toarray(), 5.0
+    expected = [
+        0.5 * model.s[i] * (xi[i] - y[i]) ** 2 + sum(0.5 * rho * A[i, j] * (before[j] - y[i]) ** 2 for j in range(23))
+        for i in range(23)
+    ]
+    np.testing.assert_allclose(model.hamiltonian(5, before, y, xi), expected, rtol=1e-10)
+
+
+def test_consensus_value_and_kappa() -> None:
+    model = random_model()
+    np.testing.assert_allclose(model.consensus_value, (model.s * model.x0).sum() / model.s.sum(), rtol=1e-13)
+    np.testing.assert_allclose(model.kappa, model.s.sum() / model.network.degrees.sum(), rtol=1e-14)
+
+
+def test_models_are_frozen_and_keep_their_own_copies() -> None:
+    hidden = np.zeros(2)
+    model = pp.Model(pp.k2(), hidden=hidden)
+    hidden[0] = 9.0
+    assert model.x0[0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        model.x0[0] = 1.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.hidden = np.ones(2)  # type: ignore[misc]
+
+
+def test_shorthands() -> None:
+    model = pp.Model(pp.k2(), hidden=[1, 2], stubbornness=2, pressure="2*t")
+    assert model.s.tolist() == [2.0, 2.0]
+    assert float(model.pressure(3)) == 6.0
+    assert "2 agents" in repr(model)
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"hidden": [1.0]}, "2 agents, got shape"),
+        ({"hidden": 1.0}, "2 agents, got shape"),
+        ({"hidden": [1.0, np.nan]}, "nan at agent 1"),
+        ({"hidden": ["a", "b"]}, "one number for each agent"),
+        ({"stubbornness": [1.0, 0.0]}, "positive, got 0 at agent 1"),
+        ({"stubbornness": -1.0}, "positive"),
+        ({"stubbornness": np.inf}, "finite"),
+        ({"pressure": object()}, "schedule|pressure"),
+        ({"noise": 1.0}, "Noise"),
+        ({"start": "public"}, "'hidden'"),
+        ({"start": [0.0, 0.0, 0.0]}, "start must hold"),
+        ({"network": nx.path_graph(2)}, "from_networkx"),
+    ],
+)
+def test_bad_models_are_refused_by_name(parts: dict[str, Any], says: str) -> None:
+    with pytest.raises(pp.PeerPressureError, match=f"(?i){says}"):
+        pp.Model(**(dict[str, Any](network=pp.k2(), hidden=[1.0, 2.0]) | parts))
+
+
+def test_a_network_in_pieces_is_refused() -> None:
+    pieces = pp.Network.from_edges([(0, 1), (2, 3)], connected=False)
+    with pytest.raises(pp.ModelError, match="largest_component"):
+        pp.Model(pieces, hidden=np.zeros(4))

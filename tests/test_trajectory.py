@@ -1,0 +1,143 @@
+"""Trajectories: containers, files without pickle, provenance, and damage."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.files import replacing
+from tests.builders import NOISES, SCHEDULES, random_model
+
+ARRAYS = ("replicates", "times", "agents", "states", "minimum", "maximum", "mean", "spread", "distance")
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("record", ["all", "summaries", "final"])
+def test_runs_round_trip_through_a_file(noise: str, record: str, tmp_path: Path) -> None:
+    schedule = list(SCHEDULES.values())[len(noise) % len(SCHEDULES)]
+    model = random_model(pressure=schedule, noise=NOISES[noise], start=np.arange(23.0))
+    run = pp.simulate(model, 9, replicates=range(3, 8), seed=2**63, record=record)
+    run.save(tmp_path / "run.npz")
+    again = pp.Trajectory.load(tmp_path / "run.npz")
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
+    assert (again.seed, again.version, again.final.step) == (run.seed, pp.__version__, 9)
+    # What was loaded can be gone on with, to the same bits: model, seed and state are all there.
+    arguments: dict[str, Any] = {"steps": 5, "replicates": run.replicates, "seed": run.seed}
+    went_on = pp.simulate(again.model, start=again, **arguments)
+    np.testing.assert_array_equal(went_on.final.public, pp.simulate(model, start=run, **arguments).final.public)
+
+
+def test_labels_survive(tmp_path: Path) -> None:
+    network = pp.named("florentine")
+    run = pp.simulate(pp.Model(network, hidden=np.arange(float(network.n))), 4, record=pp.Record(agents=["Medici"]))
+    run.save(tmp_path / "run.npz")
+    again = pp.Trajectory.load(tmp_path / "run.npz")
+    assert again.labels == ["Medici"]
+    np.testing.assert_array_equal(again.path("Medici"), run.path("Medici"))
+    assert run.to_xarray()["public"].sel(agent="Medici").shape == (1, 5)
+
+
+def test_xarray_and_pandas_hold_the_same_numbers() -> None:
+    run = pp.simulate(random_model(noise=pp.Gaussian(1.0)), 6, replicates=3, seed=1)
+    data = run.to_xarray()
+    assert data["public"].dims == ("replicate", "time", "agent")
+    np.testing.assert_array_equal(data["public"], run.states)
+    np.testing.assert_array_equal(data["distance"], run.distance)
+    assert data.attrs["seed"] == 1
+    assert "peerpressure" in data.attrs["software"]
+    rows = run.to_dataframe()
+    assert list(rows.columns) == ["replicate", "time", "agent", "public"]
+    assert len(rows) == 3 * 7 * 23
+    row = rows[(rows.replicate == 2) & (rows.time == 6) & (rows.agent == 4)]
+    assert run.states is not None
+    assert row.public.item() == run.states[2, 6, 4]
+    summaries = pp.simulate(random_model(), 6, record="summaries").to_dataframe()
+    assert {"minimum", "maximum", "mean", "spread", "distance"} <= set(summaries.columns)
+
+
+def test_netcdf_round_trip(tmp_path: Path) -> None:
+    import xarray
+
+    run = pp.simulate(random_model(noise=pp.Gaussian(1.0)), 6, replicates=3, seed=1)
+    run.to_xarray().to_netcdf(tmp_path / "run.nc", engine="scipy")
+    with xarray.open_dataset(tmp_path / "run.nc", engine="scipy") as data:
+        np.testing.assert_array_equal(data["public"], run.states)
+
+
+def test_paths_must_have_been_recorded() -> None:
+    model = random_model()
+    with pytest.raises(pp.InvalidInputError, match="recorded states"):
+        pp.simulate(model, 3, record="final").path(0)
+    with pytest.raises(pp.InvalidInputError, match="agent 1 must be among"):
+        pp.simulate(model, 3, record=pp.Record(agents=[0])).path(1)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 2000])
+def test_damaged_files_are_one_clear_error(keep: int, tmp_path: Path) -> None:
+    file = tmp_path / "run.npz"
+    pp.simulate(random_model(), 5).save(file)
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(pp.FileFormatError, match=r"run\.npz"):
+        pp.Trajectory.load(file)
+
+
+def test_foreign_and_missing_files_are_one_clear_error(tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", a=np.arange(3))
+    np.savez(tmp_path / "pickled.npz", facts=np.array([{"format": 1}], dtype=object))
+    (tmp_path / "text.npz").write_text("not an archive")
+    for name in ("other", "pickled", "text", "missing"):
+        with pytest.raises(pp.FileFormatError, match=name):
+            pp.Trajectory.load(tmp_path / f"{name}.npz")
+
+
+def test_saving_to_nowhere_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(pp.FileFormatError, match="folder"):
+        pp.simulate(random_model(), 1).save(tmp_path / "no" / "run.npz")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "kept.txt"
+    target.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing(target) as file:  # noqa: PT012
+        file.write(b"half of the n")
+        raise KeyboardInterrupt
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+ENDLESS = """
+import numpy as np, peerpressure as pp
+model = pp.Model(pp.cycle(500), hidden=np.arange(500.0), noise=pp.Gaussian(1.0))
+print("ready", flush=True)
+while True:
+    pp.simulate(model, 200, replicates=5, seed=1).save("run.npz")
+"""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_process_leaves_no_half_written_run(stop: signal.Signals, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        while not (tmp_path / "run.npz").exists():
+            time.sleep(0.01)
+        time.sleep(0.25)
+        process.send_signal(stop)
+        process.wait(timeout=30)
+        process.communicate()
+    assert pp.Trajectory.load(tmp_path / "run.npz").final.step == 200
+    if stop == signal.SIGINT:
+        assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]

@@ -1,0 +1,254 @@
+"""The predicted power laws against exact moments at growing horizons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from peerpressure.errors import ModelError
+from peerpressure.model import Model
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, named, path, star
+from peerpressure.noises import AR1, Gaussian, Noise, NoNoise
+from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
+from peerpressure.theory import Regime, consensus_mode, consensus_rate, ideal_deviation, moments, regime_of
+from peerpressure.theory.scalar import lag, mode_noise, start_weight
+
+NETWORKS: Mapping[str, Network] = {
+    "path": path(5),
+    "star": star(7),
+    "BA1": barabasi_albert(20, 1, seed=3),
+    "BA2": barabasi_albert(20, 2, seed=3),
+    "complete": complete(6),
+    "karate": named("karate"),
+    "florentine": named("florentine"),
+}
+HORIZONS = [1000, 2000, 4000]
+
+
+def make(network: Network, pressure: Schedule, noise: Noise | None = None, shift: float = 0.0) -> Model:
+    rng = np.random.default_rng(network.n)
+    hidden, s = rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n)
+    noise = Gaussian(0.7) if noise is None else noise
+    return Model(network, hidden, stubbornness=s, pressure=pressure, noise=noise, start=hidden + shift)
+
+
+def with_ratio(network: Network, r: float, noise: Noise | None = None, shift: float = 0.0) -> Model:
+    """Return a model under ρ_t = c t with κ/c = r."""
+    c = make(network, Linear()).kappa / r
+    return make(network, Linear(c), noise, shift)
+
+
+def exact(model: Model, times: list[int] = HORIZONS) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return bias and variance of the consensus mode."""
+    found = moments(model, times[-1], of=consensus_mode(model), times=times)
+    return found.mean[:, 0] - model.consensus_value, found.variance[:, 0]
+
+
+def slope(values: NDArray[np.float64]) -> float:
+    return -math.log2(abs(values[-1] / values[-2]))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("r", [0.15, 0.4])
+def test_small_ratios_forget_like_their_own_power(name: str, r: float) -> None:
+    # A start that is off by 1 makes what is to be forgotten larger than what is left behind by the lag.
+    model = with_ratio(NETWORKS[name], r, shift=1.0)
+    bias, variance = exact(model)
+    rate = consensus_rate(model)
+    assert rate.bias is not None
+    assert rate.variance is not None
+    assert (rate.regime, rate.bias.exponent, rate.bias.log) == (Regime.LINEAR, pytest.approx(r), False)
+    assert rate.variance.exponent == pytest.approx(2 * r)
+    assert slope(bias) == pytest.approx(r, abs=0.01)
+    # The next term is t^(2r − 1) of the first, so that close to the border the exponent is reached slowly.
+    assert slope(variance) == pytest.approx(2 * r, abs=0.005 if r < 0.2 else 0.08)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_tuned_ratio_has_a_logarithm_in_its_bias_and_the_ideal_variance(name: str) -> None:
+    model = with_ratio(NETWORKS[name], 1.0)
+    (*_, b1, b2), variance = exact(model)
+    rate = consensus_rate(model)
+    assert rate.bias is not None
+    assert rate.variance is not None
+    assert (rate.bias.exponent, rate.bias.log, rate.variance.exponent) == (1.0, True, 1.0)
+    assert rate.bias.constant is not None
+    growth = (4000 * b2 - 2000 * b1) / math.log(2)
+    assert growth == pytest.approx(rate.bias.constant, rel=0.02)
+    assert math.sqrt(variance[-1]) == pytest.approx(ideal_deviation(model, 4000), rel=2e-3)
+    assert rate.variance(4000) == pytest.approx(variance[-1], rel=4e-3)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_large_ratios_follow_the_fixed_point(name: str) -> None:
+    model = with_ratio(NETWORKS[name], 3.0)
+    bias, variance = exact(model)
+    rate = consensus_rate(model)
+    assert rate.bias is not None
+    assert rate.variance is not None
+    assert (rate.bias.exponent, rate.bias.log, rate.variance.exponent) == (1.0, False, 1.0)
+    assert slope(bias) == pytest.approx(1.0, abs=0.06)
+    assert rate.bias(4000) == pytest.approx(bias[-1], rel=0.05)
+    assert rate.variance(4000) == pytest.approx(variance[-1], rel=5e-3)
+
+
+def test_at_half_the_variance_has_a_logarithm() -> None:
+    model = with_ratio(NETWORKS["BA2"], 0.5)
+    _, (*_, v1, v2) = exact(model)
+    law = consensus_rate(model).variance
+    assert law is not None
+    assert (law.exponent, law.log) == (1.0, True)
+    assert (4000 * v2 - 2000 * v1) / math.log(2) == pytest.approx(law.constant, rel=0.01)
+
+
+@pytest.mark.parametrize("p", [0.4, 0.6])
+def test_slow_schedules_are_quasi_stationary(p: float) -> None:
+    model = make(NETWORKS["BA2"], Power(p, scale=0.5))
+    bias, variance = exact(model)
+    rate = consensus_rate(model)
+    assert rate.regime is Regime.SLOW
+    assert rate.bias is not None
+    assert rate.variance is not None
+    assert (rate.bias.exponent, rate.variance.exponent) == (p, p)
+    assert rate.bias(4000) == pytest.approx(bias[-1], rel=0.1)
+    assert rate.variance(4000) == pytest.approx(variance[-1], rel=0.03)
+
+
+@pytest.mark.parametrize("gamma", [-0.25, 0.2, 0.5, 0.7])
+def test_noise_that_changes_over_time(gamma: float) -> None:
+    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, over_time=Power(gamma)))
+    _, variance = exact(model)
+    law = consensus_rate(model).variance
+    assert law is not None
+    assert law.exponent == pytest.approx(1 - 2 * gamma)
+    assert law(4000) == pytest.approx(variance[-1], rel=0.02)
+
+
+def test_ar1_noise_averages_out_more_slowly_by_its_long_run_variance() -> None:
+    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, temporal=AR1(0.6)))
+    _, variance = exact(model)
+    law = consensus_rate(model).variance
+    assert law is not None
+    assert law(4000) == pytest.approx(variance[-1], rel=0.01)
+    assert ideal_deviation(model, 4000) ** 2 == pytest.approx(variance[-1], rel=0.01)
+    assert law.constant == pytest.approx(4 * mode_noise(model) ** 2)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -0.3, 0.3])
+def test_a_mask_that_is_held_stays(gamma: float) -> None:
+    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, over_time=Power(gamma), temporal="persistent"))
+    _, variance = exact(model)
+    law = consensus_rate(model).variance
+    assert law is not None
+    assert law.exponent == -2 * gamma
+    assert law(4000) == pytest.approx(variance[-1], rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["path", "BA1", "BA2", "complete"])
+@pytest.mark.parametrize("r", [0.25, 1.0, 1.5])
+@pytest.mark.parametrize("noisy", [True, False])
+def test_disagreement(name: str, r: float, noisy: bool) -> None:
+    # Loud noise and a start far off on one side, so that neither is hidden by the lag at these horizons.
+    model = with_ratio(NETWORKS[name], r, Gaussian(10.0) if noisy else NoNoise())
+    model = replace(model, start=np.where(np.arange(model.n) == 0, 20.0, 0.0))
+    rows = np.eye(model.n) - consensus_mode(model).weights
+    found = moments(model, 2000, of=rows, times=[1000, 2000])
+    measured = np.sqrt(np.mean(found.mean**2 + found.variance, axis=1))
+    law = consensus_rate(model).disagreement
+    assert law is not None
+    assert slope(measured) == pytest.approx(law.exponent, abs=0.06)
+
+
+@pytest.mark.parametrize("r", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("offset", [0.0, 2.0, -1.0])
+def test_stubbornness_in_proportion_to_degree_makes_the_recursion_exact(r: float, offset: float) -> None:
+    c = 1 / r
+    d = star(5).degrees
+    start = [3.0, 1.0, 0.0, -1.0, 2.0]
+    model = Model(star(5), hidden=np.arange(5.0), stubbornness=d, pressure=Linear(c, offset * c), start=start)
+    bias, _ = exact(model, [500, 1000])
+    law = consensus_rate(model).bias
+    assert law is not None
+    assert law.exponent == pytest.approx(r)
+    assert law(1000) == pytest.approx(bias[-1], rel=0.03, abs=1e-12)
+    initial = float(d @ (np.array(start) - model.consensus_value) / d.sum())
+    assert bias[-1] == pytest.approx(initial * start_weight(model, 1000), rel=1e-9, abs=1e-12)
+
+
+def test_lag_is_that_of_the_fixed_point() -> None:
+    model = make(NETWORKS["karate"], Linear())
+    L, S, w = model.network.laplacian.toarray(), np.diag(model.s), consensus_mode(model).weights
+    low, high = (rho * (w @ np.linalg.solve(S + rho * L, S @ model.x0) - model.consensus_value) for rho in (1e3, 2e3))
+    assert lag(model) == pytest.approx(2 * high - low, rel=1e-5)
+
+
+REGIMES = [
+    (Constant(3.0), Regime.BOUNDED),
+    (Power(-1.0), Regime.BOUNDED),
+    (Power(0.5), Regime.SLOW),
+    (Logarithmic(), Regime.SLOW),
+    (Linear(2, 3), Regime.LINEAR),
+    (Power(1.0, scale=4.0), Regime.LINEAR),
+    (Power(1.2), Regime.FAST),
+    (StretchedExponential(), Regime.FAST),
+    (Formula("3*t + sqrt(t)"), Regime.LINEAR),
+    (Formula("t*log(1+t)"), Regime.MARGINAL),
+    (Formula("t/log(1+t)"), Regime.SLOW),
+    (Formula("t^2"), Regime.FAST),
+    (Formula("2 + 1/t"), Regime.BOUNDED),
+    (Table([1.0, 2.0]), Regime.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("schedule", "expected"), REGIMES, ids=str)
+def test_regimes(schedule: Schedule, expected: Regime) -> None:
+    assert regime_of(schedule) is expected
+
+
+@pytest.mark.parametrize("schedule", [s for s, r in REGIMES if r not in (Regime.SLOW, Regime.LINEAR)], ids=str)
+def test_no_power_law_is_claimed_where_none_holds(schedule: Schedule) -> None:
+    rate = consensus_rate(make(NETWORKS["BA2"], schedule))
+    assert (rate.bias, rate.variance, rate.disagreement, rate.ratio) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_stubbornness_and_pressure_may_be_scaled_together(factor: float) -> None:
+    model = with_ratio(NETWORKS["BA2"], 1.7)
+    assert isinstance(model.pressure, Linear)
+    scaled = Model(
+        model.network,
+        model.hidden,
+        stubbornness=model.s * factor,
+        pressure=Linear(model.pressure.slope * factor),
+        noise=model.noise,
+    )
+    one, other = consensus_rate(model), consensus_rate(scaled)
+    assert one.bias is not None
+    assert other.bias is not None
+    assert one.ratio == pytest.approx(other.ratio)
+    assert one.bias.constant == pytest.approx(other.bias.constant)
+
+
+def test_formulas_are_marked_as_estimated() -> None:
+    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
+    assert not consensus_rate(make(NETWORKS["BA2"], Linear(2))).estimated
+
+
+def test_constants_can_be_spared() -> None:
+    law = consensus_rate(with_ratio(NETWORKS["BA2"], 3.0), constants=False).bias
+    assert law is not None
+    assert law.constant is None
+    assert math.isnan(law(10))
+
+
+def test_ideal_deviation_is_refused_for_a_mask_and_before_the_first_step() -> None:
+    model = make(cycle(5), Linear(), Gaussian(1.0, temporal="persistent"))
+    with pytest.raises(ModelError, match="drawn anew"):
+        ideal_deviation(model, 10)
+    with pytest.raises(ModelError, match="at least 1"):
+        ideal_deviation(make(cycle(5), Linear()), 0)

@@ -1,0 +1,259 @@
+"""What a verdict claims, decided, flipped and printed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from peerpressure.errors import InvalidInputError, ScheduleError
+from peerpressure.model import Model
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, named, path
+from peerpressure.noises import AR1, Gaussian, Noise, NoNoise
+from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
+from peerpressure.theory import Outcome, consensus_mode, diagnose, moments
+from peerpressure.theory.verdict import Verdict
+
+ODD = barabasi_albert(30, 2, seed=8)
+TREE = barabasi_albert(30, 1, seed=8)
+
+
+def make(network: Network, pressure: object, noise: Noise | None = None) -> Model:
+    rng = np.random.default_rng(3)
+    hidden, s = rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n)
+    return Model(network, hidden, s, pressure, Gaussian(0.4) if noise is None else noise)  # type: ignore[arg-type]
+
+
+GROWING = [Linear(), Linear(0.2, 3), Power(0.5), Logarithmic(), Formula("t*log(1+t)"), Formula("t/log(1+t)")]
+TOO_FAST = [Power(1.5), StretchedExponential(), Formula("t^2"), Formula("2^sqrt(t)")]
+BOUNDED = [Constant(2.0), Constant(0.0), Power(-1.0), Formula("3 - 1/t")]
+CASES = (
+    [(ODD, s, Outcome.CONSENSUS) for s in GROWING]
+    + [(TREE, s, Outcome.CONSENSUS) for s in GROWING]
+    + [(ODD, s, Outcome.WRONG_VALUE) for s in TOO_FAST]
+    + [(TREE, s, Outcome.OSCILLATION) for s in TOO_FAST]
+    + [(n, s, Outcome.SPREAD) for n in (ODD, TREE) for s in BOUNDED]
+    + [(n, Table([1.0, 2.0, 3.0]), Outcome.UNKNOWN) for n in (ODD, TREE)]
+    + [(ODD, Formula("2 + floor(t/2) - t/2"), Outcome.UNKNOWN)]
+)
+
+
+@pytest.mark.parametrize(("network", "schedule", "expected"), CASES, ids=str)
+def test_growth_and_parity_decide(network: Network, schedule: Schedule, expected: Outcome) -> None:
+    verdict = diagnose(make(network, schedule))
+    assert verdict.outcome is expected
+    assert verdict.estimated == isinstance(schedule, Formula)
+    assert ("estimated" in str(verdict).splitlines()[0]) == verdict.estimated
+
+
+def test_the_verdict_flips_with_schedule_and_graph() -> None:
+    model = make(TREE, Linear())
+    faster = replace(model, pressure=Power(1.01))
+    assert TREE.sides is not None
+    one_side = tuple(np.flatnonzero(TREE.sides)[:2].tolist())
+    with_an_odd_cycle = Network.from_edges([*zip(*(e.tolist() for e in TREE.edges()[:2]), strict=True), one_side])
+    outcomes = [diagnose(m).outcome for m in (model, faster, replace(faster, network=with_an_odd_cycle))]
+    assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.WRONG_VALUE]
+
+
+MASK = Gaussian(0.5, temporal="persistent")
+NOISES = [
+    (ODD, Linear(), MASK, Outcome.WRONG_VALUE, "mask"),
+    (TREE, Linear(), MASK, Outcome.WRONG_VALUE, "mask"),
+    (ODD, Linear(), Gaussian(0.5, temporal="persistent", over_time=Power(-0.5)), Outcome.CONSENSUS, "averages out"),
+    (ODD, Linear(), Gaussian(0.5, over_time=Power(0.4)), Outcome.CONSENSUS, "averages out"),
+    (ODD, Linear(), Gaussian(0.5, over_time=Power(0.5)), Outcome.WRONG_VALUE, "wandering"),
+    (TREE, Linear(), Gaussian(0.5, over_time=Power(0.6)), Outcome.OSCILLATION, "swinging"),
+    (ODD, Linear(), Gaussian(0.5, over_time=Power(1.0)), Outcome.SPREAD, "never come together"),
+    (ODD, Linear(), Gaussian(0.5, over_time=Logarithmic()), Outcome.CONSENSUS, "averages out"),
+    (ODD, Power(0.5), Gaussian(0.5, over_time=Power(0.3)), Outcome.WRONG_VALUE, "wandering"),
+    (ODD, Power(2), Gaussian(0.5, over_time=Power(1.8)), Outcome.WRONG_VALUE, "without bound"),
+    (ODD, Power(2), Gaussian(0.5, over_time=Power(0.4)), Outcome.WRONG_VALUE, "depend on start and noise"),
+    (ODD, StretchedExponential(), Gaussian(0.5, over_time=Linear()), Outcome.WRONG_VALUE, "depend on start"),
+    (ODD, Linear(), Gaussian(0.5, over_time=Table([1.0, 2.0])), Outcome.UNKNOWN, "how the noise grows"),
+    (ODD, Constant(1.0), Gaussian(0.5, over_time=Linear()), Outcome.SPREAD, "grows as the noise does"),
+    (ODD, Constant(1.0), MASK, Outcome.SPREAD, "once and for all"),
+    (ODD, Constant(1.0), NoNoise(), Outcome.SPREAD, "do not move"),
+    (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, "multiplies the variance by 3"),
+]
+
+
+@pytest.mark.parametrize(("network", "pressure", "noise", "expected", "words"), NOISES)
+def test_noise_decides_too(network: Network, pressure: Schedule, noise: Noise, expected: Outcome, words: str) -> None:
+    verdict = diagnose(make(network, pressure, noise))
+    assert verdict.outcome is expected
+    assert words in verdict.reason
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.5, 0.7])
+def test_growing_noise_does_what_the_verdict_says(gamma: float) -> None:
+    model = make(ODD, Linear.tuned(ODD, 0.75), Gaussian(0.5, over_time=Power(gamma)))
+    variance = moments(model, 4000, of=consensus_mode(model), times=[1000, 4000]).variance[:, 0]
+    falls = variance[1] < 0.9 * variance[0]
+    assert falls == (diagnose(model).outcome is Outcome.CONSENSUS)
+
+
+def test_a_held_mask_leaves_the_spread_that_the_reason_names() -> None:
+    model = make(ODD, Linear.tuned(ODD, 0.75), MASK)
+    left = float(moments(model, 3000, of=consensus_mode(model)).std[-1, 0])
+    assert left == pytest.approx(0.5 * np.linalg.norm(model.s) / model.s.sum(), rel=0.02)
+    assert f"standard deviation {left:.2g}"[:-1] in diagnose(model).reason
+
+
+def test_nothing_to_agree_on_is_agreement() -> None:
+    for pressure in (Power(2), Constant(1.0), Linear()):
+        model = Model(TREE, np.full(30, 0.25), pressure=pressure)
+        assert diagnose(model).outcome is Outcome.CONSENSUS
+    apart = replace(model, pressure=Power(2), start=np.arange(30.0))
+    assert diagnose(apart).outcome is Outcome.OSCILLATION
+
+
+@pytest.mark.parametrize("network", [complete(5), cycle(5), cycle(4)])
+def test_too_fast_a_pressure_keeps_a_mean_that_is_right_from_the_start(network: Network) -> None:
+    hidden = np.array([1.0, 2.0, 2.0, 1.0, 1.5])[: network.n]
+    model = Model(network, hidden, pressure=Power(2))
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+    shown = moments(model, 400, times=[400]).mean[-1]
+    np.testing.assert_allclose(shown, model.consensus_value, atol=1e-3)
+    assert diagnose(replace(model, noise=Gaussian(1.0))).outcome is not Outcome.CONSENSUS
+    assert diagnose(replace(model, start=np.arange(float(network.n)))).outcome is not Outcome.CONSENSUS
+
+
+def test_forecast_is_that_of_the_moments() -> None:
+    model = make(ODD, Linear())
+    ahead = diagnose(model, 200).forecast
+    assert ahead is not None
+    found = moments(model, 200)
+    np.testing.assert_allclose(ahead.mean, found.mean[-1], rtol=1e-12)
+    np.testing.assert_allclose(ahead.std, found.std[-1], rtol=1e-12)
+    rows = np.eye(30) - consensus_mode(model).weights
+    deviations = moments(model, 200, of=rows)
+    expected = np.sqrt(np.mean(deviations.mean[-1] ** 2 + deviations.variance[-1]))
+    assert ahead.disagreement == pytest.approx(expected, rel=1e-6)
+    mode = moments(model, 200, of=consensus_mode(model))
+    assert ahead.mode_std == pytest.approx(mode.std[-1, 0])
+    assert ahead.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_large_networks_are_forecast_by_a_few_runs(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make(barabasi_albert(180, m, seed=2), Linear())
+    exact = diagnose(model, 50).forecast
+    # The package re-exports a function of the same name, which hides the module.
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 100)
+    sampled = diagnose(model, 50).forecast
+    assert exact is not None
+    assert sampled is not None
+    assert (exact.replicates, sampled.replicates, sampled.mean) == (None, 64, None)
+    assert sampled.mode_error == pytest.approx(exact.mode_error)
+    assert sampled.disagreement == pytest.approx(exact.disagreement, rel=0.05)
+    assert sampled.distance == pytest.approx(exact.distance, rel=0.05)
+
+
+def test_advice_is_exact_and_worth_taking() -> None:
+    model = make(ODD, Linear())
+    found = diagnose(model, 500).advice
+    assert found is not None
+    assert found.schedule == Linear.tuned(ODD, model.s)
+    after = diagnose(replace(model, pressure=found.schedule), 500)
+    assert after.forecast is not None
+    assert after.advice is not None
+    assert after.forecast.mode_error == pytest.approx(found.error_tuned)
+    assert after.advice.gain == pytest.approx(1.0)
+    assert found.gain > 1.5
+
+
+def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
+    table = diagnose(make(ODD, Table([1.0, 2.0, 4.0])))
+    assert "Over 3 steps ρ_t goes from 1 to 4" in table.reason
+    assert table.agrees is None
+    formula = make(ODD, Formula("2 + floor(t/2) - t/2"))
+    assert "Ask for a number of steps" in diagnose(formula).reason
+    assert "Over 20 steps" in diagnose(formula, 20).reason
+    with pytest.raises(ScheduleError, match="3 values"):
+        diagnose(make(ODD, Table([1.0, 2.0, 4.0])), 4)
+
+
+@pytest.mark.parametrize("steps", [0, -3, 1.5, True, "10"])
+def test_illegal_steps_are_refused(steps: object) -> None:
+    with pytest.raises(InvalidInputError, match="whole number"):
+        diagnose(make(ODD, Linear()), steps)  # type: ignore[arg-type]
+
+
+SHOWN = [
+    *(pytest.param(make(n, s), steps) for n, s, _ in CASES[::3] for steps in (None, 3)),
+    *(pytest.param(make(n, s, e), None) for n, s, e, *_ in NOISES),
+    pytest.param(Model(k2(), [0.0, 1.0]), 10),
+    pytest.param(Model(complete(4), [1.0, 1.0, 1.0, 1.0]), 10),
+    pytest.param(make(named("karate"), Power(1.5)), 5),
+]
+
+
+@pytest.mark.parametrize(("model", "steps"), SHOWN)
+def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
+    verdict = diagnose(model, steps)
+    lines = str(verdict).splitlines()
+    assert len(lines) <= 20
+    assert max(len(line) for line in lines) <= 110
+    plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
+    assert plain["words"] == verdict.outcome.value
+    assert (plain["forecast"] is None) == (steps is None)
+    HTMLParser().feed(verdict._repr_html_())
+
+
+def test_html_is_escaped() -> None:
+    verdict = diagnose(make(ODD, Linear()))
+    hostile = Verdict(**{**vars(verdict), "pressure": "<script>alert('x')</script>", "reason": "a < b & c"})
+    assert "<script>" not in hostile._repr_html_()
+    assert "a &lt; b &amp; c" in hostile._repr_html_()
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    factor=st.floats(1e-3, 1e3),
+    shift=st.floats(-10, 10),
+    fast=st.booleans(),
+    order=st.permutations(range(8)),
+)
+def test_units_and_names_do_not_matter(factor: float, shift: float, fast: bool, order: list[int]) -> None:
+    network = path(8)
+    rng = np.random.default_rng(0)
+    hidden, s = rng.uniform(size=8), rng.uniform(0.5, 1, 8)
+    pressure = Power(1.5) if fast else Power(1.0)
+    one = diagnose(Model(network, hidden, s, pressure, Gaussian(0.3)), 20)
+    changed = Model(
+        network.permuted(order),
+        (hidden * factor + shift)[order],
+        (s * factor)[order],
+        replace(pressure, scale=factor),
+        Gaussian(0.3 * factor),
+    )
+    other = diagnose(changed, 20)
+    assert one.outcome is other.outcome
+    assert one.rate.ratio == pytest.approx(other.rate.ratio)
+    assert other.value == pytest.approx(one.value * factor + shift)
+    assert one.forecast is not None
+    assert other.forecast is not None
+    assert other.forecast.mode_error == pytest.approx(one.forecast.mode_error * factor, rel=1e-6)
+    assert other.forecast.disagreement == pytest.approx(one.forecast.disagreement * factor, rel=1e-6)
+
+
+@pytest.mark.parametrize("pressure", [Linear(), Power(1.5), Power(1.1), Constant(2.0)])
+def test_a_verdict_without_steps_is_quick(pressure: Schedule) -> None:
+    model = make(barabasi_albert(100, 2, seed=1), pressure)
+    diagnose(model)
+    fastest = min(_timed(model) for _ in range(5))
+    assert fastest < 0.15  # 0.03 s on an idle machine
+
+
+def _timed(model: Model) -> float:
+    start = time.perf_counter()
+    diagnose(model)
+    return time.perf_counter() - start
