@@ -15,7 +15,7 @@ STD = 0.1
 SEED = 1
 
 DESCRIPTION = (
-    "Barabási–Albert networks with m = 2 and weights 1, stubbornness uniform on [0.5, 1], hidden opinions uniform on "
+    "Barabási–Albert networks with m = 2 and weights 1, stubbornness uniform on [0.5, 1],\nhidden opinions uniform on "
     "[0, 1], peer pressure ρ_t = t, white Gaussian noise, float64 unless said otherwise."
 )
 

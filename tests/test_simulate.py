@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.engine import cpu, random, runner
+from peerpressure.engine import cpu, plan, runner
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
 
 
@@ -22,13 +22,13 @@ def _unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArr
 
     def raw(step: int, stream: int) -> NDArray[np.float64]:
         out = np.empty(model.n)
-        cpu.draw_narrow(runner.draw_of(noise, seed), step, replicate, stream, out)
+        cpu.draw_narrow(plan.draw_of(noise, seed), step, replicate, stream, out)
         return noise.standardise(noise.distribution.ppf(out)) if isinstance(noise, pp.Custom) else out
 
-    fresh = np.array([raw(t, random.STREAM_FRESH) for t in range(1, steps + 1)])
+    fresh = np.array([raw(t, plan.STREAM_FRESH) for t in range(1, steps + 1)])
     if isinstance(noise.temporal, pp.White):
         return fresh
-    held = raw(0, random.STREAM_HELD)
+    held = raw(0, plan.STREAM_HELD)
     if isinstance(noise.temporal, pp.Persistent):
         return np.tile(held, (steps, 1))
     phi, out = noise.temporal.coefficient, []

@@ -56,6 +56,11 @@ class Society(mesa.Model):  # type: ignore[misc]
         self.agents.do("look")
         self.agents.do("speak")
 
+    def disband(self) -> None:
+        """Let go of all agents: Mesa's own tables would keep them alive after the run."""
+        self.remove_all_agents()
+        self.members.clear()
+
 
 def _entries(network: Network) -> tuple[Any, Any, Any]:
     entries = network.adjacency.tocoo()
@@ -78,4 +83,5 @@ def run(
         for _ in range(steps):
             society.step()
         finals.append([agent.public for agent in society.members])
+        society.disband()
     return np.array(finals)

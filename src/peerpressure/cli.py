@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -121,8 +121,7 @@ def _write_table(table: pd.DataFrame, folder: Path, name: str) -> Path:
 
 
 def _print_json(summary: pd.DataFrame, seed: int, written: Sequence[Path]) -> None:
-    runs: list[dict[str, Any]] = json.loads(summary.to_json(orient="records", double_precision=15))
-    answer = {"seed": seed, "runs": runs, "files": [str(path) for path in written]}
+    answer = {"seed": seed, "runs": summary.to_dict(orient="records"), "files": [str(path) for path in written]}
     typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
 
 
@@ -160,8 +159,12 @@ def run(arguments: Sequence[str]) -> int:
         # The reader has gone; a second flush when Python ends must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
-    except (PeerPressureError, OSError, MemoryError) as error:
-        return _complain(str(error) or type(error).__name__, FAILURE)
+    except PeerPressureError as error:
+        return _complain(str(error), FAILURE)
+    except OSError as error:
+        return _complain(f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE)
+    except MemoryError:
+        return _complain("there is not enough memory; ask for fewer --steps", FAILURE)
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     if status == INTERRUPTED:

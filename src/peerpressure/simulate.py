@@ -15,7 +15,7 @@ from .noises import White
 from .trajectory import State, Trajectory
 
 if TYPE_CHECKING:
-    from .engine.runner import Plan
+    from .engine.plan import Plan
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
@@ -153,7 +153,8 @@ def _plan(
     dtype: DTypeLike,
     threads: int | None,
 ) -> Plan:
-    from .engine import runner
+    from .engine.plan import Plan
+    from .engine.runner import available_threads
 
     precision = np.dtype(dtype)
     if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
@@ -166,7 +167,7 @@ def _plan(
     inner = range(first - first % keep.every + keep.every, last, keep.every)
     _refuse_if_too_large(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
     ends = [first, last] if steps else [first]
-    return runner.Plan(
+    return Plan(
         model=model,
         seed=seed,
         start_step=first,
@@ -177,7 +178,7 @@ def _plan(
         agents=agents,
         keep_states=keep.states,
         keep_summaries=keep.summaries,
-        threads=runner.available_threads() if threads is None else _whole(threads, "threads", least=1, most=4096),
+        threads=available_threads() if threads is None else _whole(threads, "threads", least=1, most=4096),
     )
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from peerpressure.engine import cpu, random
 from peerpressure.engine.intrinsics import WIDTH
-from peerpressure.engine.runner import LAW_CODES, draw_of
+from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_HELD, draw_of
 from peerpressure.noises import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 
 U = np.uint64
@@ -80,7 +80,7 @@ def _draws(noise: Noise, *, agents: int, steps: int, replicates: int, seed: int 
     draw, out = draw_of(noise, seed), np.empty((replicates, steps, agents))
     for r in range(replicates):
         for t in range(steps):
-            cpu.draw_narrow(draw, t, r, random.STREAM_FRESH, out[r, t])
+            cpu.draw_narrow(draw, t, r, STREAM_FRESH, out[r, t])
     return out
 
 
@@ -123,7 +123,7 @@ def test_seeds_and_streams_give_unrelated_draws() -> None:
         values = _draws(Gaussian(1.0), agents=20_000, steps=1, replicates=1, seed=other).ravel()
         assert abs(np.corrcoef(base, values)[0, 1]) < 4.5 / np.sqrt(base.size)
     held = np.empty(20_000)
-    cpu.draw_narrow(draw_of(Gaussian(1.0), 1), 0, 0, random.STREAM_HELD, held)
+    cpu.draw_narrow(draw_of(Gaussian(1.0), 1), 0, 0, STREAM_HELD, held)
     assert abs(np.corrcoef(base, held)[0, 1]) < 4.5 / np.sqrt(base.size)
 
 
@@ -132,17 +132,17 @@ def test_seeds_and_streams_give_unrelated_draws() -> None:
 def test_both_layouts_draw_the_same_bits(noise: Noise, agents: int) -> None:
     draw = draw_of(noise, 3)
     wide = np.empty(agents * WIDTH)
-    cpu.draw_wide(draw, 5, 32, random.STREAM_FRESH, wide)
+    cpu.draw_wide(draw, 5, 32, STREAM_FRESH, wide)
     for lane in (0, 1, WIDTH - 1):
         narrow = np.empty(agents)
-        cpu.draw_narrow(draw, 5, 32 + lane, random.STREAM_FRESH, narrow)
+        cpu.draw_narrow(draw, 5, 32 + lane, STREAM_FRESH, narrow)
         np.testing.assert_array_equal(wide.reshape(agents, WIDTH)[:, lane], narrow)
 
 
 def test_single_precision_draws_are_the_double_ones_rounded() -> None:
     draw, single, double = draw_of(Gaussian(1.0), 3), np.empty(5000, np.float32), np.empty(5000)
-    cpu.draw_narrow(draw, 1, 0, random.STREAM_FRESH, single)
-    cpu.draw_narrow(draw, 1, 0, random.STREAM_FRESH, double)
+    cpu.draw_narrow(draw, 1, 0, STREAM_FRESH, single)
+    cpu.draw_narrow(draw, 1, 0, STREAM_FRESH, double)
     np.testing.assert_array_equal(single, double.astype(np.float32))
 
 

@@ -114,9 +114,10 @@ def test_a_table_ends_the_search() -> None:
 @pytest.mark.parametrize("precision", [0.0, -1.0, math.inf, math.nan])
 def test_illegal_precisions_are_refused(precision: float) -> None:
     model = make(ODD, Linear())
-    for demand in (lambda: steps_needed(model, precision), lambda: replicates_needed(model, 10, precision)):
-        with pytest.raises(InvalidInputError, match="positive and finite"):
-            demand()
+    with pytest.raises(InvalidInputError, match="positive and finite"):
+        steps_needed(model, precision)
+    with pytest.raises(InvalidInputError, match="positive and finite"):
+        replicates_needed(model, 10, precision)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, math.nan])

@@ -81,6 +81,7 @@ NOISES = [
     (ODD, Constant(1.0), Gaussian(0.5, over_time=Linear()), Outcome.SPREAD, "grows as the noise does"),
     (ODD, Constant(1.0), MASK, Outcome.SPREAD, "once and for all"),
     (ODD, Constant(1.0), NoNoise(), Outcome.SPREAD, "do not move"),
+    (ODD, Power(2), Gaussian(0.0, over_time=Linear()), Outcome.WRONG_VALUE, "agree: on 0."),
     (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, "multiplies the variance by 3"),
 ]
 
@@ -131,6 +132,8 @@ def test_forecast_is_that_of_the_moments() -> None:
     ahead = diagnose(model, 200).forecast
     assert ahead is not None
     found = moments(model, 200)
+    assert ahead.mean is not None
+    assert ahead.std is not None
     np.testing.assert_allclose(ahead.mean, found.mean[-1], rtol=1e-12)
     np.testing.assert_allclose(ahead.std, found.std[-1], rtol=1e-12)
     rows = np.eye(30) - consensus_mode(model).weights

@@ -19,11 +19,11 @@ from peerpressure.affine import coefficients
 
 from .compiled import discard_stale_caches
 from .intrinsics import WIDTH, fma, larger, prefetch, smaller, update_row
-from .random import GROUP, STREAM_FRESH, U64, fill_narrow, fill_wide
+from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
+from .random import GROUP, U64, fill_narrow, fill_wide
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
-FRESH, RECURRENT, HELD = range(3)  # noise drawn anew, carried by u ← carry·u + fresh·z, or read from memory
 
 _coefficients = njit(inline="always", error_model="numpy")(coefficients)
 
@@ -45,18 +45,6 @@ class Agents(NamedTuple):
     degrees: NDArray[Any]
     hidden: NDArray[Any]
     deviation: NDArray[Any]
-
-
-class Draw(NamedTuple):
-    """How noise is made: the law and its shape, how it is carried through time, and the key of the seed."""
-
-    law: int
-    shape: float
-    mode: int
-    carry: float
-    fresh: float
-    k0: np.uint64
-    k1: np.uint64
 
 
 class Clock(NamedTuple):

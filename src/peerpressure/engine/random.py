@@ -20,12 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .intrinsics import WIDTH, bits_of_float64, float64_from_bits, fma
-
-# What the kernels call the laws; all are mean zero with unit variance, but UNIT, which is uniform on (0, 1).
-NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER, UNIT = range(7)
-
-# The counter's fourth word: fresh noise, and the one draw that a persistent mask holds for ever.
-STREAM_FRESH, STREAM_HELD = 0, 2
+from .plan import GAUSSIAN, LAPLACE, RADEMACHER, STUDENT, UNIFORM, UNIT
 
 GROUP = 8  # agents whose noise is made in one go
 HALF = 4  # the two agents that share a counter block stand this far apart

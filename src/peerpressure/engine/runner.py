@@ -11,59 +11,20 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import PeerPressureError
-from peerpressure.model import Model
-from peerpressure.noises import AR1, Custom, Noise, Persistent
+from peerpressure.noises import AR1, Custom, Persistent
 
 from . import cpu
 from .layout import Block, agents_of, graph_of, make_blocks
-from .random import GAUSSIAN, LAPLACE, NONE, RADEMACHER, STREAM_FRESH, STREAM_HELD, STUDENT, UNIFORM, UNIT
-
-LAW_CODES = {
-    "none": NONE,
-    "gaussian": GAUSSIAN,
-    "laplace": LAPLACE,
-    "uniform": UNIFORM,
-    "student": STUDENT,
-    "rademacher": RADEMACHER,
-    "custom": UNIT,
-}
+from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
 
 _SEGMENT = 2e8  # bytes of state moved between two looks at progress and Ctrl-C: some tenths of a second
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """One run: which steps, which replicates, what is recorded at which step."""
-
-    model: Model
-    seed: int
-    start_step: int
-    steps: int
-    replicates: NDArray[np.int64]
-    dtype: np.dtype[Any]
-    times: NDArray[np.int64]
-    agents: NDArray[np.int64]
-    keep_states: bool
-    keep_summaries: bool
-    threads: int
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory."""
-
-    states: NDArray[Any] | None
-    summaries: NDArray[np.float64] | None
-    final: NDArray[Any]
-    memory: NDArray[Any] | None
 
 
 def available_threads() -> int:
@@ -71,18 +32,6 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def draw_of(noise: Noise, seed: int) -> cpu.Draw:
-    """Say how the kernels make this noise; the key is the seed itself, split in two words."""
-    mode, carry, fresh = cpu.FRESH, 0.0, 1.0
-    if isinstance(noise.temporal, AR1):
-        phi = noise.temporal.coefficient
-        mode, carry, fresh = cpu.RECURRENT, phi, float(np.sqrt(1 - phi * phi))
-    if isinstance(noise.temporal, Persistent) or isinstance(noise, Custom):
-        mode = cpu.HELD
-    key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
-    return cpu.Draw(LAW_CODES[noise.law], noise.shape, mode, carry, fresh, *key)
 
 
 def run(plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, report: Callable[[int], None]) -> Result:
@@ -100,7 +49,7 @@ class _Run:
         # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
         self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Persistent)
         self.agents = agents_of(plan.model, plan.dtype)
-        self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, memory=self.draw.mode != cpu.FRESH)
+        self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, memory=self.draw.mode != FRESH)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))

@@ -1,5 +1,6 @@
 """What is known of a model without simulating it: its fate, how fast, and the exact law of what agents show."""
 
+from peerpressure.theory import two_agents
 from peerpressure.theory.confidence import replicates_needed, steps_needed
 from peerpressure.theory.contraction import contraction, contraction_product
 from peerpressure.theory.fixed_point import fixed_point
@@ -43,4 +44,5 @@ __all__ = [
     "replicates_needed",
     "start_weight",
     "steps_needed",
+    "two_agents",
 ]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from peerpressure.model import Model
-from peerpressure.noises import AR1
+from peerpressure.noises import AR1, NoNoise
 from peerpressure.schedules import Constant, Table
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.limits import predicted_limit
@@ -124,9 +125,10 @@ def _limit_in_words(model: Model, fate: Fate) -> str:
     if fate.noise is NoiseEffect.WANDERS:
         return "values whose variance grows without bound."
     aside = f"v = {model.consensus_value:.6g}"
-    if model.noise.over_time.growth.bounded is not True:
+    if fate.noise is not NoiseEffect.NONE and model.noise.over_time.growth.bounded is not True:
         return f"values that depend on start and noise and not on {aside} alone."
-    limit = predicted_limit(model, tolerance=_TOLERANCE)
+    quiet = replace(model, noise=NoNoise()) if fate.noise is NoiseEffect.NONE else model
+    limit = predicted_limit(quiet, tolerance=_TOLERANCE)
     values = [f"{m:.4g} ± {std:.2g}" if std else f"{m:.4g}" for m, std in zip(limit.mean, limit.std, strict=True)]
     return f"{' and '.join(values)}, while {aside}."
 

@@ -1,0 +1,81 @@
+"""What a run is, said without any compiler: the engines for processor and accelerator both start from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.model import Model
+from peerpressure.noises import AR1, Custom, Noise, Persistent
+
+# What the kernels call the laws; all are mean zero with unit variance, but UNIT, which is uniform on (0, 1).
+NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER, UNIT = range(7)
+LAW_CODES = {
+    "none": NONE,
+    "gaussian": GAUSSIAN,
+    "laplace": LAPLACE,
+    "uniform": UNIFORM,
+    "student": STUDENT,
+    "rademacher": RADEMACHER,
+    "custom": UNIT,
+}
+
+# Noise is drawn anew, carried by u ← carry·u + fresh·z, or read from memory.
+FRESH, RECURRENT, HELD = range(3)
+
+# The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
+STREAM_FRESH, STREAM_HELD = 0, 2
+
+
+class Draw(NamedTuple):
+    """How noise is made: the law and its shape, how it is carried through time, and the key of the seed."""
+
+    law: int
+    shape: float
+    mode: int
+    carry: float
+    fresh: float
+    k0: np.uint64
+    k1: np.uint64
+
+
+def draw_of(noise: Noise, seed: int) -> Draw:
+    """Say how the kernels make this noise; the key is the seed itself, split in two words."""
+    mode, carry, fresh = FRESH, 0.0, 1.0
+    if isinstance(noise.temporal, AR1):
+        phi = noise.temporal.coefficient
+        mode, carry, fresh = RECURRENT, phi, float(np.sqrt(1 - phi * phi))
+    if isinstance(noise.temporal, Persistent) or isinstance(noise, Custom):
+        mode = HELD
+    key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
+    return Draw(LAW_CODES[noise.law], noise.shape, mode, carry, fresh, *key)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One run: which steps, which replicates, what is recorded at which step."""
+
+    model: Model
+    seed: int
+    start_step: int
+    steps: int
+    replicates: NDArray[np.int64]
+    dtype: np.dtype[Any]
+    times: NDArray[np.int64]
+    agents: NDArray[np.int64]
+    keep_states: bool
+    keep_summaries: bool
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory."""
+
+    states: NDArray[Any] | None
+    summaries: NDArray[np.float64] | None
+    final: NDArray[Any]
+    memory: NDArray[Any] | None
