@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from peerpressure.engine.cpu import CHUNK, Graph
 from peerpressure.engine.intrinsics import WIDTH, fma, prefetch, update_row
-from peerpressure.engine.random import GAUSSIAN, GROUP, U64, fill_narrow, fill_wide
+from peerpressure.engine.plan import GAUSSIAN
+from peerpressure.engine.random import GROUP, U64, fill_narrow, fill_wide
 
 _LOOK_AHEAD = 16
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -10,11 +11,15 @@ from pathlib import Path
 import psutil
 
 from peerpressure import __version__
-from peerpressure.engine.runner import available_threads
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _PROCESSORS = Path("/proc/cpuinfo")
 _PACKAGES = ("numpy", "scipy", "numba", "networkx", "ndlib", "mesa")
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:
@@ -44,7 +49,7 @@ def facts() -> dict[str, str]:
     """Return what a reader needs to know about the machine, in order."""
     return {
         "Processor": processor(),
-        "Cores used": str(available_threads()),
+        "Cores used": str(cores()),
         "Last-level cache": f"{last_level_cache() / 2**20:.0f} MiB",
         "Memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
         "System": f"{platform.system()} {platform.machine()}",

@@ -1,4 +1,4 @@
-"""Runs a little program in a fresh interpreter, with kernels cached in a folder of our choice."""
+"""Runs a little program in a fresh interpreter, with bytecode and kernels cached in a folder of our choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def fresh(program: str, cache: Path | None = None) -> dict[str, Any]:
     """Return the JSON object that ``program`` prints last."""
     environment = dict(os.environ)
     if cache is not None:
-        environment["NUMBA_CACHE_DIR"] = str(cache)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment |= {"NUMBA_CACHE_DIR": str(cache / "kernels"), "PYTHONPYCACHEPREFIX": str(cache / "bytecode")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

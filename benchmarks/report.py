@@ -29,7 +29,7 @@ def targets_table(targets: Sequence[Target]) -> Table:
     rows = [
         [t.what, t.rule, None if t.measured is None else f"{shown(t.measured)}{t.unit}", t.verdict] for t in targets
     ]
-    return Table("Targets and what was measured", ("target", "wanted", "measured", "met"), rows)
+    return Table("Targets, by agents × replicates", ("target", "wanted", "measured", "met"), rows)
 
 
 def show(section: Section, console: Console) -> None:

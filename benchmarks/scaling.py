@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from peerpressure.engine.runner import available_threads
-
 from .clock import costs, ratio, typical
+from .machine import cores
 from .sections import Cell, Section, Table, Target, count
 from .settings import Settings
 from .speed import our_job
@@ -16,7 +15,7 @@ One replicate. With one thread the growth is that of the memory's latency alone;
 
 
 def measure(settings: Settings) -> Section:
-    sizes, every = settings.scaling_sizes, available_threads()
+    sizes, every = settings.scaling_sizes, cores()
     jobs = {f"{n} {used}": our_job(settings, n, 1, threads=used) for n in sizes for used in sorted({1, every})}
     measured = costs(jobs, settings.rounds_for(sizes[-1]))
     smallest = sizes[0]
@@ -26,7 +25,7 @@ def measure(settings: Settings) -> Section:
         return [typical(cost), ratio(cost, measured[f"{smallest} {used}"])]
 
     rows: list[list[Cell]] = [[count(n), *figures(n, 1), *figures(n, every)] for n in sizes]
-    columns = ("agents", "one thread, ns", "growth", f"{every} threads, ns", "growth")
+    columns = ("agents", "one thread", "growth", f"{every} threads", "growth")
     growth = figures(sizes[-1], 1)[1] if sizes[-1] == 10**7 else None
-    target = Target("growth of the cost from n = 10⁴ to 10⁷, one thread", 3.0, growth, "×", at_least=False)
-    return Section("Scaling", TEXT, [Table("Per agent-step", columns, rows)], [target])
+    target = Target("growth of cost, 10⁴ to 10⁷, one thread", 3.0, growth, "×", at_least=False)
+    return Section("Scaling", TEXT, [Table("Nanoseconds per agent-step", columns, rows)], [target])

@@ -98,6 +98,6 @@ def _targets(cases: Mapping[tuple[int, int], Costs]) -> list[Target]:
         (10_000, 32, ndlib, 1000.0),
     ]
     return [
-        Target(f"faster than {name}, n = {count(n)}, R = {R}", figure, _ratio(cases.get((n, R), {}), name), "×")
+        Target(f"faster than {name}, {count(n)} × {R}", figure, _ratio(cases.get((n, R), {}), name), "×")
         for n, R, name, figure in wanted
     ]

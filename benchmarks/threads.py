@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from peerpressure.engine.runner import available_threads
-
 from .clock import costs, ratio, typical
+from .machine import cores
 from .sections import Cell, Section, Table, count
 from .settings import Settings
 from .speed import our_job
@@ -19,12 +18,12 @@ def _row(settings: Settings, agents: int, replicates: int, threads: int) -> list
     jobs = {used: our_job(settings, agents, replicates, threads=int(used)) for used in ("1", str(threads))}
     measured = costs(jobs, settings.rounds_for(agents * replicates))
     one, more = measured["1"], measured[str(threads)]
-    return [f"n = {count(agents)}, R = {replicates}", typical(one), typical(more), ratio(one, more)]
+    return [f"{count(agents)} × {replicates}", typical(one), typical(more), ratio(one, more)]
 
 
 def measure(settings: Settings) -> Section:
-    threads = min(2, available_threads())
+    threads = min(2, cores())
     large = settings.large
     rows = [_row(settings, n, R, threads) for n, R in ((10_000, 32), (large, 1), (large, 32))]
-    columns = ("", "one thread, ns", f"{threads} threads, ns", "speed-up")
-    return Section("Threads", TEXT, [Table("Per agent-step", columns, rows)])
+    columns = ("", "one thread", f"{threads} threads", "speed-up")
+    return Section("Threads", TEXT, [Table("Nanoseconds per agent-step, by agents × replicates", columns, rows)])

@@ -151,29 +151,35 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
         sys.stdout.flush()
-    except typer.TyperException as error:
-        return _complain(error.format_message(), error.exit_code, "; see peerpressure --help")
-    except InvalidInputError as error:
-        return _complain(str(error), USAGE)
     except BrokenPipeError:
         # The reader has gone; a second flush when Python ends must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
-    except PeerPressureError as error:
-        return _complain(str(error), FAILURE)
-    except OSError as error:
-        return _complain(f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE)
-    except MemoryError:
-        return _complain("there is not enough memory; ask for fewer --steps", FAILURE)
+    except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
+        return _complain(*_explain(error))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
-    if status == INTERRUPTED:
-        return _complain("interrupted", INTERRUPTED)
-    return int(status or 0)
+    # Typer itself turns Ctrl-C into this status and says nothing.
+    return _complain("interrupted", INTERRUPTED) if status == INTERRUPTED else int(status or 0)
 
 
-def _complain(message: str, status: int, hint: str = "") -> int:
-    print(f"peerpressure: {' '.join(message.split()).rstrip('.')}{hint}", file=sys.stderr)
+def _explain(error: Exception) -> tuple[str, int]:
+    """Return what to say of an error, and the exit status; anything not known here is a bug, and shows itself."""
+    match error:
+        case typer.TyperException():
+            return f"{error.format_message().rstrip('.')}; see peerpressure --help", error.exit_code
+        case InvalidInputError():
+            return str(error), USAGE
+        case PeerPressureError():
+            return str(error), FAILURE
+        case OSError():
+            return f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE
+        case _:
+            return "there is not enough memory; ask for fewer --steps", FAILURE
+
+
+def _complain(message: str, status: int) -> int:
+    print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status
 
 

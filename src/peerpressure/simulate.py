@@ -15,7 +15,7 @@ from .noises import White
 from .trajectory import State, Trajectory
 
 if TYPE_CHECKING:
-    from .engine.plan import Plan
+    from .engine.plan import Plan, Result
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
@@ -73,6 +73,7 @@ def simulate(
     start: State | Trajectory | None = None,
     start_step: int = 0,
     dtype: DTypeLike = np.float64,
+    device: str = "cpu",
     threads: int | None = None,
     progress: Progress = False,
 ) -> Trajectory:
@@ -81,7 +82,7 @@ def simulate(
     The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
     whatever the number of threads, and ``replicates=range(20, 40)`` gives rows 20 to 39 of a larger run. To go on
     with a run, pass it (or its ``final`` state) as ``start``; with ``start_step`` alone, the model's own start is
-    taken to belong to that time.
+    taken to belong to that time. ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding.
 
     >>> from peerpressure import Gaussian, Model, k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
@@ -93,7 +94,7 @@ def simulate(
     chosen = _replicate_numbers(replicates, begin)
     number = _whole(seed, "the seed", least=0, most=2**64 - 1)
     plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
-    return _execute(plan, begin, progress)
+    return _execute(plan, begin, _engine(device), progress)
 
 
 def _whole(value: object, name: str, *, least: int, most: int) -> int:
@@ -153,8 +154,7 @@ def _plan(
     dtype: DTypeLike,
     threads: int | None,
 ) -> Plan:
-    from .engine.plan import Plan
-    from .engine.runner import available_threads
+    from .engine.plan import Plan, available_threads
 
     precision = np.dtype(dtype)
     if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
@@ -188,7 +188,7 @@ def _refuse_if_too_large(
     """Compare what the run will take with what is free, before anything is allocated."""
     import psutil
 
-    from .engine.layout import bytes_needed
+    from .engine.plan import bytes_needed
 
     size, entries = precision.itemsize, model.network.adjacency.nnz
     recorded = replicates.size * times * (agents * size * keep.states + 24 * keep.summaries) + 8 * times
@@ -204,12 +204,23 @@ def _refuse_if_too_large(
     raise TooLargeError(complain(rule, got=f"{(recorded + working) / 1e9:.3g} GB to hold it", remedy=remedy))
 
 
-def _execute(plan: Plan, begin: State, progress: Progress) -> Trajectory:
-    from .engine import runner
+def _engine(device: str) -> Callable[..., Result]:
+    if device == "cpu":
+        from .engine import runner
+
+        return runner.run
+    if device == "gpu":
+        from .engine import gpu
+
+        return gpu.run
+    raise InvalidInputError(complain("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
+
+
+def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Progress) -> Trajectory:
     from .progress import reporter
 
     with reporter(progress, plan.steps) as report:
-        result = runner.run(plan, begin.public, begin.memory, report)
+        result = run(plan, begin.public, begin.memory, report)
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(

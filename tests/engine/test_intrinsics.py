@@ -9,7 +9,8 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.intrinsics import WIDTH, fma, larger, smaller, update_row, update_row_plain
+from peerpressure.engine.intrinsics import fma, larger, smaller, update_row, update_row_plain
+from peerpressure.engine.plan import WIDTH
 
 U = np.uint64
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.engine import cpu, random
-from peerpressure.engine.intrinsics import WIDTH
-from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_HELD, draw_of
+from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_HELD, WIDTH, draw_of
 from peerpressure.noises import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 
 U = np.uint64

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from peerpressure.affine import coefficients
 
 from .compiled import discard_stale_caches
-from .intrinsics import WIDTH, fma, larger, prefetch, smaller, update_row
-from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
+from .intrinsics import fma, larger, prefetch, smaller, update_row
+from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from .random import GROUP, U64, fill_narrow, fill_wide
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents

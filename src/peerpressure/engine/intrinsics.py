@@ -17,12 +17,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-# Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
-# float64, which is what makes a random gather cost little per replicate.
-WIDTH = 16
+from .plan import WIDTH
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-_CONTEXTS = (types.float32, types.float64)
 
 
 def _reinterpret(target: Any, source: Any, llvm_type: ir.Type) -> Any:

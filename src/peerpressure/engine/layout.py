@@ -14,10 +14,9 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 
 from .cpu import CHUNK, Agents, Graph
-from .intrinsics import WIDTH
+from .plan import NARROW_UP_TO, WIDTH
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
-_NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
 _graphs: WeakKeyDictionary[Network, dict[tuple[bool, np.dtype[Any]], Graph]] = WeakKeyDictionary()
 
@@ -114,7 +113,7 @@ def plan_blocks(replicates: NDArray[np.int64]) -> Iterable[tuple[int, int, int, 
         row = int(begin)
         while row < end:
             rest = int(end) - row
-            width = 1 if rest <= _NARROW_UP_TO else WIDTH
+            width = 1 if rest <= NARROW_UP_TO else WIDTH
             lanes = min(width, rest)
             yield int(replicates[row]), lanes, width, row
             row += lanes
@@ -136,12 +135,3 @@ def make_blocks(model: Model, replicates: NDArray[np.int64], dtype: np.dtype[Any
             )
         )
     return blocks
-
-
-def bytes_needed(agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool) -> int:
-    """Return what blocks, graph and final states will take at most, before any of it is allocated."""
-    runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
-    lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > _NARROW_UP_TO else replicates.size
-    state = agents * lanes * itemsize * (3 if memory else 2)
-    graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
-    return state + graph + replicates.size * agents * itemsize * (2 if memory else 1)

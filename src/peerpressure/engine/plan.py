@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.noises import AR1, Custom, Noise, Persistent
+
+# Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
+# which is what makes a random gather cost little per replicate.
+WIDTH = 16
+NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
 # What the kernels call the laws; all are mean zero with unit variance, but UNIT, which is uniform on (0, 1).
 NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER, UNIT = range(7)
@@ -79,3 +85,19 @@ class Result:
     summaries: NDArray[np.float64] | None
     final: NDArray[Any]
     memory: NDArray[Any] | None
+
+
+def available_threads() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def bytes_needed(agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool) -> int:
+    """Return what blocks, graph and final states will take at most, before any of it is allocated."""
+    runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
+    lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
+    state = agents * lanes * itemsize * (3 if memory else 2)
+    graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
+    return state + graph + replicates.size * agents * itemsize * (2 if memory else 1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
@@ -25,13 +24,6 @@ from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
 
 _SEGMENT = 2e8  # bytes of state moved between two looks at progress and Ctrl-C: some tenths of a second
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
-
-
-def available_threads() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run(plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, report: Callable[[int], None]) -> Result:

@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from peerpressure.figures.style import BLUE, INK, RED, TWO_COLUMNS, label, panel, styled
 
 EARLY = 40  # steps shown one by one
+LONG = 1_000  # steps from which the last two decades deserve a closer look
 
 
 @styled
@@ -21,9 +22,8 @@ def agreement(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     _extremes(early, path[path["time"] <= EARLY], v)
     early.set_xlim(0, EARLY)
     early.set_ylabel("public opinion $y_t$")
-    label(early, "maximum", (3, _at(path, 3, "maximum")), xytext=(6, 2), color=BLUE)
-    label(early, "minimum", (3, _at(path, 3, "minimum")), xytext=(6, -8), color=BLUE)
-    label(early, "expected", (12, _at(path, 12, "expected_minimum")), xytext=(2, -16), color=RED)
+    for text, time, colour in (("maximum", 10, BLUE), ("minimum", 10, BLUE), ("expected", 25, RED)):
+        _name_edge(early, path[path["time"].between(time, time + 8)], text, colour)
     label(early, "consensus value $v$", (7, v), xytext=(0, 2))
     _large_times(late, path[path["time"] >= 1], v)
     panel(early, "a", r"early times, $\rho_t = t$")
@@ -33,16 +33,29 @@ def agreement(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
 
 def _large_times(axes: Axes, path: pd.DataFrame, v: float) -> None:
     """Draw all times on a log axis, and the last two decades again where they can be seen."""
-    end = path["time"].iloc[-1]
-    last = path[path["time"] >= end // 100]
+    end = int(path["time"].iloc[-1])
+    _on_log_axis(axes, path, v)
+    if end < LONG:
+        return
     inset = axes.inset_axes((0.5, 0.68, 0.48, 0.32))
-    for place, part in ((axes, path), (inset, last)):
-        _extremes(place, part, v)
-        place.set_xscale("log")
-        place.set_xlim(part["time"].iloc[0], end)
+    _on_log_axis(inset, path[path["time"] >= end // 100], v)
     inset.set_xlabel("")
     inset.yaxis.set_major_locator(MaxNLocator(3))
     inset.tick_params(labelsize=7)
+
+
+def _on_log_axis(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    _extremes(axes, path, v)
+    axes.set_xscale("log")
+    axes.set_xlim(path["time"].iloc[0], path["time"].iloc[-1])
+
+
+def _name_edge(axes: Axes, stretch: pd.DataFrame, text: str, colour: str) -> None:
+    """Write a name just outside the band, clear of all of it that the name stands under or over."""
+    above = text == "maximum"
+    height = stretch["maximum"].max() if above else stretch[["minimum", "expected_minimum"]].to_numpy().min()
+    side = {"xytext": (0, 3), "va": "bottom"} if above else {"xytext": (0, -3), "va": "top"}
+    label(axes, text, (float(stretch["time"].iloc[0]), float(height)), color=colour, **side)
 
 
 @styled
@@ -85,8 +98,10 @@ def _wrong_value(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> None:
     end = float(path["time"].iloc[-1])
     axes.set_xscale("log")
     axes.set_xlim(1, end)
-    label(axes, f"$v = {v:.3f}$", (end, v), xytext=(-2, 3), ha="right", va="bottom")
-    label(axes, f"all agree on {agreed:.3f}", (end, agreed), xytext=(-2, -4), ha="right", va="top", color=BLUE)
+    upper, lower = {"xytext": (-2, 3), "va": "bottom"}, {"xytext": (-2, -4), "va": "top"}
+    of_v, of_agreed = (upper, lower) if v >= agreed else (lower, upper)
+    label(axes, f"$v = {v:.3f}$", (end, v), ha="right", **of_v)
+    label(axes, f"all agree on {agreed:.3f}", (end, agreed), ha="right", color=BLUE, **of_agreed)
 
 
 def _extremes(axes: Axes, path: pd.DataFrame, v: float, *, expected: bool = True) -> None:

@@ -63,7 +63,7 @@ def approach(exact: pd.DataFrame, paths: pd.DataFrame) -> Figure:
         right.loglog(exact["time"], exact[name], color=colour)
     middle = exact.iloc[len(exact) * 3 // 5]
     label(right, "distance to $v$", (middle["time"], middle["distance"]), xytext=(0, 6), color=BLUE)
-    label(right, "spread", (middle["time"], middle["spread"]), xytext=(6, 4), color=RED)
+    label(right, "spread", (middle["time"], middle["spread"]), xytext=(-3, -4), ha="right", va="top", color=RED)
     label(left, "$v$", (exact["time"].iloc[-1], 0.0), xytext=(3, 0), va="center", annotation_clip=False)
     # The error shrinks from one side, which leaves the corner on that side free.
     corner = (0.13, 0.03) if middle["error"] < 0 else (0.87, 0.77)

@@ -65,12 +65,12 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
         update = model.update(t)
         active = v.shape[0]
         a = update.gain * v
-        mean[:active] += a @ update.preferred
+        mean[:active] += np.einsum("ij,j->i", a, update.preferred)
         if noisy:
             a *= std * float(model.noise.scale(t))
             q = a + phi * q if phi else a
             share = 1.0 if t == 1 else (1.0 - phi) * (1.0 + phi)
-            covariance += share * (q[:k] @ q[:k].T)
+            covariance += share * _gram(q[:k])
             variance[k:active] += share * np.einsum("ij,ij->i", q[k:], q[k:])
         v = _couple_back(update, v)
     if 0 in pending:
@@ -79,6 +79,12 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
     variance[:k] = np.diag(covariance)
     shape = (times.size, k)
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
+
+
+def _gram(rows: Vector) -> Vector:
+    """Return all products of two rows."""
+    # The threads that BLAS wakes for so little work cost more than they bring: 7 ms against 0.5 for 10⁶ agents.
+    return np.einsum("ai,bi->ab", rows, rows) if rows.shape[0] <= FEW else rows @ rows.T
 
 
 def _couple_back(update: Update, rows: Vector) -> Vector:

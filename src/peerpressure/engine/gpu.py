@@ -1,0 +1,205 @@
+"""Runs a plan on an NVIDIA accelerator with CuPy: the same counters, the same noise, the same map, to rounding.
+
+The state lies as (agents, replicates); a thread carries some replicates of the two agents that share a counter block.
+Rows of hubs are summed in pieces first. Sums over neighbours are taken in another order than on the processor, so the
+two engines agree to rounding, not to the bit; on one accelerator, runs are reproducible to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import PeerPressureError, TooLargeError, complain
+from peerpressure.networks import Network
+from peerpressure.noises import AR1, Custom, Persistent
+
+from .plan import FRESH, STREAM_HELD, Plan, Result, draw_of
+
+_PIECE = 32  # neighbours in a piece of a hub's row
+_THREADS = 256
+
+
+def _cupy() -> Any:
+    """Return CuPy with a device that answers, or say what is missing."""
+    try:
+        import cupy
+
+        cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:  # CuPy raises many kinds, and its import may fail in the driver's loader
+        rule = "device='gpu' needs an NVIDIA device and CuPy"
+        remedy = "install peerpressure[gpu], or use device='cpu'"
+        raise PeerPressureError(complain(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from None
+    return cupy
+
+
+@cache
+def _module(real: str, lanes: int, index: str) -> Any:
+    source = resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text()
+    return _cupy().RawModule(
+        code=source, options=("-std=c++17", f"-DREAL={real}", f"-DLANES={lanes}", f"-DINDEX={index}")
+    )
+
+
+def run(plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, report: Callable[[int], None]) -> Result:
+    """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
+    if isinstance(plan.model.noise, Custom):
+        rule = "the accelerator draws from the package's own laws"
+        raise PeerPressureError(complain(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+    if np.any(np.diff(plan.replicates) != 1):
+        rule = "replicates on the accelerator must be consecutive numbers"
+        raise PeerPressureError(complain(rule, got="gaps", remedy="run each stretch in a call of its own"))
+    return _Run(plan, start, memory).finish(report)
+
+
+class _Graph:
+    """The network on the device, with the rows of hubs cut into pieces."""
+
+    def __init__(self, network: Network, dtype: np.dtype[Any]) -> None:
+        cupy, matrix = _cupy(), network.adjacency
+        uniform = bool((matrix.data == matrix.data[0]).all())
+        self.starts = cupy.asarray(matrix.indptr.astype(np.uint64))
+        self.columns = cupy.asarray(matrix.indices.astype(np.uint32))
+        self.weights = cupy.asarray((matrix.data[:1] if uniform else matrix.data).astype(dtype))
+        self.stride = np.int32(0 if uniform else 1)
+        lengths = np.diff(matrix.indptr)
+        counts = np.where(lengths > _PIECE, -(-lengths // _PIECE), 0)
+        owner = np.repeat(np.arange(network.n), counts)
+        first = np.cumsum(counts) - counts
+        begins = matrix.indptr[owner] + _PIECE * (np.arange(owner.size) - first[owner])
+        ends = np.minimum(begins + _PIECE, matrix.indptr[owner + 1])
+        self.pieces = owner.size
+        self.piece_starts = cupy.asarray(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
+        self.begins, self.ends = cupy.asarray(begins.astype(np.uint64)), cupy.asarray(ends.astype(np.uint64))
+
+
+class _Run:
+    """The device arrays of one run while it lasts."""
+
+    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None) -> None:
+        self.plan, self.cupy = plan, _cupy()
+        size = plan.replicates.size
+        # Sixteen bytes a thread, the widest load there is, where there are replicates to fill them.
+        self.lanes = 1 if size == 1 else 16 // plan.dtype.itemsize
+        self.packs = -(-size // self.lanes)
+        self._refuse_if_too_large()
+        self.real = plan.dtype.type
+        self.draw = draw_of(plan.model.noise, plan.seed)
+        self.graph = _Graph(plan.model.network, plan.dtype)
+        # Dividing 64-bit thread numbers costs as much as the noise, so they are used only where they must be.
+        few = max(self._pairs(), self.graph.pieces * self.packs) + _THREADS < 2**32
+        real, index = "double" if plan.dtype == np.float64 else "float", "word" if few else "wide_word"
+        self.module = _module(real, self.lanes, index)
+        deviation = np.atleast_1d(np.asarray(plan.model.noise.std))
+        fields = (plan.model.s, plan.model.network.degrees, plan.model.x0, deviation)
+        self.fields = [self.cupy.asarray(values.astype(plan.dtype)) for values in fields]
+        self.deviation_stride = np.int32(deviation.size > 1)
+        self.public = self._upload(start)
+        self.output = self.cupy.empty_like(self.public)
+        self.memory = self._starting_memory(memory)
+        self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.public.shape[1]), plan.dtype)
+
+    def _refuse_if_too_large(self) -> None:
+        n, width = self.plan.model.n, self.packs * self.lanes
+        entries = self.plan.model.network.adjacency.nnz
+        correlated = draw_of(self.plan.model.noise, self.plan.seed).mode != FRESH
+        state = n * width * self.plan.dtype.itemsize * (3 if correlated else 2)
+        needed = state + entries * (4 + 2 * self.plan.dtype.itemsize) + n * 48
+        free, _ = self.cupy.cuda.Device().mem_info
+        if needed > free:
+            rule = f"a run must fit in the device's memory, of which {free / 1e9:.3g} GB is free"
+            remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
+            raise TooLargeError(complain(rule, got=f"{needed / 1e9:.3g} GB to hold it", remedy=remedy))
+
+    def _upload(self, values: NDArray[Any]) -> Any:
+        """Return (agents,) or (replicates, agents) as the device's (agents, padded replicates)."""
+        width = self.packs * self.lanes
+        rows = np.broadcast_to(values, (self.plan.replicates.size, self.plan.model.n)).astype(self.plan.dtype)
+        padded = self.cupy.zeros((self.plan.model.n, width), self.plan.dtype)
+        padded[:, : rows.shape[0]] = self.cupy.asarray(rows).T
+        return padded
+
+    def _starting_memory(self, memory: NDArray[Any] | None) -> Any:
+        """Return where correlated noise stands: drawn if the run starts here, as it was if it goes on."""
+        temporal = self.plan.model.noise.temporal
+        if self.draw.mode == FRESH:
+            return self.cupy.empty(1, self.plan.dtype)
+        if isinstance(temporal, AR1) and memory is not None:
+            return self._upload(memory)
+        drawn = self.cupy.empty_like(self.public)
+        time = 0 if isinstance(temporal, Persistent) else self.plan.start_step
+        arguments = (
+            *self._size(), drawn, np.int32(self.draw.law), self.real(self.draw.shape), np.uint32(time),
+            np.uint32(self.plan.replicates[0]), np.uint32(STREAM_HELD), *self._key(),
+        )  # fmt: skip
+        self._launch("draw", self._pairs(), arguments)
+        return drawn
+
+    def _size(self) -> tuple[np.uint32, np.uint32]:
+        return np.uint32(self.plan.model.n), np.uint32(self.packs)
+
+    def _key(self) -> tuple[np.uint32, np.uint32]:
+        return np.uint32(self.draw.k0), np.uint32(self.draw.k1)
+
+    def _pairs(self) -> int:
+        """Return the number of threads that take two agents each, in whole groups of eight agents."""
+        return -(-self.plan.model.n // 8) * 4 * self.packs
+
+    def _launch(self, name: str, threads: int, arguments: tuple[Any, ...]) -> None:
+        self.module.get_function(name)((-(-threads // _THREADS),), (_THREADS,), arguments)
+
+    def _step(self, time: int, relief: float, weight: float, scale: float) -> None:
+        graph, draw, real = self.graph, self.draw, self.real
+        edges = (graph.columns, graph.weights, graph.stride)
+        if graph.pieces:
+            sizes = (np.uint64(graph.pieces), np.uint32(self.packs), graph.begins, graph.ends)
+            self._launch("sum_pieces", graph.pieces * self.packs, (*sizes, *edges, self.public, self.sums))
+        law = (np.int32(draw.law), real(draw.shape), np.int32(draw.mode), real(draw.carry), real(draw.fresh))
+        clock = (np.uint32(time), np.uint32(self.plan.replicates[0]))
+        arguments = (
+            *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, *self.fields, self.deviation_stride,
+            self.public, self.output, self.memory, real(relief), real(weight), real(scale), *law, *clock, *self._key(),
+        )  # fmt: skip
+        self._launch("step", self._pairs(), arguments)
+        self.public, self.output = self.output, self.public
+
+    def finish(self, report: Callable[[int], None]) -> Result:
+        plan = self.plan
+        shape = (plan.replicates.size, plan.times.size)
+        states = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_states else None
+        summaries = np.empty((*shape, 3)) if plan.keep_summaries else None
+        times = np.arange(plan.start_step + 1, plan.start_step + plan.steps + 1)
+        relief, weight = plan.model.pressure.homogeneous(times)
+        scale = plan.model.noise.scale(times)
+        slots = {int(time): slot for slot, time in enumerate(plan.times)}
+        chosen = self.cupy.asarray(plan.agents)
+        self._record(0, chosen, states, summaries)
+        for q, time in enumerate(times):
+            self._step(int(time), relief[q], weight[q], scale[q])
+            if int(time) in slots:
+                self._record(slots[int(time)], chosen, states, summaries)
+            if q % 64 == 63:
+                # Launches run ahead of the device; waiting here keeps progress true and Ctrl-C prompt.
+                self.cupy.cuda.get_current_stream().synchronize()
+                report(q + 1)
+        report(plan.steps)
+        correlated = isinstance(plan.model.noise.temporal, AR1)
+        return Result(
+            states, summaries, self._download(self.public), self._download(self.memory) if correlated else None
+        )
+
+    def _download(self, values: Any) -> NDArray[Any]:
+        return np.ascontiguousarray(self.cupy.asnumpy(values[:, : self.plan.replicates.size]).T)
+
+    def _record(self, slot: int, chosen: Any, states: NDArray[Any] | None, summaries: NDArray[Any] | None) -> None:
+        public = self.public[:, : self.plan.replicates.size]
+        if states is not None:
+            states[:, slot] = self.cupy.asnumpy(public[chosen]).T
+        if summaries is not None:
+            parts = (public.min(axis=0), public.max(axis=0), public.mean(axis=0, dtype=np.float64))
+            summaries[:, slot] = np.stack([self.cupy.asnumpy(part) for part in parts], axis=1)

@@ -1,0 +1,186 @@
+// One step of the model on an accelerator. Compiled at run time with REAL (float or double), LANES (replicates that
+// one thread carries side by side) and INDEX (an integer that counts the threads) defined. The noise is the processor's own, to rounding: the same counters, the same
+// transforms; see random.py for why each stands as it does.
+
+typedef unsigned int word;
+typedef unsigned long long wide_word;
+
+struct alignas(sizeof(REAL) * LANES) Pack { REAL lane[LANES]; };
+
+enum Law { NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER };
+enum Mode { FRESH, RECURRENT, HELD };
+
+__device__ __forceinline__ uint4 philox(uint4 c, word k0, word k1) {
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+        word high0 = __umulhi(0xD2511F53u, c.x), low0 = 0xD2511F53u * c.x;
+        word high1 = __umulhi(0xCD9E8D57u, c.z), low1 = 0xCD9E8D57u * c.z;
+        c = make_uint4(high1 ^ c.y ^ k0, low1, high0 ^ c.w ^ k1, low0);
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return c;
+}
+
+// Fractions of 2⁶⁴ from two 32-bit halves: a 64-bit conversion would cost more than the Philox rounds.
+__device__ __forceinline__ REAL fraction(word high, word low) {
+    return fma((REAL)low, (REAL)5.421010862427522e-20, (REAL)high * (REAL)2.3283064365386963e-10);
+}
+
+// log(1 - x) with x = bits/2⁶⁴ cut to 52 bits, accurate at both ends in either precision.
+__device__ __forceinline__ REAL log_open_unit(word high, word low) {
+    low &= 0xFFFFF000u;
+    REAL x = fraction(high, low);
+    if (x < (REAL)0.25) return log1p(-x);
+    // 2⁶⁴ − bits, of which the low 12 are 0.
+    word negative_low = -low;
+    return log(fraction(~high + (low == 0), negative_low));
+}
+
+__device__ __forceinline__ REAL centred_unit(word high, word low) {
+    return ((REAL)(int)(high ^ 0x80000000u) + ((REAL)(low & 0xFFFFF000u) + (REAL)2048) * (REAL)2.3283064365386963e-10)
+           * (REAL)2.3283064365386963e-10;
+}
+
+__device__ __forceinline__ void octant(word high, word low, REAL& cosine, REAL& sine) {
+    REAL angle = fraction(high, (low & 0xFFFFF000u) | 0x800u) * (REAL)0.78539816339744830962;
+    REAL s, c;
+    sincos(angle, &s, &c);
+    bool swap = low & 1;
+    cosine = swap ? s : c;
+    sine = swap ? c : s;
+    if (low & 2) cosine = -cosine;
+    if (low & 4) sine = -sine;
+}
+
+__device__ __forceinline__ REAL student(uint4 w, REAL shape) {
+    REAL cosine, sine;
+    octant(w.z, w.w, cosine, sine);
+    return sqrt((shape - 2) * expm1((REAL)-2 / shape * log_open_unit(w.x, w.y))) * cosine;
+}
+
+// The noise of the two agents that share a counter block.
+__device__ __forceinline__ void draw_pair(int law, REAL shape, uint4 counter, word k0, word k1, REAL& a, REAL& b) {
+    a = b = 0;
+    if (law == NONE) return;
+    uint4 w = philox(counter, k0, k1);
+    if (law == GAUSSIAN) {
+        REAL radius = sqrt((REAL)-2 * log_open_unit(w.x, w.y));
+        octant(w.z, w.w, a, b);
+        a *= radius;
+        b *= radius;
+    } else if (law == LAPLACE) {
+        a = log_open_unit(w.x, w.y) * (REAL)0.70710678118654752440;
+        b = log_open_unit(w.z, w.w) * (REAL)0.70710678118654752440;
+        if (w.y & 1) a = -a;
+        if (w.w & 1) b = -b;
+    } else if (law == UNIFORM) {
+        a = centred_unit(w.x, w.y) * (REAL)3.4641016151377545871;
+        b = centred_unit(w.z, w.w) * (REAL)3.4641016151377545871;
+    } else if (law == STUDENT) {
+        a = student(w, shape);
+        counter.w += 1;
+        b = student(philox(counter, k0, k1), shape);
+    } else {
+        a = (w.x >> 31) ? -1 : 1;
+        b = (w.z >> 31) ? -1 : 1;
+    }
+}
+
+__device__ __forceinline__ void add_row(Pack& total, REAL weight, const Pack& row) {
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) total.lane[l] = fma(weight, row.lane[l], total.lane[l]);
+}
+
+__device__ __forceinline__ Pack sum_rows(
+    const Pack* __restrict__ y, const word* __restrict__ columns, const REAL* __restrict__ weights, int stride,
+    wide_word begin, wide_word end, word packs, word pack) {
+    Pack total = {};
+#ifndef UNROLL
+#define UNROLL 4
+#endif
+#pragma unroll UNROLL
+    for (wide_word k = begin; k < end; ++k)
+        add_row(total, weights[k * stride], y[(size_t)columns[k] * packs + pack]);
+    return total;
+}
+
+// Rows of hubs are cut into pieces that are summed first; without that, a warp waits for its longest row.
+extern "C" __global__ void sum_pieces(
+    wide_word pieces, word packs, const wide_word* __restrict__ begins, const wide_word* __restrict__ ends,
+    const word* __restrict__ columns, const REAL* __restrict__ weights, int stride,
+    const Pack* __restrict__ y, Pack* __restrict__ sums) {
+    INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
+    INDEX piece = thread / packs;
+    word pack = thread % packs;
+    if (piece < pieces)
+        sums[thread] = sum_rows(y, columns, weights, stride, begins[piece], ends[piece], packs, pack);
+}
+
+// One thread takes the two agents of a counter block in LANES replicates.
+extern "C" __global__ void step(
+    word agents, word packs, const wide_word* __restrict__ starts, const word* __restrict__ columns,
+    const REAL* __restrict__ weights, int stride, const word* __restrict__ piece_starts, const Pack* __restrict__ sums,
+    const REAL* __restrict__ stubbornness, const REAL* __restrict__ degrees, const REAL* __restrict__ hidden,
+    const REAL* __restrict__ deviation, int deviation_stride,
+    const Pack* __restrict__ y, Pack* __restrict__ output, Pack* __restrict__ memory,
+    REAL relief, REAL weight, REAL scale, int law, REAL shape, int mode, REAL carry, REAL fresh,
+    word time, word replicate, word k0, word k1) {
+    INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
+    word block = thread / packs, pack = thread % packs;
+    word first = (block / 4) * 8 + block % 4;
+    if (first >= agents) return;
+    REAL noise[2][LANES];
+    if (mode != HELD) {
+#pragma unroll
+        for (int l = 0; l < LANES; ++l)
+            draw_pair(law, shape, make_uint4(block, time, replicate + pack * LANES + l, 0), k0, k1, noise[0][l], noise[1][l]);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        word agent = first + 4 * half;
+        if (agent >= agents) return;
+        size_t place = (size_t)agent * packs + pack;
+        if (mode != FRESH) {
+            Pack held = memory[place];
+#pragma unroll
+            for (int l = 0; l < LANES; ++l) {
+                if (mode == RECURRENT) held.lane[l] = fma(carry, held.lane[l], fresh * noise[half][l]);
+                noise[half][l] = held.lane[l];
+            }
+            if (mode == RECURRENT) memory[place] = held;
+        }
+        Pack total = {};
+        word piece = piece_starts[agent], last_piece = piece_starts[agent + 1];
+        if (piece < last_piece) {
+            for (; piece < last_piece; ++piece) add_row(total, 1, sums[(size_t)piece * packs + pack]);
+        } else {
+            total = sum_rows(y, columns, weights, stride, starts[agent], starts[agent + 1], packs, pack);
+        }
+        REAL own = relief * stubbornness[agent];
+        REAL whole = own + weight * degrees[agent];
+        REAL gain = own / whole, pull = weight / whole;
+        REAL jitter = gain * (scale * deviation[(size_t)agent * deviation_stride]);
+        REAL drift = gain * hidden[agent];
+        Pack next;
+#pragma unroll
+        for (int l = 0; l < LANES; ++l) next.lane[l] = fma(pull, total.lane[l], fma(jitter, noise[half][l], drift));
+        output[place] = next;
+    }
+}
+
+// One draw for every agent, to start memory from.
+extern "C" __global__ void draw(
+    word agents, word packs, Pack* __restrict__ memory, int law, REAL shape, word time, word replicate, word stream,
+    word k0, word k1) {
+    INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
+    word block = thread / packs, pack = thread % packs;
+    word first = (block / 4) * 8 + block % 4;
+    if (first >= agents) return;
+    Pack a, b;
+#pragma unroll
+    for (int l = 0; l < LANES; ++l)
+        draw_pair(law, shape, make_uint4(block, time, replicate + pack * LANES + l, stream), k0, k1, a.lane[l], b.lane[l]);
+    memory[(size_t)first * packs + pack] = a;
+    if (first + 4 < agents) memory[(size_t)(first + 4) * packs + pack] = b;
+}

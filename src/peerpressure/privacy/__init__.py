@@ -1,0 +1,1 @@
+"""What an onlooker is told about each agent, and what hiding it costs."""

@@ -1,0 +1,177 @@
+"""Ways to hide opinions while agreeing on their mean, each as an exact linear Gaussian mechanism.
+
+A design is data and one method, ``trades(model, horizons)``: bias and variance of the consensus mode m = Σ d y/Σ d at
+each horizon, and the Fisher information that an observer of every message has about one agent by then, all for noise of
+unit deviation. Bias stays and variance grows with the square of the deviation, as information falls with it, so that
+these numbers give the error at every budget.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model
+from peerpressure.noises import AR1, Gaussian, Noise
+from peerpressure.privacy.opening import hears_hidden, masked_start
+from peerpressure.privacy.release import release
+from peerpressure.schedules import Power
+from peerpressure.theory.functionals import consensus_mode
+from peerpressure.theory.moments import moments
+
+
+@final
+@dataclass(frozen=True)
+class Trade:
+    """What one design does at one horizon with noise of unit deviation.
+
+    ``cost`` is √(variance·information): the deviation of the mode where every agent's information is 1.
+    """
+
+    bias: float
+    variance: float
+    information: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Design(ABC):
+    """A way to hide opinions, with a name for a person to read."""
+
+    name: str
+
+    @abstractmethod
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Return what it does at each of the increasing horizons."""
+
+
+@final
+@dataclass(frozen=True)
+class Noisy(Design):
+    """The model itself under Gaussian noise of some kind.
+
+    Agents who would start by saying their hidden opinion say nothing until step 1, and listen from step 2 on.
+    """
+
+    noise: Noise
+
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Return exact moments of the mode and 1ᵀK⁻¹1."""
+        own = replace(model, noise=self.noise)
+        if hears_hidden(own):
+            own = masked_start(own, horizons[-1])
+        found = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
+        bias = found.mean[:, 0] - model.consensus_value
+        informed = [float(release(own, T).squares.max()) for T in horizons]
+        return [
+            Trade(float(b), float(v), i, math.sqrt(float(v) * i))
+            for b, v, i in zip(bias, found.variance[:, 0], informed, strict=True)
+        ]
+
+
+@final
+@dataclass(frozen=True)
+class OneShot(Design):
+    """Perturb once and average: x(0) = x₀ + η, x(t) = P x(t−1), with no noise after the start.
+
+    This is the best case of Nozari, Tallapragada and Cortés (Automatica 2017), here with normal η. P = I − ½S⁻¹L′,
+    where L′ is the Laplacian of Metropolis weights A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All
+    that is ever said follows from x₀ + η, so that the information is 1 for ever.
+    """
+
+    name: str = "one shot"
+
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Run the adjoint c ← Pᵀc: the mode has mean cᵀx₀ and variance |c|²."""
+        P, c = averaging_matrix(model), consensus_mode(model).weights
+        found, done = [], 0
+        for T in horizons:
+            for _ in range(T - done):
+                c = P.T @ c
+            done = T
+            bias, variance = float(c @ model.x0) - model.consensus_value, float(c @ c)
+            found.append(Trade(bias, variance, 1.0, math.sqrt(variance)))
+        return found
+
+
+@final
+@dataclass(frozen=True)
+class ZeroSum(Design):
+    """Add decaying noise that sums to zero: agents send x⁺(k) = x(k) + w(k) and take x(k+1) = P x⁺(k).
+
+    As in Mo and Murray (IEEE TAC 2017), w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so
+    that consensus on v is exact in the limit. Who sees every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k for
+    each k, so that the information Σ φ^(−2k) explodes: the design is meant against observers who miss a neighbour.
+    """
+
+    name: str = "zero sum"
+    decay: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.decay < 1:
+            rule = "noise that sums to zero must decay by a factor strictly between 0 and 1"
+            raise InvalidInputError(complain(rule, got=self.decay, remedy="for instance 0.9"))
+
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Weigh v_k in the mode of x(T) by φ^k (P^(T−k) − P^(T−k−1))ᵀc, and the last one by φ^(T−1) Pᵀc."""
+        P, c = averaging_matrix(model), consensus_mode(model).weights
+        phi, weights, found, wanted = self.decay, model.s / model.s.sum(), [], set(horizons)
+        ahead = P.T @ c
+        # In units of the last noise, which keep numbers in range whatever the horizon.
+        variance, information, change = float(ahead @ ahead), 1.0, ahead - c
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            for T in range(1, horizons[-1] + 1):
+                if T in wanted:
+                    found.append(self._trade(T, float(ahead @ model.x0) - model.consensus_value, variance, information))
+                change = P.T @ change / phi
+                # What rounding leaves in the mode that never decays would take over in the end.
+                change -= weights * change.sum()
+                ahead = ahead + change * phi**T
+                variance += float(change @ change)
+                information += phi ** (2 * T)
+        return found
+
+    def _trade(self, T: int, bias: float, variance: float, information: float) -> Trade:
+        square = self.decay ** (2 * (T - 1))
+        cost = math.sqrt(variance * information) if math.isfinite(variance) else math.inf
+        return Trade(bias, variance * square, information / square if square > 0 else math.inf, cost)
+
+
+def averaging_matrix(model: Model) -> sparse.csr_array:
+    """Return P = I − ½S⁻¹L′, whose rows are weights, and which keeps Σ s x."""
+    d, s = model.network.degrees, model.s
+    i, j, weight = model.network.edges()
+    metropolis = weight * np.minimum((s / d)[i], (s / d)[j])
+    half = sparse.coo_array((metropolis, (i, j)), shape=(model.n, model.n))
+    links = sparse.csr_array(half + half.T)
+    stay = 1 - 0.5 * np.asarray(links.sum(axis=1)).ravel() / s
+    return sparse.csr_array(sparse.diags_array(stay) + sparse.diags_array(0.5 / s) @ links)
+
+
+def growing(exponent: float) -> Design:
+    """Return the model under white noise whose deviation grows as t^exponent."""
+    return Noisy(f"growing as t^{exponent:g}", Gaussian(over_time=Power(exponent)))
+
+
+def limit(model: Model) -> float:
+    """Return √(Σ s²)/Σ s, which no unbiased design's cost is below, by the bound of Cramér and Rao."""
+    weights = model.s / model.s.max()
+    return float(np.linalg.norm(weights) / weights.sum())
+
+
+DESIGNS: tuple[Design, ...] = (
+    Noisy("white", Gaussian()),
+    growing(0.25),
+    growing(0.75),
+    Noisy("AR(1), φ = 0.9", Gaussian(temporal=AR1(0.9))),
+    Noisy("persistent mask", Gaussian(temporal="persistent")),
+    OneShot(),
+    ZeroSum(),
+)

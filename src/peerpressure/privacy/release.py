@@ -1,0 +1,115 @@
+"""What moves in all that is shown when one agent's hidden opinion moves by one.
+
+The update can be undone: from y_{t−1} and y_t follow the ξ_t = x₀ + ε_t. So an observer of every agent holds, for each
+agent, its opinion under a sequence of noise. Where y₀ = x₀ is not seen but was heard, step 1 gives instead
+
+    F x₀ + ε₁,  F = I + ρ₁S⁻¹A,
+
+so that one agent's opinion also stands in the first words of its neighbours. Whitening the noise turns all of it into
+independent draws of unit variance with means moved by h_1, h_2, …; what can be told about the agent depends on h alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy import sparse
+
+from peerpressure.model import Model, Vector
+from peerpressure.noises import AR1, Gaussian, Noise
+from peerpressure.privacy.opening import hears_hidden
+from peerpressure.theory.adjoint import persistence
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The moves h, agent by agent.
+
+    Agent i's own draws move by ``own``/``std[i]``, shape (steps,); the draws of neighbour j move by
+    ``heard[i, j]``·``echo``, where ``echo`` is what a move at step 1 alone becomes by whitening.
+    """
+
+    own: Vector
+    std: Vector
+    heard: sparse.csr_array
+    echo: Vector
+
+    @property
+    def own_squares(self) -> Vector:
+        """Σ h² over an agent's own draws: 1ᵀK⁻¹1 with K the covariance of its noise over time; shape (agents,)."""
+        return over(np.sqrt(np.sum(self.own**2)), self.std) ** 2
+
+    @property
+    def squares(self) -> Vector:
+        """Σ h² over all draws; shape (agents,)."""
+        heard = np.asarray(self.heard.power(2).sum(axis=1)).ravel()
+        if not heard.any():
+            return self.own_squares
+        return np.asarray(self.own_squares + heard * np.sum(self.echo**2))
+
+    def moves(self, agent: int) -> tuple[Vector, Vector]:
+        """Return the distinct |h| > 0 of one agent and how often each occurs."""
+        start, stop = self.heard.indptr[agent : agent + 2]
+        heard = np.outer(self.heard.data[start:stop], self.echo).ravel()
+        every = np.abs(np.concatenate([over(self.own, self.std[agent]), heard]))
+        values, counts = np.unique(every[every > 0], return_counts=True)
+        return values, counts.astype(np.float64)
+
+
+def release(model: Model, steps: int, *, first: float = 1.0) -> Release:
+    """Return the moves of every agent; ``first`` multiplies those of step 1."""
+    noise, n = model.noise, model.n
+    std = noise.deviations(n)
+    own, echo = whitened(noise, steps), _echo(noise, steps)
+    own[0] *= first
+    echo[0] *= first
+    heard = sparse.csr_array((n, n))
+    if hears_hidden(model):
+        said = over(float(model.pressure(1)) / model.s, std * float(noise.scale(1)))
+        heard = sparse.csr_array(model.network.adjacency @ sparse.diags_array(said))
+    return Release(own, std, heard, echo)
+
+
+def first_excess(noise: Noise) -> float:
+    """Return by how much moves at step 1 must be counted up for AR(1) noise that is not normal.
+
+    Its first value φ u₀ + √(1−φ²) z₁ mixes two draws; hiding under either alone is harder than under both.
+    """
+    if not isinstance(noise.temporal, AR1) or isinstance(noise, Gaussian):
+        return 1.0
+    phi = noise.temporal.coefficient
+    return 1.0 / max(abs(phi), np.sqrt((1 - phi) * (1 + phi)))
+
+
+def whitened(noise: Noise, steps: int) -> Vector:
+    """Return how far the independent draws behind noise of unit deviation move when x₀ moves by one; shape (steps,).
+
+    With m_t = 1/scale_t:  h_1 = m_1,  h_t = (m_t − φ m_{t−1})/√(1−φ²), so that Σ h² = 1ᵀK⁻¹1. For white noise this
+    is Σ 1/scale_t², for AR(1) of constant scale 1 + (T − 1)(1 − φ)/(1 + φ), and for a mask of constant scale 1.
+    """
+    phi = persistence(noise)
+    m = over(np.ones(steps), noise.scale(np.arange(1, steps + 1)))
+    moves = m.copy()
+    if np.isfinite(m).all():
+        moves[1:] = over(m[1:] - phi * m[:-1], _fresh(phi))
+    return moves
+
+
+def _echo(noise: Noise, steps: int) -> Vector:
+    """Return what a unit move at step 1 alone becomes: itself, and its absence from step 2 if noise is carried over."""
+    phi = persistence(noise)
+    return np.array([1.0, over(phi, _fresh(phi))]) if phi and steps > 1 else np.ones(1)
+
+
+def _fresh(phi: float) -> float:
+    return float(np.sqrt((1 - phi) * (1 + phi)))
+
+
+def over(move: Vector | float, deviation: Vector | float) -> Vector:
+    """Return move/deviation; a move with no noise to hide it counts as inf, and no move as 0."""
+    m, d = np.broadcast_arrays(np.asarray(move, dtype=np.float64), np.asarray(deviation, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(m == 0, 0.0, m / d)

@@ -1,0 +1,165 @@
+"""The regression y_t = Q_t x₀ + e_t as sweeps over time, without ever holding the stack of the Q_t.
+
+Q_t = diag(g_t) + C_t Q_{t−1}, with Q_0 = I if the start is hidden and 0 if it is given. A forward sweep applies all
+Q_t to columns, an adjoint sweep applies Σ Q_tᵀ, and the two together give every matrix of the regression in
+O(steps · edges) for each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.model import Model
+from peerpressure.recovery.observation import ResolvedObservation
+from peerpressure.recovery.outputs import Outputs
+from peerpressure.theory.adjoint import persistence
+
+Array: TypeAlias = NDArray[np.float64]
+BLOCK_BYTES = 2**27
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The regression of what is seen on the f free hidden opinions.
+
+    Columns z are (f, b), rows r are (T, k, b) for the T seen steps and k seen agents; entries that are missing,
+    where ``present`` (T, k) is False, are 0.
+    """
+
+    model: Model
+    seen: ResolvedObservation
+    present: NDArray[np.bool_]
+
+    @property
+    def from_hidden(self) -> bool:
+        """Whether agents start from their hidden opinions."""
+        return isinstance(self.model.start, str)
+
+    @cached_property
+    def row_of(self) -> dict[int, int]:
+        """The row of each seen step."""
+        return {int(t): row for row, t in enumerate(self.seen.times)}
+
+    def forward(self, z: Array) -> Array:
+        """Return the rows Q_t z."""
+        own = np.zeros((self.model.n, z.shape[1]))
+        own[self.seen.free] = z
+        return self._run(own, own if self.from_hidden else np.zeros_like(own))
+
+    def adjoint(self, r: Array) -> Array:
+        """Return the columns Σ_t Q_tᵀ r_t."""
+        total = np.zeros((self.model.n, r.shape[2]))
+        for t, pushed in self._backwards(r):
+            if t > 0:
+                total += self.model.update(t).gain[:, None] * pushed
+            elif self.from_hidden:
+                total += pushed
+        return total[self.seen.free]
+
+    def covary(self, r: Array) -> Array:
+        """Return the rows Cov(e) r, where e stacks the errors of all that is seen.
+
+        e_t = Σ_{u≤t} C_t⋯C_{u+1} diag(g_u) ε_u, so that Cov(e) is an adjoint sweep, the noise's covariance in time
+        for each agent, and a forward sweep; rounding adds its variance to each entry.
+        """
+        noise, last = self.model.noise, self.seen.last
+        times = np.arange(1, last + 1)
+        size = noise.scale(times)[:, None] * noise.deviations(self.model.n)
+        reached = np.zeros((last, self.model.n, r.shape[2]))
+        for t, pushed in self._backwards(r):
+            if t > 0:
+                reached[t - 1] = (self.model.update(t).gain * size[t - 1])[:, None] * pushed
+        kick = _correlated(reached, persistence(noise))
+        still = np.zeros((self.model.n, r.shape[2]))
+        rows = self._run(still, still, lambda t: size[t - 1][:, None] * kick[t - 1])
+        return rows + self.seen.blur * r if self.seen.blur else rows
+
+    def offset(self, data: Outputs) -> Array:
+        """Return what is already known of the mean outputs, (T, k, replicates), or (T, k, 1) if common to all."""
+        known = np.nan_to_num(data.known.T if self.seen.free.size < self.model.n else data.known[:1].T)
+        start = known if self.from_hidden else np.repeat(self.model.start_state[:, None], known.shape[1], axis=1)
+        return self._run(known, start)
+
+    def observed(self, data: Outputs) -> Array:
+        """Return the rows that the free opinions must explain, (T, k, replicates)."""
+        rows = np.nan_to_num(np.moveaxis(np.asarray(data.values, dtype=np.float64), 0, 2))
+        return np.asarray((rows - self.offset(data)) * self.present[:, :, None])
+
+    def normal_matrix(self, weights: Array | None = None) -> Array:
+        """Return H = Σ Q_tᵀ W_t Q_t, (f, f), for weights (T, k) of the seen entries."""
+        return self._by_columns(lambda r: self.adjoint(_weighted(r, weights)))
+
+    def noise_matrix(self, weights: Array | None = None) -> Array:
+        """Return the covariance of Σ Q_tᵀ W_t e_t, (f, f): the filling of the sandwich."""
+        return self._by_columns(lambda r: self.adjoint(_weighted(self.covary(_weighted(r, weights)), weights)))
+
+    def columns(self) -> Array:
+        """Return the stack of all Q_t as rows, (T, k, f); for small problems."""
+        return np.concatenate([self.forward(z) for _, z in self._unit_blocks()], axis=2)
+
+    def _by_columns(self, apply: Callable[[Array], Array]) -> Array:
+        f = self.seen.free.size
+        matrix = np.empty((f, f))
+        for where, z in self._unit_blocks():
+            matrix[:, where] = apply(self.forward(z))
+        return (matrix + matrix.T) / 2
+
+    def _unit_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the unit vectors in blocks whose paths fit in the cache of a block."""
+        f = self.seen.free.size
+        width = max(1, BLOCK_BYTES // (8 * self.model.n * (self.seen.last + 1)))
+        for begin in range(0, f, width):
+            where = slice(begin, min(f, begin + width))
+            z = np.zeros((f, where.stop - begin))
+            z[np.arange(begin, where.stop), np.arange(where.stop - begin)] = 1.0
+            yield where, z
+
+    def _run(self, own: Array, state: Array, kick: Callable[[int], Array] | None = None) -> Array:
+        """Return the seen entries of state_t = g_t ∘ (own + kick_t) + C_t state_{t−1}, and 0 where they are missing."""
+        rows = np.empty((self.seen.times.size, self.seen.agents.size, own.shape[1]))
+        for t in range(self.seen.last + 1):
+            if t > 0:
+                update = self.model.update(t)
+                push = own if kick is None else own + kick(t)
+                state = update.gain[:, None] * push + update.couple(state)
+            if t in self.row_of:
+                rows[self.row_of[t]] = state[self.seen.agents]
+        return rows if self.present.all() else rows * self.present[:, :, None]
+
+    def _backwards(self, r: Array) -> Iterator[tuple[int, Array]]:
+        """Yield λ_t = r_t + C_{t+1}ᵀ λ_{t+1} on all agents, from the last step down to 0."""
+        pushed = np.zeros((self.model.n, r.shape[2]))
+        for t in range(self.seen.last, -1, -1):
+            if t in self.row_of:
+                row = self.row_of[t]
+                pushed[self.seen.agents] += r[row] * self.present[row][:, None]
+            yield t, pushed
+            if t > 0:
+                pushed = self.model.update(t).couple_adjoint(pushed)
+
+
+def design_of(model: Model, data: Outputs) -> Design:
+    """Return the regression of these outputs."""
+    return Design(model, data.seen, data.present)
+
+
+def _weighted(r: Array, weights: Array | None) -> Array:
+    return r if weights is None else r * weights[:, :, None]
+
+
+def _correlated(path: Array, phi: float) -> Array:
+    """Return Σ_v φ^|t−v| path_v for each t, by one run in either direction of time."""
+    if phi == 0:
+        return path
+    before, after = path.copy(), path.copy()
+    for t in range(1, path.shape[0]):
+        before[t] += phi * before[t - 1]
+        after[-t - 1] += phi * after[-t]
+    return before + after - path

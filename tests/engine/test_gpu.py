@@ -1,0 +1,65 @@
+"""The accelerator against the processor: the same noise, the same states, to rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.engine import gpu
+from tests.builders import NOISES, random_model
+
+
+def _has_device() -> bool:
+    try:
+        gpu._cupy()
+    except pp.PeerPressureError:
+        return False
+    return True
+
+
+needs_device = pytest.mark.skipif(not _has_device(), reason="no NVIDIA device with CuPy on this machine")
+OWN = [name for name, noise in NOISES.items() if not isinstance(noise, pp.Custom)]
+
+
+@needs_device
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("replicates", [1, 7, 33])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_states_equal_the_processors(name: str, replicates: int, weighted: bool) -> None:
+    model = random_model(300, weighted=weighted, noise=NOISES[name])
+    here = pp.simulate(model, 20, replicates=replicates, seed=5)
+    there = pp.simulate(model, 20, replicates=replicates, seed=5, device="gpu")
+    for part in ("states", "minimum", "maximum", "mean"):
+        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
+    single = pp.simulate(model, 20, replicates=replicates, seed=5, device="gpu", dtype=np.float32)
+    np.testing.assert_allclose(single.final.public, here.final.public, atol=1e-4)
+
+
+@needs_device
+@pytest.mark.parametrize("name", OWN)
+def test_going_on_equals_running_in_one_go(name: str) -> None:
+    model = random_model(300, noise=NOISES[name])
+    whole = pp.simulate(model, 20, replicates=5, seed=5, device="gpu")
+    first = pp.simulate(model, 9, replicates=5, seed=5, device="gpu")
+    rest = pp.simulate(model, 11, replicates=5, seed=5, device="gpu", start=first)
+    np.testing.assert_array_equal(rest.final.public, whole.final.public)
+
+
+@needs_device
+def test_what_the_accelerator_cannot_do_is_said() -> None:
+    with pytest.raises(pp.PeerPressureError, match="device='cpu'"):
+        pp.simulate(random_model(noise=NOISES["custom"]), 3, device="gpu")
+    with pytest.raises(pp.PeerPressureError, match="consecutive"):
+        pp.simulate(random_model(), 3, replicates=[1, 5], device="gpu")
+
+
+@pytest.mark.skipif(_has_device(), reason="this machine has a device")
+def test_a_missing_device_is_one_clear_error() -> None:
+    with pytest.raises(pp.PeerPressureError, match=r"peerpressure\[gpu\]"):
+        pp.simulate(random_model(), 3, device="gpu")
+
+
+def test_unknown_devices_are_refused() -> None:
+    with pytest.raises(pp.InvalidInputError, match="'tpu'"):
+        pp.simulate(random_model(), 3, device="tpu")

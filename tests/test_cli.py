@@ -1,0 +1,213 @@
+"""The command line as a user meets it: a process with arguments, two streams and an exit status."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerpressure import TooLargeError, __version__, cli
+from peerpressure.experiments import paper as paper_experiments
+from peerpressure.figures import FIGURES
+
+STEPS = "200"
+COMMAND = [sys.executable, "-m", "peerpressure"]
+
+
+def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+    )
+
+
+def test_two_runs_write_the_same_bytes_one_for_programs_and_one_for_people(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "deep" / "first", tmp_path / "second"
+    done = call("paper", "--out", str(first), "--steps", STEPS, "--seed", "3", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    check_files(first)
+    check_json(json.loads(done.stdout), first)
+    assert cli.run(["paper", "--out", str(second), "--steps", STEPS, "--seed", "3"]) == 0
+    check_words(capfd.readouterr().out)
+    for path in first.iterdir():
+        assert path.read_bytes() == (second / path.name).read_bytes(), path.name
+
+
+def check_files(out: Path) -> None:
+    """Every figure and table is there, and nothing else."""
+    needed = {f"{table}.csv" for _, tables in FIGURES.values() for table in tables}
+    figures = {f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
+    assert {path.name for path in out.iterdir()} == needed | figures
+    assert all(path.stat().st_size > 50 for path in out.iterdir())
+
+
+def check_json(answer: dict[str, Any], out: Path) -> None:
+    """The answer is the summary table."""
+    assert answer["seed"] == 3
+    assert {Path(name).name for name in answer["files"]} == {path.name for path in out.iterdir()}
+    with (out / "summary.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [{name: str(value) for name, value in run.items()} for run in answer["runs"]] == rows
+    assert [run["steps"] for run in answer["runs"]] == [int(STEPS)] * 3
+
+
+def check_words(shown: str) -> None:
+    """A person finds both measurements and all three outcomes, and no colour codes outside a terminal."""
+    assert "\x1b" not in shown
+    for word in ("spread", "distance to v", "tree", "odd cycles", "oscillation", "wrong value", "24 files"):
+        assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["paper", "--steps", "0"], "--steps"),
+        (["paper", "--steps", "many"], "--steps"),
+        (["paper", "--steps", "99999999999"], "--steps"),
+        (["paper", "--seed", "-1"], "--seed"),
+        (["paper", "--seed", str(2**70), "--steps", "100"], "seed must be"),
+        (["paper", "--colour"], "--colour"),
+        (["paper", "more"], "more"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(
+    arguments: list[str], says: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    extra = ["--out", str(out)] if arguments[0] == "paper" else []
+    assert cli.run([*arguments, *extra]) == 2
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert says in shown.err
+    assert shown.err.startswith("peerpressure: ")
+    assert shown.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_bad_usage_as_a_process(tmp_path: Path) -> None:
+    done = call("paper", "--out", str(tmp_path), "--steps", "5")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_where_the_folder_should_be_is_refused_before_any_work(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "taken"
+    file.write_text("mine")
+    for out in (file, file / "below"):
+        assert cli.run(["paper", "--out", str(out)]) == 2
+        assert "is a file" in capfd.readouterr().err
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (TooLargeError("a run must fit in memory, got more; record less"), 1),
+        (OSError(28, "No space left on device", "somewhere"), 1),
+        (MemoryError(), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_failures_are_one_line_with_their_status_and_leave_nothing(
+    error: BaseException,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(paper_experiments, "convergence", fails)
+    assert cli.run(["paper", "--out", str(tmp_path / "out")]) == status
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(paper_experiments, "convergence", fails)
+    with pytest.raises(ZeroDivisionError):
+        cli.run(["paper", "--out", str(tmp_path / "out")])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_ends_a_run_with_130_and_no_traceback(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = f"""
+import sys, time
+from peerpressure import cli
+from peerpressure.experiments import paper
+paper.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
+sys.argv = ["peerpressure", "paper", "--out", {str(out)!r}]
+cli.main()
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaint == "peerpressure: interrupted\n"
+    assert not out.exists()
+
+
+def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["version"], ["--version"]):
+        assert cli.run(arguments) == 0
+        assert capfd.readouterr().out == f"peerpressure {__version__}\n"
+    for arguments in ([], ["--help"]):
+        assert cli.run(arguments) == 0
+        assert "paper" in capfd.readouterr().out
+    assert cli.run(["paper", "--help"]) == 0
+    assert "consensus value" in capfd.readouterr().out
+
+
+def test_the_command_line_itself_loads_nothing_heavy() -> None:
+    # The package's own front page is left out: this is about what the command line adds.
+    code = """
+import importlib.util, sys, types
+package = types.ModuleType("peerpressure")
+package.__path__ = importlib.util.find_spec("peerpressure").submodule_search_locations
+sys.modules["peerpressure"] = package
+before = set(sys.modules)
+from peerpressure.cli import run
+assert run(["--help"]) == 0
+heavy = {"numpy", "scipy", "pandas", "matplotlib", "numba", "networkx"} & (set(sys.modules) - before)
+sys.exit(f"loaded {heavy}" if heavy else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_options_defaults_are_the_experiments_own() -> None:
+    import inspect
+    from importlib import import_module
+
+    convergence = import_module("peerpressure.experiments.convergence")
+
+    defaults = {name: option.default for name, option in inspect.signature(cli.paper).parameters.items()}
+    assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, convergence.STEPS)
