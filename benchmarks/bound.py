@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.engine.cpu import CHUNK, Graph
-from peerpressure.engine.intrinsics import WIDTH
 from peerpressure.engine.layout import aligned, graph_of
+from peerpressure.engine.plan import WIDTH
 from peerpressure.engine.random import GROUP
 
 from . import bound_kernels as kernels
@@ -58,7 +58,7 @@ class Case:
     @property
     def name(self) -> str:
         """Agents × replicates."""
-        return f"{count(self.agents)} × {self.replicates}"
+        return f"{count(self.agents)}×{self.replicates}"
 
     @property
     def width(self) -> int:
@@ -211,9 +211,9 @@ def measure(settings: Settings) -> Section:
         "The hardware's bound",
         TEXT,
         [
-            Table("Nanoseconds per agent-step against the bound, by agents × replicates", head, bounds),
+            Table("Nanoseconds per agent-step against the bound", head, bounds),
             Table(
-                "Nanoseconds per agent-step against the parts alone, by agents × replicates",
+                "Nanoseconds per agent-step against the parts alone",
                 ("", "measured", "normals", "gather", "write", "fraction"),
                 parts,
             ),

@@ -63,5 +63,5 @@ def measure(settings: Settings) -> Section:
         ["first call, kernels cached", typical["first"] * 1e3],
         ["first call, nothing cached", empty["first"] * 1e3],
     ]
-    targets = [Target("a call, 10² × 1, 100 steps", 1.0, again["all"], " ms", at_least=False)]
+    targets = [Target("a call, 10²×1, 100 steps", 1.0, again["all"], " ms", at_least=False)]
     return Section("Latency", TEXT, [Table("Milliseconds", ("", "ms"), rows)], targets)

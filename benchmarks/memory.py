@@ -49,5 +49,5 @@ def measure(settings: Settings) -> Section:
         ["above the imports", mega["peak"] - mega["imported"]],
     ]
     caption = f"Peak resident memory, 10⁶ agents, {settings.memory_steps:,} steps"
-    target = Target("memory, 10⁶ × 1, summaries", 1.0, found["peak"] / 1e9, " GB", at_least=False)
+    target = Target("memory, 10⁶×1, summaries", 1.0, found["peak"] / 1e9, " GB", at_least=False)
     return Section("Memory", TEXT, [Table(caption, ("", "MB"), rows)], [target])

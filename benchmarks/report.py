@@ -19,7 +19,8 @@ _OPENING = f"""# Benchmarks
 Made by `python -m benchmarks --write docs/benchmarks.md`. All contenders of a table run interleaved: each runs once,
 then each runs again. Figures are medians over these rounds, and a ratio is the median of the ratios within a round.
 The cost of a step is that of a call with many steps less that of a call with none, divided by the agent-steps made
-(agents × replicates × steps), so no contender is charged for building its graph or its agents.
+(agents × replicates × steps), so no contender is charged for building its graph or its agents; the collector of
+garbage is off. Cases are named by agents × replicates.
 
 The model everywhere: {DESCRIPTION}
 """
@@ -29,7 +30,7 @@ def targets_table(targets: Sequence[Target]) -> Table:
     rows = [
         [t.what, t.rule, None if t.measured is None else f"{shown(t.measured)}{t.unit}", t.verdict] for t in targets
     ]
-    return Table("Targets, by agents × replicates", ("target", "wanted", "measured", "met"), rows)
+    return Table("Targets", ("target", "wanted", "measured", "met"), rows)
 
 
 def show(section: Section, console: Console) -> None:

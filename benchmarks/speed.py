@@ -16,9 +16,9 @@ from .workload import SEED, STD, workload
 OURS = "peerpressure"
 VARIANTS: Mapping[str, dict[str, Any]] = {
     OURS: {},
-    "– with summaries": {"record": "summaries"},
-    "– in float32": {"dtype": "float32"},
-    "– on one thread": {"threads": 1},
+    "– summaries": {"record": "summaries"},
+    "– float32": {"dtype": "float32"},
+    "– one thread": {"threads": 1},
 }
 _OUR_NANOSECONDS, _OUR_LEAST_STEPS = 6.0, 20
 
@@ -50,7 +50,7 @@ def our_job(settings: Settings, agents: int, replicates: int, **options: Any) ->
 
 def _their_job(settings: Settings, contender: Contender, agents: int, replicates: int) -> Job:
     run_at_once = 1 if contender.one_by_one else replicates
-    steps = settings.steps_for(contender.nanoseconds, agents * run_at_once, least=10 if contender.one_by_one else 2)
+    steps = settings.steps_for(contender.nanoseconds, agents * run_at_once, least=30 if contender.one_by_one else 2)
     return job(contender.run, agents, run_at_once, steps)
 
 
@@ -65,7 +65,7 @@ def _case(settings: Settings, agents: int, replicates: int) -> Costs:
 def measure(settings: Settings) -> Section:
     cases = {(n, R): _case(settings, n, R) for n in settings.sizes for R in settings.replicates}
     names = [*VARIANTS, *CONTENDERS]
-    columns = [f"{count(n)} × {R}" for n, R in cases]
+    columns = [f"{count(n)}×{R}" for n, R in cases]
     spent: list[list[Cell]] = [
         [name, *(typical(c[name]) if name in c else None for c in cases.values())] for name in names
     ]
@@ -75,9 +75,9 @@ def measure(settings: Settings) -> Section:
         "Speed",
         TEXT,
         [
-            Table("Times as long as peerpressure takes, by agents × replicates", ("", *columns), slower),
-            Table("Nanoseconds per agent-step, by agents × replicates", ("", *columns), spent),
-            Table("Million agent-steps per second, by agents × replicates", ("", *columns), rates),
+            Table("Times as long as peerpressure takes", ("", *columns), slower),
+            Table("Nanoseconds per agent-step", ("", *columns), spent),
+            Table("Million agent-steps per second", ("", *columns), rates),
         ],
         _targets(cases),
     )
@@ -98,6 +98,6 @@ def _targets(cases: Mapping[tuple[int, int], Costs]) -> list[Target]:
         (10_000, 32, ndlib, 1000.0),
     ]
     return [
-        Target(f"faster than {name}, {count(n)} × {R}", figure, _ratio(cases.get((n, R), {}), name), "×")
+        Target(f"faster than {name}, {count(n)}×{R}", figure, _ratio(cases.get((n, R), {}), name), "×")
         for n, R, name, figure in wanted
     ]

@@ -18,7 +18,7 @@ def _row(settings: Settings, agents: int, replicates: int, threads: int) -> list
     jobs = {used: our_job(settings, agents, replicates, threads=int(used)) for used in ("1", str(threads))}
     measured = costs(jobs, settings.rounds_for(agents * replicates))
     one, more = measured["1"], measured[str(threads)]
-    return [f"{count(agents)} × {replicates}", typical(one), typical(more), ratio(one, more)]
+    return [f"{count(agents)}×{replicates}", typical(one), typical(more), ratio(one, more)]
 
 
 def measure(settings: Settings) -> Section:
@@ -26,4 +26,4 @@ def measure(settings: Settings) -> Section:
     large = settings.large
     rows = [_row(settings, n, R, threads) for n, R in ((10_000, 32), (large, 1), (large, 32))]
     columns = ("", "one thread", f"{threads} threads", "speed-up")
-    return Section("Threads", TEXT, [Table("Nanoseconds per agent-step, by agents × replicates", columns, rows)])
+    return Section("Threads", TEXT, [Table("Nanoseconds per agent-step", columns, rows)])

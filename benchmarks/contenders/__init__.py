@@ -75,7 +75,7 @@ class Contender:
 
 CONTENDERS: Mapping[str, Contender] = {
     "scipy.sparse": Contender("scipy_plain", nanoseconds=50),
-    "scipy.sparse in place": Contender("scipy_in_place", nanoseconds=40),
+    "scipy in place": Contender("scipy_in_place", nanoseconds=40),
     "NetworkX loop": Contender("networkx_loop", nanoseconds=3_000, most_agents=10_000, one_by_one=True),
     "NDlib FJModel": Contender(
         "ndlib_friedkin_johnsen",

@@ -20,12 +20,12 @@ from matplotlib.patches import Rectangle
 from peerpressure.figures import FIGURES, convergence, draw, graph, rates, save, style, wrong_values
 
 V = 0.5
-TIMES = np.arange(0, 101)
+TIMES = np.arange(0, 1001)
 
 
 def path_of(run: str, low: float, high: float) -> pd.DataFrame:
     """Extremes that close in on [low, high], and an agent who swings between them."""
-    reach = 0.4 / (1 + TIMES)
+    reach = 0.5 / np.sqrt(1 + TIMES)
     minimum, maximum = low - reach, high + reach
     return pd.DataFrame(
         {
@@ -183,6 +183,11 @@ def test_failure_shows_the_swing_and_the_wrong_value(tables: dict[str, pd.DataFr
     assert has_level(cycles, V)
     assert "all agree on 0.400" in words(cycles)
     assert "v = 0.500" in words(cycles)
+
+
+def test_a_short_run_has_no_inset(tables: dict[str, pd.DataFrame]) -> None:
+    _, late = convergence.agreement(tables["paths"].query("time <= 100"), tables["summary"]).axes
+    assert late.child_axes == []
 
 
 @pytest.mark.parametrize("v", [0.3, 0.5])

@@ -23,6 +23,7 @@ from .plan import FRESH, STREAM_HELD, Plan, Result, draw_of
 
 _PIECE = 32  # neighbours in a piece of a hub's row
 _THREADS = 256
+_C_NAMES: dict[Any, str] = {np.uint32: "word", np.uint64: "wide_word"}
 
 
 def _cupy() -> Any:
@@ -39,11 +40,13 @@ def _cupy() -> Any:
 
 
 @cache
-def _module(real: str, lanes: int, index: str) -> Any:
+def _module(**definitions: Any) -> Any:
     source = resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text()
-    return _cupy().RawModule(
-        code=source, options=("-std=c++17", f"-DREAL={real}", f"-DLANES={lanes}", f"-DINDEX={index}")
-    )
+    options = [f"-D{name.upper()}={value}" for name, value in definitions.items()]
+    if definitions["real"] == "float":
+        # Divisions and roots to one unit in the last place more, at half the instructions.
+        options += ["--prec-div=false", "--prec-sqrt=false"]
+    return _cupy().RawModule(code=source, options=("-std=c++17", *options))
 
 
 def run(plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, report: Callable[[int], None]) -> Result:
@@ -63,10 +66,11 @@ class _Graph:
     def __init__(self, network: Network, dtype: np.dtype[Any]) -> None:
         cupy, matrix = _cupy(), network.adjacency
         uniform = bool((matrix.data == matrix.data[0]).all())
-        self.starts = cupy.asarray(matrix.indptr.astype(np.uint64))
+        self.edge = np.uint32 if matrix.nnz < 2**32 else np.uint64
+        self.starts = cupy.asarray(matrix.indptr.astype(self.edge))
         self.columns = cupy.asarray(matrix.indices.astype(np.uint32))
         self.weights = cupy.asarray((matrix.data[:1] if uniform else matrix.data).astype(dtype))
-        self.stride = np.int32(0 if uniform else 1)
+        self.stride = 0 if uniform else 1
         lengths = np.diff(matrix.indptr)
         counts = np.where(lengths > _PIECE, -(-lengths // _PIECE), 0)
         owner = np.repeat(np.arange(network.n), counts)
@@ -75,7 +79,7 @@ class _Graph:
         ends = np.minimum(begins + _PIECE, matrix.indptr[owner + 1])
         self.pieces = owner.size
         self.piece_starts = cupy.asarray(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
-        self.begins, self.ends = cupy.asarray(begins.astype(np.uint64)), cupy.asarray(ends.astype(np.uint64))
+        self.begins, self.ends = cupy.asarray(begins.astype(self.edge)), cupy.asarray(ends.astype(self.edge))
 
 
 class _Run:
@@ -92,9 +96,16 @@ class _Run:
         self.draw = draw_of(plan.model.noise, plan.seed)
         self.graph = _Graph(plan.model.network, plan.dtype)
         # Dividing 64-bit thread numbers costs as much as the noise, so they are used only where they must be.
-        few = max(self._pairs(), self.graph.pieces * self.packs) + _THREADS < 2**32
-        real, index = "double" if plan.dtype == np.float64 else "float", "word" if few else "wide_word"
-        self.module = _module(real, self.lanes, index)
+        few = max(self._threads(), self.graph.pieces * self.packs) + _THREADS < 2**32
+        self.index = np.uint32 if few else np.uint64
+        self.module = _module(
+            real="double" if plan.dtype == np.float64 else "float",
+            lanes=self.lanes,
+            index=_C_NAMES[self.index],
+            edge=_C_NAMES[self.graph.edge],
+            stride=self.graph.stride,
+            threads=_THREADS,
+        )
         deviation = np.atleast_1d(np.asarray(plan.model.noise.std))
         fields = (plan.model.s, plan.model.network.degrees, plan.model.x0, deviation)
         self.fields = [self.cupy.asarray(values.astype(plan.dtype)) for values in fields]
@@ -137,7 +148,7 @@ class _Run:
             *self._size(), drawn, np.int32(self.draw.law), self.real(self.draw.shape), np.uint32(time),
             np.uint32(self.plan.replicates[0]), np.uint32(STREAM_HELD), *self._key(),
         )  # fmt: skip
-        self._launch("draw", self._pairs(), arguments)
+        self._launch("draw", self._threads() // 2, arguments)
         return drawn
 
     def _size(self) -> tuple[np.uint32, np.uint32]:
@@ -146,18 +157,18 @@ class _Run:
     def _key(self) -> tuple[np.uint32, np.uint32]:
         return np.uint32(self.draw.k0), np.uint32(self.draw.k1)
 
-    def _pairs(self) -> int:
-        """Return the number of threads that take two agents each, in whole groups of eight agents."""
-        return -(-self.plan.model.n // 8) * 4 * self.packs
+    def _threads(self) -> int:
+        """Return the number of threads of a step: one for each agent, in whole groups of eight, and each pack."""
+        return -(-self.plan.model.n // 8) * 8 * self.packs
 
     def _launch(self, name: str, threads: int, arguments: tuple[Any, ...]) -> None:
         self.module.get_function(name)((-(-threads // _THREADS),), (_THREADS,), arguments)
 
     def _step(self, time: int, relief: float, weight: float, scale: float) -> None:
         graph, draw, real = self.graph, self.draw, self.real
-        edges = (graph.columns, graph.weights, graph.stride)
+        edges = (graph.columns, graph.weights)
         if graph.pieces:
-            sizes = (np.uint64(graph.pieces), np.uint32(self.packs), graph.begins, graph.ends)
+            sizes = (self.index(graph.pieces), np.uint32(self.packs), graph.begins, graph.ends)
             self._launch("sum_pieces", graph.pieces * self.packs, (*sizes, *edges, self.public, self.sums))
         law = (np.int32(draw.law), real(draw.shape), np.int32(draw.mode), real(draw.carry), real(draw.fresh))
         clock = (np.uint32(time), np.uint32(self.plan.replicates[0]))
@@ -165,7 +176,7 @@ class _Run:
             *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, *self.fields, self.deviation_stride,
             self.public, self.output, self.memory, real(relief), real(weight), real(scale), *law, *clock, *self._key(),
         )  # fmt: skip
-        self._launch("step", self._pairs(), arguments)
+        self._launch("step", self._threads(), arguments)
         self.public, self.output = self.output, self.public
 
     def finish(self, report: Callable[[int], None]) -> Result:

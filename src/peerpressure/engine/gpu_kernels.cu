@@ -1,6 +1,10 @@
-// One step of the model on an accelerator. Compiled at run time with REAL (float or double), LANES (replicates that
-// one thread carries side by side) and INDEX (an integer that counts the threads) defined. The noise is the processor's own, to rounding: the same counters, the same
-// transforms; see random.py for why each stands as it does.
+// One step of the model on an accelerator, compiled at run time with these defined:
+//   REAL    float or double
+//   LANES   replicates that one thread carries side by side, 1 or 16 bytes' worth
+//   INDEX   an integer that counts the threads, EDGE one that counts the edges: 32 bits where they suffice
+//   THREADS in a block
+//   STRIDE  1 if each edge has its weight, 0 if one weight serves all
+// The noise is the processor's own, to rounding: the same counters, the same transforms; see random.py.
 
 typedef unsigned int word;
 typedef unsigned long long wide_word;
@@ -43,9 +47,9 @@ __device__ __forceinline__ REAL centred_unit(word high, word low) {
 }
 
 __device__ __forceinline__ void octant(word high, word low, REAL& cosine, REAL& sine) {
-    REAL angle = fraction(high, (low & 0xFFFFF000u) | 0x800u) * (REAL)0.78539816339744830962;
     REAL s, c;
-    sincos(angle, &s, &c);
+    // In units of π: sincos itself would carry a slow path for large angles, and its registers, along.
+    sincospi(fraction(high, (low & 0xFFFFF000u) | 0x800u) * (REAL)0.25, &s, &c);
     bool swap = low & 1;
     cosine = swap ? s : c;
     sine = swap ? c : s;
@@ -93,80 +97,88 @@ __device__ __forceinline__ void add_row(Pack& total, REAL weight, const Pack& ro
 }
 
 __device__ __forceinline__ Pack sum_rows(
-    const Pack* __restrict__ y, const word* __restrict__ columns, const REAL* __restrict__ weights, int stride,
-    wide_word begin, wide_word end, word packs, word pack) {
+    const Pack* __restrict__ y, const word* __restrict__ columns, const REAL* __restrict__ weights, EDGE begin, EDGE end,
+    word packs, word pack) {
     Pack total = {};
-#ifndef UNROLL
-#define UNROLL 4
-#endif
-#pragma unroll UNROLL
-    for (wide_word k = begin; k < end; ++k)
-        add_row(total, weights[k * stride], y[(size_t)columns[k] * packs + pack]);
+#pragma unroll 4
+    for (EDGE k = begin; k < end; ++k) add_row(total, weights[k * STRIDE], y[(size_t)columns[k] * packs + pack]);
     return total;
 }
 
 // Rows of hubs are cut into pieces that are summed first; without that, a warp waits for its longest row.
 extern "C" __global__ void sum_pieces(
-    wide_word pieces, word packs, const wide_word* __restrict__ begins, const wide_word* __restrict__ ends,
-    const word* __restrict__ columns, const REAL* __restrict__ weights, int stride,
-    const Pack* __restrict__ y, Pack* __restrict__ sums) {
+    INDEX pieces, word packs, const EDGE* __restrict__ begins, const EDGE* __restrict__ ends,
+    const word* __restrict__ columns, const REAL* __restrict__ weights, const Pack* __restrict__ y,
+    Pack* __restrict__ sums) {
     INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
     INDEX piece = thread / packs;
-    word pack = thread % packs;
     if (piece < pieces)
-        sums[thread] = sum_rows(y, columns, weights, stride, begins[piece], ends[piece], packs, pack);
+        sums[thread] = sum_rows(y, columns, weights, begins[piece], ends[piece], packs, thread % packs);
 }
 
-// One thread takes the two agents of a counter block in LANES replicates.
-extern "C" __global__ void step(
-    word agents, word packs, const wide_word* __restrict__ starts, const word* __restrict__ columns,
-    const REAL* __restrict__ weights, int stride, const word* __restrict__ piece_starts, const Pack* __restrict__ sums,
+// The noise of one agent in the thread's replicates. The neighbouring thread has the other agent of the counter block:
+// each makes the draws of half of the replicates for both, and they swap.
+__device__ __forceinline__ void share_draws(
+    int law, REAL shape, word block, word time, word replicate, word half, word k0, word k1, REAL* noise) {
+    REAL a, b;
+#if LANES == 1
+    draw_pair(law, shape, make_uint4(block, time, replicate, 0), k0, k1, a, b);
+    noise[0] = half ? b : a;
+#else
+#pragma unroll
+    for (int j = 0; j < LANES / 2; ++j) {
+        word lane = half * (LANES / 2) + j;
+        draw_pair(law, shape, make_uint4(block, time, replicate + lane, 0), k0, k1, a, b);
+        REAL mine = half ? b : a, other = __shfl_xor_sync(0xFFFFFFFFu, half ? a : b, 1);
+        noise[j] = half ? other : mine;
+        noise[LANES / 2 + j] = half ? mine : other;
+    }
+#endif
+}
+
+// One thread takes one agent in LANES replicates; consecutive threads take the two agents of a counter block. As
+// many resident threads as the processor holds hide the latency of the gathers better than more registers would.
+extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
+    word agents, word packs, const EDGE* __restrict__ starts, const word* __restrict__ columns,
+    const REAL* __restrict__ weights, const word* __restrict__ piece_starts, const Pack* __restrict__ sums,
     const REAL* __restrict__ stubbornness, const REAL* __restrict__ degrees, const REAL* __restrict__ hidden,
     const REAL* __restrict__ deviation, int deviation_stride,
     const Pack* __restrict__ y, Pack* __restrict__ output, Pack* __restrict__ memory,
     REAL relief, REAL weight, REAL scale, int law, REAL shape, int mode, REAL carry, REAL fresh,
     word time, word replicate, word k0, word k1) {
     INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
-    word block = thread / packs, pack = thread % packs;
-    word first = (block / 4) * 8 + block % 4;
-    if (first >= agents) return;
-    REAL noise[2][LANES];
-    if (mode != HELD) {
+    word half = thread & 1;
+    word block = (thread >> 1) / packs, pack = (thread >> 1) % packs;
+    word agent = (block / 4) * 8 + block % 4 + 4 * half;
+    REAL noise[LANES];
+    if (mode != HELD) share_draws(law, shape, block, time, replicate + pack * LANES, half, k0, k1, noise);
+    if (agent >= agents) return;
+    size_t place = (size_t)agent * packs + pack;
+    if (mode != FRESH) {
+        Pack held = memory[place];
 #pragma unroll
-        for (int l = 0; l < LANES; ++l)
-            draw_pair(law, shape, make_uint4(block, time, replicate + pack * LANES + l, 0), k0, k1, noise[0][l], noise[1][l]);
-    }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        word agent = first + 4 * half;
-        if (agent >= agents) return;
-        size_t place = (size_t)agent * packs + pack;
-        if (mode != FRESH) {
-            Pack held = memory[place];
-#pragma unroll
-            for (int l = 0; l < LANES; ++l) {
-                if (mode == RECURRENT) held.lane[l] = fma(carry, held.lane[l], fresh * noise[half][l]);
-                noise[half][l] = held.lane[l];
-            }
-            if (mode == RECURRENT) memory[place] = held;
+        for (int l = 0; l < LANES; ++l) {
+            if (mode == RECURRENT) held.lane[l] = fma(carry, held.lane[l], fresh * noise[l]);
+            noise[l] = held.lane[l];
         }
-        Pack total = {};
-        word piece = piece_starts[agent], last_piece = piece_starts[agent + 1];
-        if (piece < last_piece) {
-            for (; piece < last_piece; ++piece) add_row(total, 1, sums[(size_t)piece * packs + pack]);
-        } else {
-            total = sum_rows(y, columns, weights, stride, starts[agent], starts[agent + 1], packs, pack);
-        }
-        REAL own = relief * stubbornness[agent];
-        REAL whole = own + weight * degrees[agent];
-        REAL gain = own / whole, pull = weight / whole;
-        REAL jitter = gain * (scale * deviation[(size_t)agent * deviation_stride]);
-        REAL drift = gain * hidden[agent];
-        Pack next;
-#pragma unroll
-        for (int l = 0; l < LANES; ++l) next.lane[l] = fma(pull, total.lane[l], fma(jitter, noise[half][l], drift));
-        output[place] = next;
+        if (mode == RECURRENT) memory[place] = held;
     }
+    Pack total = {};
+    word piece = piece_starts[agent], last_piece = piece_starts[agent + 1];
+    if (piece < last_piece) {
+        for (; piece < last_piece; ++piece) add_row(total, 1, sums[(size_t)piece * packs + pack]);
+    } else {
+        total = sum_rows(y, columns, weights, starts[agent], starts[agent + 1], packs, pack);
+    }
+    REAL own = relief * stubbornness[agent];
+    REAL share = (REAL)1 / (own + weight * degrees[agent]);
+    REAL gain = own * share, pull = weight * share;
+    REAL jitter = gain * (scale * deviation[(size_t)agent * deviation_stride]);
+    REAL drift = gain * hidden[agent];
+    Pack next;
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) next.lane[l] = fma(pull, total.lane[l], fma(jitter, noise[l], drift));
+    output[place] = next;
 }
 
 // One draw for every agent, to start memory from.

@@ -169,8 +169,8 @@ def agents_drawn(agents: int, seed: int) -> tuple[NDArray[np.float64], NDArray[n
 def kept_times(steps: int) -> NDArray[np.int64]:
     """Return the times that tables hold: all early ones, some from each decade, and the last few.
 
-    >>> kept_times(1000)[[0, 150, 151, -1]]
-    array([   0,  150,  151, 1000])
+    >>> kept_times(1000)[[0, 1, 150, -1]]
+    array([   0,    1,  150, 1000])
     """
     decades = np.log10(steps)
     spaced = np.round(np.logspace(0, decades, int(PER_DECADE * decades) + 1)).astype(np.int64)

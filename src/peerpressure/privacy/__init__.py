@@ -1,1 +1,37 @@
-"""What an onlooker is told about each agent, and what hiding it costs."""
+"""What an onlooker is told about each agent, what that is worth as a promise, and what hiding it costs.
+
+``exposure`` says what one observer learns, ``budget`` what one who sees everything is told at worst, ``calibrate`` how
+much noise a budget asks for, and ``frontier`` how accurate a network can be under it. A new way to hide is one class
+in ``designs``; what a law of noise promises is one row in ``laws``.
+"""
+
+from peerpressure.privacy.budget import Budget, budget
+from peerpressure.privacy.calibrate import Calibration, calibrate
+from peerpressure.privacy.designs import DESIGNS, Design, Noisy, OneShot, Trade, ZeroSum, growing
+from peerpressure.privacy.exposure import Exposure, exposure
+from peerpressure.privacy.frontier import Frontier, frontier
+from peerpressure.privacy.gaussian import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
+from peerpressure.privacy.opening import masked_start
+
+__all__ = [
+    "DESIGNS",
+    "Budget",
+    "Calibration",
+    "Design",
+    "Exposure",
+    "Frontier",
+    "Noisy",
+    "OneShot",
+    "Trade",
+    "ZeroSum",
+    "budget",
+    "calibrate",
+    "delta_of",
+    "epsilon_of",
+    "epsilon_of_zcdp",
+    "exposure",
+    "frontier",
+    "growing",
+    "masked_start",
+    "mu_of",
+]

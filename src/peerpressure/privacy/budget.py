@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.privacy.gaussian import checked_delta, positive
-from peerpressure.privacy.laws import PROMISES, unit_information
+from peerpressure.privacy.laws import promise_of, unit_information
 from peerpressure.privacy.opening import opening_note
-from peerpressure.privacy.release import first_excess, over, release
+from peerpressure.privacy.release import over, release, safe_release
 from peerpressure.theory.times import step_count
 
 if TYPE_CHECKING:
@@ -90,17 +89,12 @@ def budget(model: Model, steps: int, sensitivity: float = 1.0, delta: float = 1e
     checked_delta(delta)
     noise = model.noise
     moved, unit = release(model, T), unit_information(noise)
-    promise = PROMISES.get(type(noise))
-    if promise is None:
-        rule = f"privacy is known for {', '.join(law.__name__ for law in PROMISES)} noise"
-        raise InvalidInputError(complain(rule, got=type(noise).__name__, remedy="add a row to PROMISES"))
-    excess = first_excess(noise)
-    safe = moved if excess == 1 else release(model, T, first=excess)
+    promise = promise_of(noise)
     columns = {
         "information": _scaled(unit, moved.squares),
         "own_information": _scaled(unit, moved.own_squares),
     }
-    columns |= promise.account(safe, reach, delta, noise)
+    columns |= promise.account(safe_release(model, T), reach, delta, noise)
     table = pd.DataFrame(columns, index=pd.Index(list(model.network.labels), name="agent", tupleize_cols=False))
     return Budget(model, T, reach, float(delta), table, promise.text, opening_note(model))
 

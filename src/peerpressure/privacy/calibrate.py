@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -14,12 +15,14 @@ from peerpressure.model import Model, Vector
 from peerpressure.noises import Gaussian, Laplace, Noise, StudentT
 from peerpressure.privacy.budget import Budget, budget
 from peerpressure.privacy.gaussian import checked_delta, checked_epsilon, mu_of, positive
+from peerpressure.privacy.laws import promise_of
 from peerpressure.privacy.opening import hears_hidden
+from peerpressure.privacy.release import Release, safe_release
 from peerpressure.theory.forecast import mode_error
 
 # How close to the budget noise of a law without a formula is brought; it stays on the safe side.
-_CLOSE = 1e-6
-_MOST_TRIES = 200
+_CLOSE = 1e-9
+_LEAST = 1e-12
 
 
 @final
@@ -78,8 +81,11 @@ def calibrate(
     elif kind == "mu":
         rule = "μ is a budget for Gaussian noise"
         raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an epsilon"))
+    elif math.isnan(now.epsilon):
+        rule = "ε is known for Gaussian, Laplace and Student noise only"
+        raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an information instead"))
     else:
-        factor = _searched(base, now, target)
+        factor = _searched(now, target)
     quiet = replace(base, noise=_louder(base.noise, factor))
     told = budget(quiet, steps, sensitivity, delta)
     return Calibration(quiet, quiet.noise.std, told, mode_error(quiet, told.steps))
@@ -109,31 +115,36 @@ def _refuse_hopeless(now: Budget) -> None:
     raise InvalidInputError(complain(rule, got=now.model.noise, remedy="give all a positive deviation"))
 
 
-def _searched(base: Model, now: Budget, target: float) -> float:
-    """Return the factor for a law whose ε has no formula."""
-    if math.isnan(now.epsilon):
-        rule = "ε is known for Gaussian, Laplace and Student noise only"
-        raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an information instead"))
+def _searched(now: Budget, target: float) -> float:
+    """Return the factor for a law whose ε has no formula: the worst agent's, until no agent is beyond the target."""
+    model, promise = now.model, promise_of(now.model.noise)
+    moved = safe_release(model, now.steps)
 
-    def epsilon(factor: float) -> float:
-        scaled = replace(base, noise=_louder(base.noise, factor))
-        return budget(scaled, now.steps, now.sensitivity, now.delta).epsilon
+    def epsilons(some: Release, factor: float) -> Vector:
+        # So many times more noise is the same as opinions so many times closer.
+        return promise.account(some, now.sensitivity / factor, now.delta, model.noise)["epsilon"]
 
-    return _least_factor(epsilon, target)
-
-
-def _least_factor(epsilon: Callable[[float], float], target: float) -> float:
-    """Return the least factor with ε(factor) ≤ target, to a relative error of 1e-6, from above."""
-    low, high = 1.0, 1.0
-    while epsilon(high) > target:
-        low, high = high, 2 * high
-    while low > 1e-12 and epsilon(low) <= target:
-        low, high = low / 2, low
-    for _ in range(_MOST_TRIES):
-        if high <= low * (1 + _CLOSE):
+    factor = 1.0
+    found = np.asarray(now.table["epsilon"])
+    for _ in range(model.n):
+        worst = moved.of(int(np.argmax(found)))
+        factor = _least_factor(partial(epsilons, worst), target, factor)
+        found = epsilons(moved, factor)
+        if found.max() <= target:
             break
+    return factor
+
+
+def _least_factor(epsilons: Callable[[float], Vector], target: float, guess: float) -> float:
+    """Return the least factor with all ε ≤ target, to a relative error of 1e-9, from above."""
+    low = high = guess
+    while epsilons(high).max() > target:
+        low, high = high, 2 * high
+    while epsilons(low).max() <= target and low > _LEAST:
+        low, high = low / 2, low
+    while high > low * (1 + _CLOSE):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if epsilon(middle) <= target else (middle, high)
+        low, high = (low, middle) if epsilons(middle).max() <= target else (middle, high)
     return high
 
 

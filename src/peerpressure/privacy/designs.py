@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, complain
-from peerpressure.model import Model
+from peerpressure.model import Model, Vector
 from peerpressure.noises import AR1, Gaussian, Noise
 from peerpressure.privacy.opening import hears_hidden, masked_start
 from peerpressure.privacy.release import release
@@ -122,26 +122,27 @@ class ZeroSum(Design):
     def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
         """Weigh v_k in the mode of x(T) by φ^k (P^(T−k) − P^(T−k−1))ᵀc, and the last one by φ^(T−1) Pᵀc."""
         P, c = averaging_matrix(model), consensus_mode(model).weights
-        phi, weights, found, wanted = self.decay, model.s / model.s.sum(), [], set(horizons)
+        phi, found, wanted = self.decay, [], set(horizons)
         ahead = P.T @ c
-        # In units of the last noise, which keep numbers in range whatever the horizon.
-        variance, information, change = float(ahead @ ahead), 1.0, ahead - c
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        # Costs are kept in units of the last noise, where neither noise nor information leaves the range of numbers.
+        variance = cost = float(ahead @ ahead)
+        information, change, scaled = 1.0, ahead - c, ahead - c
+        with np.errstate(all="ignore"):
             for T in range(1, horizons[-1] + 1):
                 if T in wanted:
-                    found.append(self._trade(T, float(ahead @ model.x0) - model.consensus_value, variance, information))
-                change = P.T @ change / phi
-                # What rounding leaves in the mode that never decays would take over in the end.
-                change -= weights * change.sum()
-                ahead = ahead + change * phi**T
-                variance += float(change @ change)
+                    bias, size = float(ahead @ model.x0) - model.consensus_value, np.float64(phi) ** (2 - 2 * T)
+                    found.append(Trade(bias, variance, float(information * size), math.sqrt(cost * information)))
+                change, scaled = _forgetting(model, P.T @ change), _forgetting(model, P.T @ scaled / phi)
+                ahead = ahead + change
+                variance = phi**2 * variance + float(change @ change)
+                cost = min(cost + float(np.nan_to_num(scaled @ scaled, nan=math.inf)), math.inf)
                 information += phi ** (2 * T)
         return found
 
-    def _trade(self, T: int, bias: float, variance: float, information: float) -> Trade:
-        square = self.decay ** (2 * (T - 1))
-        cost = math.sqrt(variance * information) if math.isfinite(variance) else math.inf
-        return Trade(bias, variance * square, information / square if square > 0 else math.inf, cost)
+
+def _forgetting(model: Model, weights: Vector) -> Vector:
+    """Return the weights without what rounding left in the one direction that averaging never forgets."""
+    return np.asarray(weights - model.s * (weights.sum() / model.s.sum()))
 
 
 def averaging_matrix(model: Model) -> sparse.csr_array:

@@ -1,7 +1,7 @@
 """Gaussian differential privacy: what two normal laws with shifted means can be told apart by.
 
-A release that tells two inputs apart no better than N(0, 1) from N(μ, 1) is μ-Gaussian private (Dong, Roth and Su, 2022).
-It is then (ε, δ)-private exactly where
+A release whose two inputs are no easier to tell apart than N(0, 1) and N(μ, 1) is μ-Gaussian private (Dong, Roth and
+Su, 2022). It is then (ε, δ)-private exactly where
 
     δ ≥ Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
 

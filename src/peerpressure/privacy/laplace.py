@@ -1,7 +1,7 @@
 """Many Laplace releases together: the law of their privacy loss, convolved numerically with an error bound.
 
-One release, moved by a in units of its scale, has the privacy loss L = log(p/q) with mass ½ at a, mass ½e^(−a) at −a and
-density ¼e^((ℓ−a)/2) between. For independent releases losses add, and
+One release, moved by a in units of its scale, has the privacy loss L = log(p/q) with mass ½ at a, mass ½e^(−a) at −a
+and density ¼e^((ℓ−a)/2) between. For independent releases losses add, and
 
     δ(ε) = E (1 − e^(ε−ΣL))₊.
 
@@ -129,4 +129,3 @@ def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
     # ε lies between points k − 1 and k, where the losses from k on count.
     ratio = (above[k] - delta) / discounted[k] if discounted[k] > 0 else 1.0
     return float(losses[k] + math.log(ratio)) if ratio > 0 else float(losses[k - 1])
-

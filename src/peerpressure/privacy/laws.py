@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Vector
 from peerpressure.noises import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.privacy import gaussian, laplace
@@ -148,7 +149,9 @@ PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
             _uniform,
             "Bounded noise has no finite ε below the δ in delta_needed: with that probability an opinion is ruled out.",
         ),
-        Rademacher: Promise(_nothing, "A coin hides nothing: of two opinions, most often only one can have led to what is seen."),
+        Rademacher: Promise(
+            _nothing, "A coin hides nothing: of two opinions, most often only one can have led to what is seen."
+        ),
         NoNoise: Promise(_nothing, "Without noise everything is told."),
         Custom: Promise(
             _unknown,
@@ -156,3 +159,11 @@ PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
         ),
     }
 )
+
+
+def promise_of(noise: Noise) -> Promise:
+    """Return what the law of this noise promises."""
+    if type(noise) not in PROMISES:
+        rule = f"privacy is known for {', '.join(law.__name__ for law in PROMISES)} noise"
+        raise InvalidInputError(complain(rule, got=type(noise).__name__, remedy="wrap the law as Custom(distribution)"))
+    return PROMISES[type(noise)]

@@ -50,6 +50,10 @@ class Release:
             return self.own_squares
         return np.asarray(self.own_squares + heard * np.sum(self.echo**2))
 
+    def of(self, agent: int) -> Release:
+        """Return the moves of one agent alone."""
+        return Release(self.own, self.std[[agent]], self.heard[[agent]], self.echo)
+
     def moves(self, agent: int) -> tuple[Vector, Vector]:
         """Return the distinct |h| > 0 of one agent and how often each occurs."""
         start, stop = self.heard.indptr[agent : agent + 2]
@@ -73,15 +77,17 @@ def release(model: Model, steps: int, *, first: float = 1.0) -> Release:
     return Release(own, std, heard, echo)
 
 
-def first_excess(noise: Noise) -> float:
-    """Return by how much moves at step 1 must be counted up for AR(1) noise that is not normal.
+def safe_release(model: Model, steps: int) -> Release:
+    """Return the moves from which promises are made, which are nowhere too small.
 
-    Its first value φ u₀ + √(1−φ²) z₁ mixes two draws; hiding under either alone is harder than under both.
+    AR(1) noise that is not normal begins with φ u₀ + √(1−φ²) z₁, which mixes two draws. Hiding under either alone is
+    harder than under both, so moves at step 1 are counted as under the wider one.
     """
+    noise = model.noise
     if not isinstance(noise.temporal, AR1) or isinstance(noise, Gaussian):
-        return 1.0
+        return release(model, steps)
     phi = noise.temporal.coefficient
-    return 1.0 / max(abs(phi), np.sqrt((1 - phi) * (1 + phi)))
+    return release(model, steps, first=1.0 / max(abs(phi), _fresh(phi)))
 
 
 def whitened(noise: Noise, steps: int) -> Vector:

@@ -7,6 +7,7 @@ function ``method(model, data, prior) -> Estimate`` and one line in ``METHODS``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from peerpressure.errors import InvalidInputError, complain
@@ -14,6 +15,7 @@ from peerpressure.model import Model
 from peerpressure.recovery.estimate import Covariance, Estimate, known_estimate
 from peerpressure.recovery.information import Information, information
 from peerpressure.recovery.innovations import innovations
+from peerpressure.recovery.inversion import invert
 from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.ols import ols
 from peerpressure.recovery.outputs import Outputs, outputs_of
@@ -72,4 +74,8 @@ def recover(
     data = outputs_of(model, trajectory, observation)
     if not data.seen.free.size:
         return known_estimate(model, data, method)
-    return METHODS[method](model, data, prior)
+    estimate = METHODS[method](model, data, prior)
+    if estimate.consistency is None and data.complete:
+        # A regression fits whatever it is given; undoing the update tells whether the model made it.
+        estimate = replace(estimate, consistency=invert(model, data).consistency)
+    return estimate

@@ -102,7 +102,12 @@ class Design:
 
     def columns(self) -> Array:
         """Return the stack of all Q_t as rows, (T, k, f); for small problems."""
-        return np.concatenate([self.forward(z) for _, z in self._unit_blocks()], axis=2)
+        return np.concatenate(list(self.column_blocks()), axis=2)
+
+    def column_blocks(self) -> Iterator[Array]:
+        """Yield that stack a few columns at a time."""
+        for _, z in self._unit_blocks():
+            yield self.forward(z)
 
     def _by_columns(self, apply: Callable[[Array], Array]) -> Array:
         f = self.seen.free.size

@@ -98,7 +98,8 @@ class Knowledge:
 
     def learn(self, exact: Vector, blurred: Vector) -> Knowledge:
         """Return this knowledge with more augmented rows of both kinds."""
-        sharp, _ = self._compressed(np.concatenate([self.exact, exact]))
+        # Once compressed, rows that say the same become rounding errors, which must not be scaled up again.
+        sharp, _ = self._compressed(np.concatenate([self.exact, _unit_rows(exact, self.n)]))
         rows = np.concatenate([self.blurred, blurred])
         kept, left_over = self._compressed(rows)
         return Knowledge(self.n, sharp, kept, self.dropped + left_over, self.count + len(rows) - len(kept))
@@ -115,7 +116,7 @@ class Knowledge:
 
     def solve(self) -> Solution:
         """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E."""
-        E, f = _unit_rows(self.exact, self.n)
+        E, f = self.exact[:, : self.n], self.exact[:, self.n :]
         inverse, free, _ = _pseudo_inverse(E)
         fixed = inverse @ f
         _refuse_contradiction(E @ fixed - f, f)
@@ -129,11 +130,9 @@ class Knowledge:
         return Solution(belief, condition, misfit, self.count + len(A) - values.size)
 
 
-def _unit_rows(rows: Vector, n: int) -> tuple[Vector, Vector]:
-    """Return the matrix and right-hand sides of exact facts, each scaled to length one; facts of nothing stay as 0."""
-    size = np.linalg.norm(rows[:, :n], axis=1, keepdims=True)
-    size[size == 0] = 1.0
-    return rows[:, :n] / size, rows[:, n:] / size
+def _unit_rows(rows: Vector, n: int) -> Vector:
+    """Return augmented rows with weights of length one, as exact facts have no other scale."""
+    return np.asarray(rows / np.linalg.norm(rows[:, :n], axis=1, keepdims=True))
 
 
 def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:

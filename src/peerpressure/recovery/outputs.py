@@ -69,9 +69,7 @@ def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
         raise InvalidInputError(complain(rule, got=got, remedy="pass the model of the run, or one on its network"))
     if trajectory.states is None:
         remedy = "simulate with record='all' or Record(agents=[...])"
-        raise InvalidInputError(
-            complain("recovery needs recorded states", got="a run without them", remedy=remedy)
-        )
+        raise InvalidInputError(complain("recovery needs recorded states", got="a run without them", remedy=remedy))
     return trajectory.states
 
 

@@ -22,10 +22,11 @@ class Solution:
     """The answer to J x = rhs: x = fixed + G (rhs − J fixed), with G the inverse of J as far as it has one.
 
     ``fixed`` (replicates, f) meets the exact constraints; ``inverse`` is G, (f, f); ``unreached`` (f, r) spans what
-    neither J nor the constraints touch.
+    neither J nor the constraints touch, and ``pinned`` (f, f) projects on what the constraints settle.
     """
 
     fixed: Array
+    pinned: Array
     inverse: Array
     unreached: Array
     condition: float
@@ -38,14 +39,16 @@ class Solution:
     @property
     def rank(self) -> int:
         """How many directions are pinned down."""
-        return self.unreached.shape[0] - self.unreached.shape[1]
+        return int(self.unreached.shape[0] - self.unreached.shape[1])
 
     def value(self, J: Array, rhs: Array) -> Array:
         """Return x, (replicates, f), for right-hand sides (replicates, f)."""
         return np.asarray(self.fixed + (rhs - self.fixed @ J) @ self.inverse)
 
 
-def solve(J: Array, exact: Array | None = None, exact_values: Array | None = None, *, precision: float = 0.0) -> Solution:
+def solve(
+    J: Array, exact: Array | None = None, exact_values: Array | None = None, *, precision: float = 0.0
+) -> Solution:
     """Factor J, subject to exact · x = exact_values; shapes (f, f), (m, f) and (replicates, m).
 
     ``precision`` is the relative rounding error in J itself, if it is larger than that of a double.
@@ -54,7 +57,7 @@ def solve(J: Array, exact: Array | None = None, exact_values: Array | None = Non
     values = np.zeros((1, 0)) if exact_values is None else exact_values
     if exact is None or not exact.size:
         inverse, unreached, condition = _inverse(J, precision)
-        return Solution(np.zeros((1, f)), inverse, unreached, condition)
+        return Solution(np.zeros((1, f)), np.zeros((f, f)), inverse, unreached, condition)
     scale = np.linalg.norm(exact, axis=1)
     rows = exact / np.where(scale > 0, scale, 1.0)[:, None]
     left, singular, right = np.linalg.svd(rows, full_matrices=True)
@@ -62,7 +65,8 @@ def solve(J: Array, exact: Array | None = None, exact_values: Array | None = Non
     fixed = ((values / np.where(scale > 0, scale, 1.0)) @ left[:, :rank] / singular[:rank]) @ right[:rank]
     rest = right[rank:].T
     inverse, unreached, condition = _inverse(rest.T @ J @ rest, precision)
-    return Solution(fixed, rest @ inverse @ rest.T, rest @ unreached, condition)
+    pinned = right[:rank].T @ right[:rank]
+    return Solution(fixed, pinned, rest @ inverse @ rest.T, rest @ unreached, condition)
 
 
 def _inverse(J: Array, precision: float) -> tuple[Array, Array, float]:

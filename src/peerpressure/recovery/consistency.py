@@ -1,0 +1,86 @@
+"""Whether the model can have made the outputs at all, and how well they fit it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model
+from peerpressure.noises import Custom, Gaussian, Noise, Persistent
+from peerpressure.schedules import Constant
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@final
+class Bounds:
+    """Where each x₀ must lie, given ξ_t = x₀ + ε_t and noise that keeps within bounds; filled step by step.
+
+    Noise that is never drawn anew leaves ξ_t itself unchanged, and is checked in the same way.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        held = isinstance(model.noise.temporal, Persistent) and isinstance(model.noise.over_time, Constant)
+        self._support = (0.0, 0.0) if held or model.noise.is_silent else support(model.noise)
+        self._low: Array | None = None
+        self._high: Array | None = None
+
+    def meet(self, step: int, wish: Array, error: float) -> None:
+        """Take in ξ_t (n, replicates), known to within ``error``; refuse it if no x₀ is left."""
+        least, most = self._support
+        if np.isinf(least) and np.isinf(most):
+            return
+        noise = self._model.noise
+        size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
+        with np.errstate(invalid="ignore"):
+            low = wish - np.where(size > 0, size * most, 0.0) - error
+            high = wish - np.where(size > 0, size * least, 0.0) + error
+        self._low = low if self._low is None else np.maximum(self._low, low)
+        self._high = high if self._high is None else np.minimum(self._high, high)
+        bad = np.argwhere(self._low > self._high)
+        if bad.size:
+            agent = self._model.network.labels[bad[0][0]]
+            rule = f"outputs must be ones that the model can show ({noise})"
+            got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
+            remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
+            raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+
+
+def support(noise: Noise) -> tuple[float, float]:
+    """Return the least and the largest value of the unit noise."""
+    law = noise.unit()
+    ends = np.array(law.support(), dtype=np.float64)
+    if isinstance(noise, Custom):
+        ends = noise.standardise(ends)
+    return float(ends[0]), float(ends[1])
+
+
+def p_values(model: Model, squares: Array, steps: int) -> Array | None:
+    """Return the two-sided p-value of whitened residuals, (replicates,), from their sums of squares over time.
+
+    Σ residual² ~ χ² with agents·(steps − 1) degrees of freedom under Gaussian noise. Other laws change its variance
+    by their kurtosis, and the sum of many is taken as normal.
+    """
+    from scipy import special, stats
+
+    std = model.noise.deviations(model.n)
+    noisy = std > 0
+    free = int(noisy.sum()) * (steps - 1)
+    if free <= 0 or isinstance(model.noise.temporal, Persistent) or not np.isfinite(squares).all():
+        return None
+    total = (squares[noisy] / std[noisy, None] ** 2).sum(axis=0)
+    if isinstance(model.noise, Gaussian):
+        below = stats.chi2.cdf(total, free)
+        return np.asarray(2 * np.minimum(below, stats.chi2.sf(total, free)))
+    kurtosis = _excess_kurtosis(model.noise.unit())
+    if not np.isfinite(kurtosis) or kurtosis <= -2:
+        return None
+    return np.asarray(2 * special.ndtr(-np.abs(total - free) / np.sqrt(free * (2 + kurtosis))))
+
+
+def _excess_kurtosis(law: Any) -> float:
+    return float(law.stats(moments="k"))

@@ -1,0 +1,143 @@
+"""What moves with one opinion, against the joint Gaussian law of all that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import peerpressure as pp
+from peerpressure.privacy.opening import hears_hidden, masked_start, opening_note
+from peerpressure.privacy.release import release, safe_release, whitened
+from tests.builders import random_model
+from tests.privacy.dense import Joint
+
+N, T = 6, 5
+NOISES = {
+    "white": pp.Gaussian(0.7),
+    "by agent": pp.Gaussian(np.linspace(0.4, 2.0, N)),
+    "growing": pp.Gaussian(0.7, over_time=pp.Power(0.4)),
+    "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
+    "negative ar1 by agent, fading": pp.Gaussian(
+        np.linspace(0.4, 2.0, N), temporal=pp.AR1(-0.5), over_time=pp.Power(-0.3)
+    ),
+}
+STARTS = {"hidden": "hidden", "public": np.linspace(-1, 1, N)}
+COEFFICIENTS = st.floats(-0.99, 0.99)
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
+@pytest.mark.parametrize("steps", [1, T])
+def test_information_is_that_of_the_joint_law(noise: pp.Noise, start: object, steps: int) -> None:
+    model = random_model(N, seed=3, noise=noise, start=start, pressure=pp.Linear(0.8))
+    expected = Joint.of(model, steps).information().diagonal()
+    np.testing.assert_allclose(release(model, steps).squares, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+def test_own_information_is_the_sum_of_the_inverse_covariance(noise: pp.Noise) -> None:
+    model = random_model(N, noise=noise)
+    K = noise.time_covariance(np.arange(1, T + 1))
+    expected = np.linalg.inv(K).sum() / noise.deviations(N) ** 2
+    np.testing.assert_allclose(release(model, T).own_squares, expected, rtol=1e-9)
+
+
+def test_first_words_of_neighbours_add_what_the_formula_says() -> None:
+    model = random_model(N, seed=1, noise=pp.Gaussian(0.5))
+    F = np.eye(N) + float(model.pressure(1)) * np.diag(1 / model.s) @ model.network.adjacency.toarray()
+    expected = ((T - 1) + (F.T @ F).diagonal()) / 0.25
+    np.testing.assert_allclose(release(model, T).squares, expected)
+
+
+@given(COEFFICIENTS, st.integers(1, 400))
+def test_ar1_in_closed_form(phi: float, steps: int) -> None:
+    moves = whitened(pp.Gaussian(temporal=pp.AR1(phi)), steps)
+    assert np.sum(moves**2) == pytest.approx(1 + (steps - 1) * (1 - phi) / (1 + phi))
+
+
+def test_ar1_lies_between_white_noise_and_a_mask() -> None:
+    def told(temporal: pp.AR1 | str) -> float:
+        return float(np.sum(whitened(pp.Gaussian(temporal=temporal), 50) ** 2))
+
+    assert told(pp.AR1(1e-12)) == pytest.approx(told("white")) == pytest.approx(50.0)
+    assert told(pp.AR1(1 - 1e-12)) == pytest.approx(told("persistent")) == pytest.approx(1.0)
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.floats(-1.0, 1.0))
+def test_information_of_white_noise_adds_up(first: int, more: int, gamma: float) -> None:
+    noise = pp.Gaussian(over_time=pp.Power(gamma))
+    told = whitened(noise, first + more) ** 2
+    assert told.sum() == pytest.approx(np.sum(whitened(noise, first) ** 2) + np.sum(told[first:]))
+
+
+def test_a_mask_is_undone_where_hidden_opinions_were_heard() -> None:
+    model = random_model(N, noise=pp.Gaussian(3.0, temporal="persistent"))
+    assert np.isinf(release(model, 2).squares).all()
+    assert np.isfinite(release(model, 1).squares).all()
+    assert np.isinf(release(replace(model, noise=pp.Laplace(3.0, temporal="persistent")), 2).squares).all()
+    # An observer's own arithmetic: first words less later ones leave no noise at all.
+    y = pp.simulate(model, 2, seed=4).states
+    assert y is not None
+    first, second = model.update(1), model.update(2)
+    heard = y[0, 1] / first.gain - (y[0, 2] - second.couple(y[0, 1])) / second.gain
+    expected = float(model.pressure(1)) * (model.network.adjacency @ model.x0) / model.s
+    np.testing.assert_allclose(heard, expected, atol=1e-9)
+
+
+def test_speaking_before_listening_keeps_the_mask() -> None:
+    model = random_model(N, noise=pp.Gaussian(3.0, temporal="persistent"))
+    quiet = masked_start(model, 40)
+    assert hears_hidden(model)
+    assert not hears_hidden(quiet)
+    np.testing.assert_allclose(release(quiet, 40).squares, 1 / 9)
+    assert float(quiet.pressure(40)) == float(model.pressure(39))
+    shown = pp.simulate(quiet, 1, seed=2).states
+    again = pp.simulate(replace(quiet, start=np.full(N, 50.0)), 1, seed=2).states
+    assert shown is not None
+    assert again is not None
+    np.testing.assert_allclose(shown[:, 1], again[:, 1])
+
+
+def test_a_mask_that_changes_its_size_gives_itself_away() -> None:
+    model = random_model(
+        N, noise=pp.Gaussian(1.0, temporal="persistent", over_time=pp.Power(0.5)), start=np.zeros(N)
+    )
+    assert np.isinf(release(model, 2).squares).all()
+
+
+def test_no_noise_hides_nothing() -> None:
+    std = np.array([0.0, *[1.0] * (N - 1)])
+    public = random_model(N, noise=pp.Gaussian(std), start=np.zeros(N))
+    assert np.isinf(release(public, 3).squares).tolist() == [True] + [False] * (N - 1)
+    # An agent without noise also tells on those whom it heard.
+    heard = np.isinf(release(replace(public, start="hidden"), 3).squares)
+    assert set(np.flatnonzero(heard)) == {0, *public.network.neighbours(0).tolist()}
+
+
+def test_ar1_noise_that_is_not_normal_is_counted_on_the_safe_side() -> None:
+    model = random_model(N, noise=pp.Laplace(1.0, temporal=pp.AR1(0.6)))
+    plain, safe = release(model, T), safe_release(model, T)
+    assert safe.own[0] == pytest.approx(plain.own[0] / 0.8)
+    np.testing.assert_array_equal(safe.own[1:], plain.own[1:])
+    gaussian = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.6)))
+    np.testing.assert_array_equal(safe_release(gaussian, T).own, plain.own)
+
+
+def test_moves_of_an_agent_have_the_same_squares() -> None:
+    model = random_model(N, noise=pp.Laplace(0.8, temporal=pp.AR1(0.3)))
+    moved = release(model, T)
+    for agent in range(N):
+        values, counts = moved.moves(agent)
+        assert counts @ values**2 == pytest.approx(moved.squares[agent])
+        assert moved.of(agent).squares[0] == moved.squares[agent]
+
+
+def test_the_note_says_which_case_it_is() -> None:
+    model = random_model(N)
+    assert "taken as unseen" in opening_note(model)
+    assert "given vector" in opening_note(replace(model, start=np.zeros(N)))
+    assert "Nobody listens" in opening_note(masked_start(model, 5))
