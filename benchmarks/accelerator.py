@@ -41,7 +41,7 @@ def measure(cupy: Any, bandwidth: float, n: int, replicates: int, dtype: Any) ->
     rng = np.random.default_rng(0)
     network = pp.barabasi_albert(n, 2, seed=0)
     model = pp.Model(network, hidden=rng.random(n), stubbornness=rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0))
-    from peerpressure.simulate import Record, _plan
+    from peerpressure.simulation import Record, _plan
 
     plan = _plan(model, 1, np.arange(replicates), 1, Record(states=False, summaries=False), 0, dtype, None)
     run = gpu._Run(plan, model.start_state, None)

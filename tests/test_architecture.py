@@ -21,7 +21,7 @@ LAYERS = (
     ("noises",),
     ("model",),
     ("engine", "storage", "trajectory"),
-    ("simulate",),
+    ("simulation",),
     ("theory", "recovery", "privacy", "dynamics"),
     ("experiments", "sweep"),
     ("figures",),
@@ -66,13 +66,25 @@ def test_nothing_evaluates_text_or_unpickles(path: Path) -> None:
     assert not names & {"eval", "exec", "compile", "pickle", "__import__"}
 
 
-def test_loading_the_package_loads_no_compiler_and_no_plots() -> None:
-    heavy = ("numba", "matplotlib", "pandas", "xarray", "typer")
+def test_loading_the_package_loads_nothing_heavy() -> None:
+    heavy = ("numpy", "scipy", "numba", "matplotlib", "pandas", "xarray", "typer")
     code = f"import sys, peerpressure; print([name for name in {heavy} if name in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
 
 
-def test_the_public_names_are_all_there() -> None:
+def test_building_a_model_loads_no_compiler_and_no_plots() -> None:
+    heavy = ("numba", "matplotlib", "pandas", "xarray")
+    code = f"import sys, peerpressure as pp; pp.Model(pp.k2(), [1, 2]); print([n for n in {heavy} if n in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_all_there_and_are_what_type_checkers_see() -> None:
     assert all(hasattr(peerpressure, name) for name in peerpressure.__all__)
-    assert peerpressure.__all__ == sorted(peerpressure.__all__)
+    assert dir(peerpressure) == sorted(peerpressure.__all__)
+    stub = ast.parse((ROOT / "__init__.pyi").read_text())
+    seen = {(node.module, alias.name) for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == {(module, name) for name, module in peerpressure._HOME.items()}  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        peerpressure.simulat  # type: ignore[attr-defined]  # noqa: B018

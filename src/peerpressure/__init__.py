@@ -1,114 +1,51 @@
 """Peer Pressure: will this network agree, on what, how fast, and what can an onlooker learn about its members.
 
 Agents on a graph hold a hidden opinion each, show a noisy public one, and are pulled to their neighbours by growing
-peer pressure. Build a ``Model``, then ``simulate`` it.
+peer pressure. Build a ``Model``; then ``diagnose`` it, ``simulate`` it, take its exact ``moments``, or ``recover`` what
+its agents hide.
+
+This is the public API, by the module that holds each name; ``__init__.pyi`` says the same to type checkers. Names are
+loaded when they are first used, so that a command which needs none of them answers at once.
 """
 
-from .errors import (
-    FileFormatError,
-    FormulaError,
-    InvalidInputError,
-    ModelError,
-    NetworkError,
-    NoiseError,
-    PeerPressureError,
-    ScheduleError,
-    TooLargeError,
-)
-from .model import Model, Update
-from .networks import (
-    Network,
-    barabasi_albert,
-    complete,
-    cycle,
-    erdos_renyi,
-    grid,
-    k2,
-    named,
-    path,
-    random_regular,
-    read_network,
-    star,
-    watts_strogatz,
-    write_network,
-)
-from .noises import (
-    AR1,
-    Custom,
-    Gaussian,
-    Laplace,
-    Noise,
-    NoNoise,
-    Persistent,
-    Rademacher,
-    StudentT,
-    Uniform,
-    White,
-)
-from .schedules import (
-    Constant,
-    Formula,
-    Growth,
-    Linear,
-    Logarithmic,
-    Power,
-    Schedule,
-    StretchedExponential,
-    Table,
-)
-from .simulate import Record, simulate
-from .trajectory import State, Trajectory
-from .version import __version__
+from importlib import import_module
 
-__all__ = [
-    "AR1",
-    "Constant",
-    "Custom",
-    "FileFormatError",
-    "Formula",
-    "FormulaError",
-    "Gaussian",
-    "Growth",
-    "InvalidInputError",
-    "Laplace",
-    "Linear",
-    "Logarithmic",
-    "Model",
-    "ModelError",
-    "Network",
-    "NetworkError",
-    "NoNoise",
-    "Noise",
-    "NoiseError",
-    "PeerPressureError",
-    "Persistent",
-    "Power",
-    "Rademacher",
-    "Record",
-    "Schedule",
-    "ScheduleError",
-    "State",
-    "StretchedExponential",
-    "StudentT",
-    "Table",
-    "TooLargeError",
-    "Trajectory",
-    "Uniform",
-    "Update",
-    "White",
-    "__version__",
-    "barabasi_albert",
-    "complete",
-    "cycle",
-    "erdos_renyi",
-    "grid",
-    "k2",
-    "named",
-    "path",
-    "random_regular",
-    "read_network",
-    "simulate",
-    "star",
-    "watts_strogatz",
-    "write_network",
-]
+_HOMES = {
+    "networks": """
+        Network read_network write_network named
+        k2 path cycle complete star grid erdos_renyi watts_strogatz barabasi_albert random_regular
+    """,
+    "schedules": """
+        Schedule Growth Constant Linear Power Logarithmic StretchedExponential Table Formula
+    """,
+    "noises": """
+        Noise Gaussian Laplace Uniform StudentT Rademacher NoNoise Custom White Persistent AR1
+    """,
+    "model": "Model Update",
+    "simulation": "simulate Record",
+    "trajectory": "Trajectory State",
+    "theory": """
+        diagnose Verdict Outcome moments Moments consensus_mode fixed_point contraction contraction_product
+        predicted_limit replicates_needed steps_needed
+    """,
+    "errors": """
+        PeerPressureError InvalidInputError NetworkError ScheduleError FormulaError NoiseError ModelError
+        TooLargeError FileFormatError
+    """,
+    "version": "__version__",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 — made from the table above
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'peerpressure' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -12,7 +12,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
 from peerpressure.noises import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Logarithmic, Power, Schedule, Table
-from peerpressure.simulate import simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory import agent, consensus_mode, ideal_deviation, mode_error, replicates_needed, steps_needed
 
 ODD = barabasi_albert(20, 2, seed=5)

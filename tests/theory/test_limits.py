@@ -12,7 +12,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle
 from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise, Persistent
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
-from peerpressure.simulate import simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.theory.moments import moments
 from peerpressure.theory.tail import tail_after

@@ -11,7 +11,7 @@ from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
 from peerpressure.noises import AR1, Custom, Gaussian, Laplace, Noise, Persistent, Rademacher, StudentT, Uniform
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
-from peerpressure.simulate import simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory.functionals import consensus_mode, difference, mean
 from peerpressure.theory.moments import moments
 

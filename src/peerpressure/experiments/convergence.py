@@ -15,7 +15,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert
 from peerpressure.noises import Gaussian, NoNoise
 from peerpressure.schedules import Linear, Schedule, StretchedExponential
-from peerpressure.simulate import Record, simulate
+from peerpressure.simulation import Record, simulate
 from peerpressure.theory.outcome import fate
 from peerpressure.trajectory import Trajectory
 

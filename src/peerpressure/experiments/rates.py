@@ -15,7 +15,7 @@ from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noises import Gaussian
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
-from peerpressure.simulate import simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory.contraction import contraction_product
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.moments import moments

@@ -10,7 +10,7 @@ import pandas as pd
 from peerpressure.experiments.convergence import SEED
 from peerpressure.model import Model
 from peerpressure.schedules import StretchedExponential
-from peerpressure.simulate import simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.limits import predicted_limit
 

@@ -66,10 +66,11 @@ def run_filter(model: Model, data: Outputs, prior: Prior | None) -> Iterator[Mom
             floor = np.where(step.deviation > 0, np.minimum(floor, step.deviation / 2), floor)
         state, corrections, sharp = predicted, (), np.empty((0, model.n + state.mean.shape[1]))
         if t in rows:
-            agents = data.seen.agents[data.present[rows[t]]]
-            values = data.at(rows[t])[:, data.present[rows[t]]].T
-            state, corrections, sharp = _absorb(predicted, agents, values, data.seen.blur, floor)
-        knowledge = knowledge.learn(sharp, _blurred_facts(corrections, sharp.shape[1]))
+            there = data.present[rows[t]]
+            values = data.at(rows[t])[:, there].T
+            state, corrections, sharp = _absorb(predicted, data.seen.agents[there], values, data.seen.blur, floor)
+            last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(values).max(initial=0.0))
+            knowledge = knowledge.learn(sharp, _blurred_facts(corrections, sharp.shape[1], last_digit))
         yield Moment(t, step, predicted, corrections, state, knowledge)
 
 
@@ -105,8 +106,9 @@ def _absorb(
     return Affine(mean, slope, root, state.size), tuple(corrections), rows
 
 
-def _blurred_facts(corrections: tuple[Correction, ...], width: int) -> Vector:
-    """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows."""
-    if not corrections:
+def _blurred_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
+    """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
+    legible = [c for c in corrections if c.variance > (16 * last_digit) ** 2]
+    if not legible:
         return np.empty((0, width))
-    return np.array([np.concatenate([c.slope, c.constant]) / np.sqrt(c.variance) for c in corrections])
+    return np.array([np.concatenate([c.slope, c.constant]) / np.sqrt(c.variance) for c in legible])

@@ -1,12 +1,112 @@
+"""Filtering and smoothing: the exact observer of partial, interrupted, rounded or correlated outputs.
+
+The estimate is that of generalised least squares, reached step by step in time proportional to the number of steps,
+with covariances kept as square roots, and with no prior unless one is given.
+"""
+
 from __future__ import annotations
+
 from collections import deque
-from peerpressure.model import Model
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import TooLargeError, complain
+from peerpressure.model import Model, Vector
 from peerpressure.recovery.estimate import Estimate
 from peerpressure.recovery.filtering import run_filter
-from peerpressure.recovery.knowledge import estimate_of
+from peerpressure.recovery.knowledge import Belief, estimate_of
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
+from peerpressure.recovery.smoothing import run_smoother
+from peerpressure.recovery.sparse_states import sparse_estimate
+
+# With this many agents a step takes some 50 ms; from here on the sparse system is faster as a rule.
+DENSE_LIMIT = 300
+# Covariances of every step are kept up to this many bytes.
+_LARGEST_PATH = 2e9
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Gaussian beliefs over time: ``mean`` (replicates, times, n), ``covariance`` (times, n, n), common to replicates.
+
+    ``identified`` (times, n) says whose entry is pinned down by then; for the others the variance is infinite, and
+    mean and covariance hold only what the outputs do say.
+    """
+
+    mean: Vector
+    covariance: Vector
+    identified: NDArray[np.bool_]
+
+    @property
+    def variance(self) -> Vector:
+        """The variance of each entry at each time, (times, n)."""
+        return np.where(self.identified, np.diagonal(self.covariance, axis1=1, axis2=2), np.inf)
+
+    @property
+    def std(self) -> Vector:
+        """The standard deviations, (times, n)."""
+        return np.sqrt(np.maximum(self.variance, 0.0))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StatePath:
+    """What an observer believes at ``times`` 0, 1, …: of the ``hidden`` opinions and of the ``public`` ones."""
+
+    times: NDArray[np.int64]
+    hidden: Beliefs
+    public: Beliefs
+
 
 def kalman(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+    """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any outputs.
+
+    Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by a sparse system for all
+    states that are not seen, whose cost depends on how many there are and how they hang together.
+    """
+    if model.n > DENSE_LIMIT:
+        return sparse_estimate(model, data, prior, "kalman")
     last = deque(run_filter(model, data, prior), maxlen=1)[0]
     return estimate_of(model, data, "kalman", last.knowledge)
+
+
+def kalman_filter(model: Model, data: Outputs, prior: Prior | None = None) -> StatePath:
+    """Return what is believed of x₀ and y_t at each time t, given the outputs up to t."""
+    _refuse_large(model, data)
+    hidden: list[Belief] = []
+    public: list[Belief] = []
+    for moment in run_filter(model, data, prior):
+        belief, state = moment.knowledge.solve().belief, moment.state
+        root = state.root[: model.n]
+        hidden.append(belief)
+        public.append(belief.image(state.mean[: model.n].T, state.slope[: model.n], root @ root.T))
+    return StatePath(np.arange(len(hidden)), _over_time(hidden), _over_time(public))
+
+
+def kalman_smoother(model: Model, data: Outputs, prior: Prior | None = None) -> StatePath:
+    """Return what is believed of x₀ and y_t at each time t, given all outputs, earlier and later."""
+    _refuse_large(model, data)
+    moments = list(run_filter(model, data, prior))
+    hidden = moments[-1].knowledge.solve().belief
+    public = [belief for _, belief in run_smoother(moments, hidden)]
+    return StatePath(np.arange(len(moments)), _over_time([hidden] * len(moments)), _over_time(reversed(public)))
+
+
+def _over_time(beliefs: Iterable[Belief]) -> Beliefs:
+    each = list(beliefs)
+    mean = np.stack([belief.mean for belief in each], axis=1)
+    return Beliefs(mean, np.stack([b.covariance for b in each]), np.stack([b.identified for b in each]))
+
+
+def _refuse_large(model: Model, data: Outputs) -> None:
+    needed = 6 * 8 * (data.seen.last + 1) * model.n**2
+    if needed > _LARGEST_PATH:
+        rule = f"beliefs over time must fit in {_LARGEST_PATH / 1e9:g} GB"
+        remedy = "use method='kalman' for the estimate at the end, which keeps one step"
+        raise TooLargeError(complain(rule, got=f"{needed / 1e9:.3g} GB", remedy=remedy))

@@ -57,7 +57,7 @@ class Belief:
 class Solution:
     """A belief about x₀ with what the facts say of themselves.
 
-    ``condition`` compares the variances of the worst and the best direction that noise leaves open; ``misfit``
+    ``condition`` compares the variances of the worst and the best direction, ∞ if nothing is known of one; ``misfit``
     (replicates,) is the sum of squares left over, χ² with ``spare`` degrees of freedom if the noise is Gaussian.
     """
 
@@ -68,10 +68,13 @@ class Solution:
 
     @property
     def consistency(self) -> Vector:
-        """The p-value of the facts, (replicates,)."""
+        """The two-sided p-value of the facts, (replicates,); 1 if they leave nothing to compare."""
         from scipy import special
 
-        return np.asarray(special.chdtrc(self.spare, self.misfit)) if self.spare else np.ones_like(self.misfit)
+        if not self.spare:
+            return np.ones_like(self.misfit)
+        below, above = special.chdtr(self.spare, self.misfit), special.chdtrc(self.spare, self.misfit)
+        return np.asarray(2 * np.minimum(below, above))
 
 
 @final
@@ -125,8 +128,9 @@ class Knowledge:
         mean = fixed + free @ (rest @ (b - A @ fixed))
         spread = free @ rest
         misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
-        condition = float((values[0] / values[-1]) ** 2) if values.size else 1.0
         belief = Belief(mean.T, spread @ spread.T, free @ unknown)
+        condition = float((values[0] / values[-1]) ** 2) if values.size else 1.0
+        condition = np.inf if unknown.size else condition
         return Solution(belief, condition, misfit, self.count + len(A) - values.size)
 
 

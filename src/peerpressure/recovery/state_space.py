@@ -15,7 +15,8 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Update, Vector
-from peerpressure.noises import AR1, Noise, Persistent, White
+from peerpressure.noises import White
+from peerpressure.theory.adjoint import persistence
 
 
 @final
@@ -32,7 +33,7 @@ class Step:
         """Return the step that leads to time t."""
         update = model.update(t)
         sigma = model.noise.deviations(model.n) * model.noise.scale(t)
-        return cls(update, update.gain * sigma, carry_of(model.noise))
+        return cls(update, update.gain * sigma, persistence(model.noise))
 
     def forward(self, columns: Vector) -> Vector:
         """Return F Z for columns Z of shape (states, m)."""
@@ -57,17 +58,6 @@ class Step:
         if states == self.deviation.size:
             return own
         return np.concatenate([own, np.sqrt(1 - self.carry**2) * np.eye(self.deviation.size)])
-
-
-def carry_of(noise: Noise) -> float:
-    """Return φ: how much of the noise stays from one step to the next."""
-    match noise.temporal:
-        case White():
-            return 0.0
-        case AR1(coefficient):
-            return coefficient
-        case Persistent():
-            return 1.0
 
 
 @final

@@ -113,7 +113,7 @@ class Linear(Schedule):
     @property
     def growth(self) -> Growth:
         """Unbounded, slow enough to reach the consensus value and fast enough to average noise away."""
-        basis = f"ρ_t grows like {self.slope:.6g} t, and Σ 1/t diverges while Σ 1/t² does not"
+        basis = f"ρ_t grows like {factor(self.slope)}t, and Σ 1/t diverges while Σ 1/t² does not"
         return Growth(False, True, False, basis=basis, exponent=1.0, slope=self.slope)
 
     @property
@@ -197,7 +197,7 @@ class Logarithmic(Schedule):
     @property
     def growth(self) -> Growth:
         """Unbounded, but so slow that both sums diverge."""
-        basis = f"ρ_t grows like {self.scale:.6g} log t, more slowly than every power of t"
+        basis = f"ρ_t grows like {factor(self.scale)}log t, more slowly than every power of t"
         return Growth(False, True, True, basis=basis)
 
     @property

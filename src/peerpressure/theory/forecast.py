@@ -10,7 +10,7 @@ import numpy as np
 
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Linear
-from peerpressure.simulate import simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.moments import moments
 from peerpressure.theory.scalar import start_weight

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
-from peerpressure.noises import NoNoise
 from peerpressure.theory.adjoint import persistence, run_backwards
 from peerpressure.theory.tail import Tail, tail_after
 
@@ -157,7 +156,7 @@ def _refuse_other_fates(model: Model) -> None:
     if growth.reciprocal_sum_diverges:
         remedy = f"this one is drawn to the consensus value {model.consensus_value:.6g}; see moments(model, steps)"
         raise InvalidInputError(complain(rule, got=got, remedy=remedy))
-    if not isinstance(model.noise, NoNoise) and not model.noise.over_time.growth.bounded:
+    if not model.noise.is_silent and not model.noise.over_time.growth.bounded:
         rule = "a limit is predicted for noise whose scale over time stays bounded"
         remedy = "use moments(model, steps, of=consensus_mode(model)) for a finite run"
         raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))

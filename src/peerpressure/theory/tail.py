@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.integrate import cumulative_simpson
 
 from peerpressure.model import Model, Vector
 
@@ -76,6 +75,8 @@ def _grid(model: Model, start: float) -> Vector:
 
 def _backwards(values: Vector, x: Vector) -> Vector:
     """Return ∫ from each x to the last."""
+    from scipy.integrate import cumulative_simpson
+
     total = np.asarray(cumulative_simpson(values, x=x, initial=0.0))
     return np.asarray(total[-1] - total)
 
