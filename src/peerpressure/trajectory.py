@@ -237,7 +237,7 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
     known |= {label: i for i, label in enumerate(labels)}
     found = rows["agent"].map(known).to_numpy(dtype=np.float64, na_value=np.nan)
     _refuse_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
-    return found.astype(np.int64)
+    return np.asarray(found, dtype=np.int64)
 
 
 def _refuse_rows(rows: pandas.DataFrame, bad: Array, rule: str, column: str | None = None) -> None:

@@ -7,7 +7,7 @@ O(steps · edges) for each column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, final
@@ -15,13 +15,14 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.model import Model
+from peerpressure.model import Model, Update
 from peerpressure.recovery.observation import ResolvedObservation
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.theory.adjoint import persistence
 
 Array: TypeAlias = NDArray[np.float64]
-BLOCK_BYTES = 2**27
+BLOCK_BYTES = 2**25
+KEPT_NUMBERS = 2**23
 
 
 @final
@@ -55,13 +56,7 @@ class Design:
 
     def adjoint(self, r: Array) -> Array:
         """Return the columns Σ_t Q_tᵀ r_t."""
-        total = np.zeros((self.model.n, r.shape[2]))
-        for t, pushed in self._backwards(r):
-            if t > 0:
-                total += self.model.update(t).gain[:, None] * pushed
-            elif self.from_hidden:
-                total += pushed
-        return total[self.seen.free]
+        return self._pull(r)
 
     def covary(self, r: Array) -> Array:
         """Return the rows Cov(e) r, where e stacks the errors of all that is seen.
@@ -69,17 +64,23 @@ class Design:
         e_t = Σ_{u≤t} C_t⋯C_{u+1} diag(g_u) ε_u, so that Cov(e) is an adjoint sweep, the noise's covariance in time
         for each agent, and a forward sweep; rounding adds its variance to each entry.
         """
-        noise, last = self.model.noise, self.seen.last
-        times = np.arange(1, last + 1)
-        size = noise.scale(times)[:, None] * noise.deviations(self.model.n)
-        reached = np.zeros((last, self.model.n, r.shape[2]))
-        for t, pushed in self._backwards(r):
-            if t > 0:
-                reached[t - 1] = (self.model.update(t).gain * size[t - 1])[:, None] * pushed
-        kick = _correlated(reached, persistence(noise))
-        still = np.zeros((self.model.n, r.shape[2]))
-        rows = self._run(still, still, lambda t: size[t - 1][:, None] * kick[t - 1])
-        return rows + self.seen.blur * r if self.seen.blur else rows
+        reached = self._no_noise_yet(r)
+        self._pull(r, reached)
+        return self._spread(r, reached)
+
+    def matrices(self, weights: Array | None = None) -> tuple[Array, Array]:
+        """Return H = Σ Q_tᵀ W_t Q_t and the covariance of Σ Q_tᵀ W_t e_t, (f, f) each, for weights (T, k).
+
+        These are the two parts of the sandwich H⁻¹ V H⁻¹ that is the covariance of a regression.
+        """
+        f = self.seen.free.size
+        H, V = np.empty((f, f)), np.empty((f, f))
+        for where, z in self._unit_blocks():
+            r = _weighted(self.forward(z), weights)
+            reached = self._no_noise_yet(r)
+            H[:, where] = self._pull(r, reached)
+            V[:, where] = self.adjoint(_weighted(self._spread(r, reached), weights))
+        return (H + H.T) / 2, (V + V.T) / 2
 
     def offset(self, data: Outputs) -> Array:
         """Return what is already known of the mean outputs, (T, k, replicates), or (T, k, 1) if common to all."""
@@ -92,14 +93,6 @@ class Design:
         rows = np.nan_to_num(np.moveaxis(np.asarray(data.values, dtype=np.float64), 0, 2))
         return np.asarray((rows - self.offset(data)) * self.present[:, :, None])
 
-    def normal_matrix(self, weights: Array | None = None) -> Array:
-        """Return H = Σ Q_tᵀ W_t Q_t, (f, f), for weights (T, k) of the seen entries."""
-        return self._by_columns(lambda r: self.adjoint(_weighted(r, weights)))
-
-    def noise_matrix(self, weights: Array | None = None) -> Array:
-        """Return the covariance of Σ Q_tᵀ W_t e_t, (f, f): the filling of the sandwich."""
-        return self._by_columns(lambda r: self.adjoint(_weighted(self.covary(_weighted(r, weights)), weights)))
-
     def columns(self) -> Array:
         """Return the stack of all Q_t as rows, (T, k, f); for small problems."""
         return np.concatenate(list(self.column_blocks()), axis=2)
@@ -108,13 +101,6 @@ class Design:
         """Yield that stack a few columns at a time."""
         for _, z in self._unit_blocks():
             yield self.forward(z)
-
-    def _by_columns(self, apply: Callable[[Array], Array]) -> Array:
-        f = self.seen.free.size
-        matrix = np.empty((f, f))
-        for where, z in self._unit_blocks():
-            matrix[:, where] = apply(self.forward(z))
-        return (matrix + matrix.T) / 2
 
     def _unit_blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the unit vectors in blocks whose paths fit in the cache of a block."""
@@ -126,28 +112,70 @@ class Design:
             z[np.arange(begin, where.stop), np.arange(where.stop - begin)] = 1.0
             yield where, z
 
-    def _run(self, own: Array, state: Array, kick: Callable[[int], Array] | None = None) -> Array:
+    @cached_property
+    def _updates(self) -> dict[int, Update]:
+        """The maps of all steps, where they are small enough to keep from sweep to sweep."""
+        few = self.model.n * self.seen.last <= KEPT_NUMBERS
+        return {t: self.model.update(t) for t in range(1, self.seen.last + 1)} if few else {}
+
+    def _update(self, t: int) -> Update:
+        return self._updates.get(t) or self.model.update(t)
+
+    @cached_property
+    def _noise_size(self) -> Array:
+        """The deviation of ε_t for each step from 1 on and each agent, (steps, n)."""
+        noise = self.model.noise
+        return noise.scale(np.arange(1, self.seen.last + 1))[:, None] * noise.deviations(self.model.n)
+
+    def _no_noise_yet(self, r: Array) -> Array:
+        return np.empty((self.seen.last, self.model.n, r.shape[2]))
+
+    def _run(self, own: Array, state: Array, kick: Array | None = None) -> Array:
         """Return the seen entries of state_t = g_t ∘ (own + kick_t) + C_t state_{t−1}, and 0 where they are missing."""
         rows = np.empty((self.seen.times.size, self.seen.agents.size, own.shape[1]))
         for t in range(self.seen.last + 1):
             if t > 0:
-                update = self.model.update(t)
-                push = own if kick is None else own + kick(t)
-                state = update.gain[:, None] * push + update.couple(state)
+                update = self._update(t)
+                push = own if kick is None else kick[t - 1]
+                state = update.couple(state)
+                state += update.gain[:, None] * push
             if t in self.row_of:
-                rows[self.row_of[t]] = state[self.seen.agents]
-        return rows if self.present.all() else rows * self.present[:, :, None]
+                rows[self.row_of[t]] = state if self.seen.everyone else state[self.seen.agents]
+        return rows if self._gapless else rows * self.present[:, :, None]
 
-    def _backwards(self, r: Array) -> Iterator[tuple[int, Array]]:
-        """Yield λ_t = r_t + C_{t+1}ᵀ λ_{t+1} on all agents, from the last step down to 0."""
-        pushed = np.zeros((self.model.n, r.shape[2]))
+    def _pull(self, r: Array, reached: Array | None = None) -> Array:
+        """Return Σ_t Q_tᵀ r_t by λ_t = r_t + C_{t+1}ᵀ λ_{t+1}; fill ``reached`` with how r depends on each ε_t."""
+        total = np.zeros((self.model.n, r.shape[2]))
+        pushed = np.zeros_like(total)
         for t in range(self.seen.last, -1, -1):
             if t in self.row_of:
                 row = self.row_of[t]
-                pushed[self.seen.agents] += r[row] * self.present[row][:, None]
-            yield t, pushed
-            if t > 0:
-                pushed = self.model.update(t).couple_adjoint(pushed)
+                seen = r[row] if self._gapless else r[row] * self.present[row][:, None]
+                if self.seen.everyone:
+                    pushed += seen
+                else:
+                    pushed[self.seen.agents] += seen
+            if t == 0:
+                return (total + pushed if self.from_hidden else total)[self.seen.free]
+            update = self._update(t)
+            own = update.gain[:, None] * pushed
+            total += own
+            if reached is not None:
+                np.multiply(own, self._noise_size[t - 1][:, None], out=reached[t - 1])
+            pushed = update.couple_adjoint(pushed)
+        raise AssertionError("the sweep ends at step 0")
+
+    def _spread(self, r: Array, reached: Array) -> Array:
+        """Return Cov(e) r from how r depends on the noise, which is overwritten."""
+        kick = _correlated(reached, persistence(self.model.noise))
+        kick *= self._noise_size[:, :, None]
+        still = np.zeros((self.model.n, r.shape[2]))
+        rows = self._run(still, still, kick)
+        return rows + self.seen.blur * r if self.seen.blur else rows
+
+    @cached_property
+    def _gapless(self) -> bool:
+        return bool(self.present.all())
 
 
 def design_of(model: Model, data: Outputs) -> Design:

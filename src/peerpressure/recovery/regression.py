@@ -37,11 +37,11 @@ def fit(design: Design, rows: Array, weights: Array | None = None, exact: tuple[
 
     ``rows`` are (T, k, replicates), ``weights`` (T, k); ``exact`` holds rows (m, f) and values (replicates, m).
     """
-    H = design.normal_matrix(weights)
+    H, V = design.matrices(weights)
     rhs = design.adjoint(rows if weights is None else rows * weights[:, :, None]).T
     solution = solve(H, *(exact or (None, None)))
     G = solution.inverse
-    covariance = G @ design.noise_matrix(weights) @ G
+    covariance = G @ V @ G
     pinned = solution.pinned
     reach = pinned + G @ H @ (np.eye(H.shape[0]) - pinned)
     return Fit(solution.value(H, rhs), (covariance + covariance.T) / 2, reach, solution, H)

@@ -51,7 +51,7 @@ def rows(estimate: Estimate) -> Rows:
         table.append(("fit to the model", _fit(estimate.consistency)))
     if estimate.note:
         table.append(("note", estimate.note))
-    return table + [(f"  agent {label!r}", text) for label, text in _agents(estimate)]
+    return table + [(f"  {label}", text) for label, text in _agents(estimate)]
 
 
 def _fit(p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
@@ -68,7 +68,7 @@ def _agents(estimate: Estimate) -> Rows:
     for i in range(min(SHOWN, estimate.value.shape[1])):
         error = "" if not cheap else f" ± {estimate.std[i]:.3g}"
         text = f"{estimate.value[0, i]:.4g}{error}" if estimate.identified[i] else "not identified"
-        picked.append((str(estimate.model.network.labels[i]), text))
+        picked.append((f"agent {estimate.model.network.labels[i]!r}", text))
     if estimate.value.shape[1] > SHOWN:
         picked.append(("…", f"and {estimate.value.shape[1] - SHOWN:,} more"))
     return picked

@@ -1,0 +1,98 @@
+"""Noise for a budget: calibrating and accounting undo each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import peerpressure as pp
+from peerpressure.errors import InvalidInputError
+from peerpressure.privacy import budget, calibrate, masked_start
+from peerpressure.theory import mode_error
+from tests.builders import random_model
+
+N, T = 7, 12
+KINDS = {
+    "white": pp.Gaussian(),
+    "by agent": pp.Gaussian(np.linspace(1, 2, N)),
+    "growing": pp.Gaussian(over_time=pp.Power(0.7)),
+    "ar1": pp.Gaussian(temporal=pp.AR1(0.9)),
+}
+
+
+@pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
+@settings(deadline=None, max_examples=15)
+@given(st.floats(0.01, 20.0), st.floats(0.1, 5.0))
+def test_gaussian_budgets_are_met_exactly(noise: pp.Noise, value: float, sensitivity: float) -> None:
+    model = random_model(N, noise=noise)
+    for name in ("epsilon", "mu", "information"):
+        found = calibrate(model, T, sensitivity=sensitivity, **{name: value})  # type: ignore[arg-type]
+        assert getattr(found.budget, name) == pytest.approx(value, rel=1e-6)
+        assert getattr(budget(found.model, T, sensitivity), name) == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", [pp.Laplace(), pp.Laplace(np.linspace(1, 2, N)), pp.StudentT(df=4.0)])
+@pytest.mark.parametrize("start", ["hidden", np.zeros(N)], ids=["hidden", "public"])
+def test_other_laws_meet_epsilon_from_the_safe_side(noise: pp.Noise, start: object) -> None:
+    found = calibrate(random_model(N, noise=noise, start=start), T, epsilon=0.8)
+    assert found.budget.epsilon <= 0.8 * (1 + 1e-9)
+    assert found.budget.epsilon == pytest.approx(0.8, rel=1e-4)
+
+
+def test_ratios_of_agents_are_kept() -> None:
+    std = np.linspace(1, 2, N)
+    found = calibrate(random_model(N, noise=pp.Gaussian(std)), T, mu=0.3)
+    np.testing.assert_allclose(np.asarray(found.std) / std, np.asarray(found.std)[0])
+
+
+def test_a_silent_model_gets_white_gaussian_noise() -> None:
+    found = calibrate(random_model(N, start=np.zeros(N)), 25, mu=0.5)
+    assert found.std == pytest.approx(10.0)
+    assert isinstance(found.model.noise, pp.Gaussian)
+    assert found.error == mode_error(found.model, 25)
+    assert repr(found).startswith("noise of standard deviation 10 leaves the consensus mode")
+
+
+def test_a_mask_costs_the_same_at_every_horizon() -> None:
+    model = random_model(N, noise=pp.Gaussian(temporal="persistent"), start=np.zeros(N))
+    assert [calibrate(model, steps, mu=2.0).std for steps in (1, 10, 100)] == [0.5] * 3
+    by_agent = replace(model, noise=pp.Gaussian(np.linspace(1, 2, N), temporal="persistent"))
+    assert "by agent" in repr(calibrate(by_agent, 5, information=3.0))
+
+
+def test_information_is_a_budget_for_any_smooth_law() -> None:
+    model = random_model(N, noise=pp.Custom(stats.logistic()), start=np.zeros(N))
+    assert calibrate(model, T, information=2.0).budget.information == pytest.approx(2.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("noise", "asked", "message"),
+    [
+        (pp.Gaussian(), {}, "give one budget: epsilon, mu or information, got none"),
+        (pp.Gaussian(), {"mu": 1.0, "epsilon": 1.0}, "got epsilon, mu; leave the others out"),
+        (pp.Gaussian(), {"mu": 0.0}, "mu must be a finite number above 0"),
+        (pp.Gaussian(), {"epsilon": -1.0}, "ε must be a finite number above 0"),
+        (pp.Gaussian(), {"information": math.inf}, "information must be a finite number above 0"),
+        (pp.Gaussian(), {"epsilon": 1.0, "delta": 0.0}, "δ must lie strictly between 0 and 1"),
+        (pp.Laplace(), {"mu": 1.0}, "μ is a budget for Gaussian noise"),
+        (pp.Custom(stats.logistic()), {"epsilon": 1.0}, "ask for an information instead"),
+        (pp.Uniform(), {"epsilon": 1.0}, "no amount of this noise meets a budget"),
+        (pp.Rademacher(), {"information": 1.0}, "no amount of this noise meets a budget"),
+        (pp.Gaussian(temporal="persistent"), {"mu": 1.0}, "use masked_start"),
+        (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
+    ],
+)
+def test_bad_input(noise: pp.Noise, asked: dict[str, float], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        calibrate(random_model(N, noise=noise), T, **asked)  # type: ignore[arg-type]
+
+
+def test_the_remedy_for_a_mask_works() -> None:
+    model = random_model(N, noise=pp.Gaussian(temporal="persistent"))
+    assert calibrate(masked_start(model, T), T, mu=0.25).std == 4.0
