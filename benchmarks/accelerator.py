@@ -19,7 +19,7 @@ from peerpressure.engine import gpu
 def copy_bandwidth(cupy: Any) -> float:
     """Return bytes read and written each second by a large device-to-device copy."""
     source, target = cupy.ones(2**29, np.float32), cupy.empty(2**29, np.float32)
-    return 2 * source.nbytes / seconds(cupy, lambda: cupy.copyto(target, source), 10)
+    return float(2 * source.nbytes) / seconds(cupy, lambda: cupy.copyto(target, source), 10)
 
 
 def seconds(cupy: Any, work: Any, rounds: int) -> float:

@@ -244,7 +244,7 @@ def _refuse_rows(rows: pandas.DataFrame, bad: Array, rule: str, column: str | No
     where = np.flatnonzero(bad)
     if where.size:
         first = rows.iloc[where[:5]]
-        value = "" if column is None else f"{first[column].iloc[0]!r} in "
+        value = "" if column is None else f"{first[column].tolist()[0]!r} in "
         named = ", ".join(map(str, first.index))
         got = f"{value}row {named}" + (f" and {where.size - 5} more" if where.size > 5 else "")
         raise InvalidInputError(complain(rule, got=got, remedy="repair or remove them; leave a missing output empty"))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
-from numpy.typing import NDArray
 
 from peerpressure.engine.intrinsics import fma, larger, smaller, update_row, update_row_plain
+from peerpressure.engine.layout import aligned
 from peerpressure.engine.plan import WIDTH
 
 U = np.uint64
@@ -28,24 +28,39 @@ def _both(
     noise: Any,
     a: Any,
     b: Any,
+    past_caches: bool,
 ) -> None:
     zero, one = U(0), U(WIDTH)
-    update_row(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, a, one)
-    update_row_plain(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, b, one)
+    update_row(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, a, one, past_caches)
+    update_row_plain(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, b, one, past_caches)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("neighbours", [0, 1, 2, 5, 40])
 @pytest.mark.parametrize("stride", [0, 1])
-def test_a_row_update_equals_its_plain_twin(dtype: Any, neighbours: int, stride: int) -> None:
+@pytest.mark.parametrize("past_caches", [False, True])
+def test_a_row_update_equals_its_plain_twin(dtype: Any, neighbours: int, stride: int, past_caches: bool) -> None:
     rng = np.random.default_rng(neighbours)
     public = rng.normal(size=50 * WIDTH).astype(dtype)
     columns = rng.integers(0, 50, neighbours + 1, dtype=np.uint32)
     weights = rng.random(neighbours + 1).astype(dtype)
     noise = rng.normal(size=WIDTH).astype(dtype)
-    a: NDArray[Any] = np.zeros(3 * WIDTH, dtype)
-    b = a.copy()
-    _both(public, columns, weights, U(stride), U(neighbours), dtype(0.3), dtype(0.7), dtype(-1.5), noise, a, b)
+    a, b = aligned((3 * WIDTH,), dtype), aligned((3 * WIDTH,), dtype)
+    a[:] = b[:] = 0
+    _both(
+        public,
+        columns,
+        weights,
+        U(stride),
+        U(neighbours),
+        dtype(0.3),
+        dtype(0.7),
+        dtype(-1.5),
+        noise,
+        a,
+        b,
+        past_caches,
+    )
     np.testing.assert_array_equal(a, b)
     assert not a[:WIDTH].any()
     assert not a[2 * WIDTH :].any()

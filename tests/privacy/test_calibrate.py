@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 import peerpressure as pp
@@ -32,7 +31,7 @@ KINDS = {
 def test_gaussian_budgets_are_met_exactly(noise: pp.Noise, value: float, sensitivity: float) -> None:
     model = random_model(N, noise=noise)
     for name in ("epsilon", "mu", "information"):
-        found = calibrate(model, T, sensitivity=sensitivity, **{name: value})  # type: ignore[arg-type]
+        found = calibrate(model, T, sensitivity=sensitivity, **{name: value})
         assert getattr(found.budget, name) == pytest.approx(value, rel=1e-6)
         assert getattr(budget(found.model, T, sensitivity), name) == pytest.approx(value, rel=1e-6)
 
@@ -90,7 +89,7 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
 )
 def test_bad_input(noise: pp.Noise, asked: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        calibrate(random_model(N, noise=noise), T, **asked)  # type: ignore[arg-type]
+        calibrate(random_model(N, noise=noise), T, **asked)
 
 
 def test_the_remedy_for_a_mask_works() -> None:

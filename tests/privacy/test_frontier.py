@@ -74,13 +74,13 @@ def test_zero_sum_against_the_dense_mechanism(T: int) -> None:
 
 def test_zero_sum_stays_in_range_at_long_horizons() -> None:
     model = pp.Model(pp.complete(6), np.linspace(0, 1, 6))
-    early, late = ZeroSum(decay=0.9).trades(model, [200, 6000])
+    early, late = ZeroSum(decay=0.9).trades(model, [200, 3600])
     # Averaging on a complete graph forgets faster than the noise decays, so that the cost settles.
     assert late.cost == pytest.approx(early.cost, rel=1e-9)
     assert late.cost == pytest.approx(limit(model) / math.sqrt(1 - 0.81), rel=1e-6)
     assert math.isinf(late.information)
     # On a long path averaging is slower than the decay: early noise must be huge to hide anything late.
-    slow = ZeroSum(decay=0.5).trades(pp.Model(pp.path(30), np.zeros(30), np.linspace(1, 2, 30)), [4000])[0]
+    slow = ZeroSum(decay=0.5).trades(pp.Model(pp.path(30), np.zeros(30), np.linspace(1, 2, 30)), [800])[0]
     assert math.isinf(slow.cost)
 
 
@@ -143,7 +143,7 @@ def test_consensus_and_lasting_privacy_exclude_each_other() -> None:
 
 def test_at_a_fixed_budget_growth_costs_what_the_means_say() -> None:
     # The mean of t^(2γ) times the mean of t^(−2γ) tends to 1/(1 − 4γ²).
-    result = frontier(proportional(), 4000, [1.0], [growing(0.25)])
+    result = frontier(proportional(), 1500, [1.0], [growing(0.25)])
     cost = float(result.units["cost"].iloc[0])
     assert cost / limit(proportional()) == pytest.approx(math.sqrt(4 / 3), rel=0.02)
 
@@ -165,8 +165,9 @@ def test_best_says_which_design_at_a_horizon() -> None:
     for row in best.itertuples():
         rivals = result.table[(result.table["horizon"] == 200) & (result.table["mu"] == row.mu)]
         assert row.rms_error <= rivals["rms_error"].min() * (1 + 1e-11)
-    # At a generous budget only bias is left, which plain averaging is the first to shed.
-    assert result.best(10)["design"].iloc[1] == "one shot"
+    # At a generous budget only bias is left, which an untuned schedule keeps and plain averaging sheds.
+    untuned = pp.Model(tuned().network, tuned().x0, tuned().s, pressure=pp.Linear(5.0))
+    assert frontier(untuned, 200, [1e6]).best(200)["design"].tolist() == ["one shot"]
     assert "after 200 steps" in repr(result)
     with pytest.raises(InvalidInputError, match="the horizon must be one of 10, 200, got 50"):
         result.best(50)

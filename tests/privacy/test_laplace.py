@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import integrate, optimize
 
 from peerpressure.privacy import epsilon_of
@@ -38,9 +38,9 @@ def one_more(before: Callable[[float], float], a: float) -> Callable[[float], fl
         kinks = sorted({-a, a, *(k for k in (e - a, e + a, e) if -a < k < a)})
         inner = sum(
             integrate.quad(lambda x: 0.25 * math.exp((x - a) / 2) * before(e - x), low, high, epsabs=1e-13)[0]
-            for low, high in zip(kinks[:-1], kinks[1:], strict=True)
+            for low, high in itertools.pairwise(kinks)
         )
-        return 0.5 * before(e - a) + 0.5 * math.exp(-a) * before(e + a) + inner
+        return float(0.5 * before(e - a) + 0.5 * math.exp(-a) * before(e + a) + inner)
 
     return delta
 
@@ -77,8 +77,9 @@ def test_many_small_releases_are_gaussian() -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(1e-3, 3.0), min_size=1, max_size=8), st.sampled_from([1e-6, 1e-3, 0.1]))
 def test_bounds_are_in_order(steps: list[float], delta: float) -> None:
-    values, counts = np.unique(steps, return_counts=True)
-    low, high = epsilon_between(values, counts.astype(float), delta)
+    values, many = np.unique(steps, return_counts=True)
+    counts = many.astype(float)
+    low, high = epsilon_between(values, counts, delta)
     assert 0 <= low <= high + 1e-12
     assert high <= basic(values, counts) + 1e-12
     assert high <= advanced(values, counts, delta) + 1e-12

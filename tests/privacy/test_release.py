@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import peerpressure as pp
 from peerpressure.privacy.opening import hears_hidden, masked_start, opening_note
@@ -100,9 +99,7 @@ def test_speaking_before_listening_keeps_the_mask() -> None:
 
 
 def test_a_mask_that_changes_its_size_gives_itself_away() -> None:
-    model = random_model(
-        N, noise=pp.Gaussian(1.0, temporal="persistent", over_time=pp.Power(0.5)), start=np.zeros(N)
-    )
+    model = random_model(N, noise=pp.Gaussian(1.0, temporal="persistent", over_time=pp.Power(0.5)), start=np.zeros(N))
     assert np.isinf(release(model, 2).squares).all()
 
 

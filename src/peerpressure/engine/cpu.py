@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 from peerpressure.affine import coefficients
 
 from .compiled import discard_stale_caches
-from .intrinsics import fma, larger, prefetch, smaller, update_row
+from .intrinsics import fma, larger, prefetch, prefetch_once, smaller, update_row
 from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from .random import GROUP, U64, fill_narrow, fill_wide
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
+_CACHE = 2**25  # bytes of state from which the wide kernel does not expect it to stay in the caches
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
+_STREAM_AHEAD = 256  # edges by which the narrow kernel's reading of the graph runs ahead of their use
+_TILE = 64  # agents by which its reading of their constants runs ahead
 
 _coefficients = njit(inline="always", error_model="numpy")(coefficients)
 
@@ -123,6 +126,7 @@ def _step_wide(
     noise: NDArray[Any],
 ) -> None:
     per_agent = agents.deviation.size > 1
+    past_caches = output.nbytes > _CACHE
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
@@ -135,7 +139,7 @@ def _step_wide(
             begin_row, end_row = U64(graph.starts[agent]), U64(graph.starts[agent + U64(1)])
             update_row(
                 public, graph.columns, graph.weights, graph.stride, begin_row, end_row,
-                pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH),
+                pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
             )  # fmt: skip
 
 
@@ -150,6 +154,7 @@ def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int,
     for i in range(first, first + count):
         stop = U64(graph.starts[i + 1])
         total = public.dtype.type(0)
+        prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
         while k < stop:
             total = fma(graph.weights[k], public[graph.columns[k]], total)
             k += U64(1)
@@ -164,6 +169,7 @@ def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, 
     for i in range(first, first + count):
         stop = U64(graph.starts[i + 1])
         total = public.dtype.type(0)
+        prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
         while k < stop:
             total = fma(weight, public[graph.columns[k]], total)
             k += U64(1)
@@ -197,13 +203,20 @@ def _step_narrow(
             _gather_weighted(graph, public, first, count, pressure)
         else:
             _gather_uniform(graph, public, first, count, pressure)
-        s, d, x = agents.stubbornness[first:end], agents.degrees[first:end], agents.hidden[first:end]
-        deviation = agents.deviation[first if per_agent else 0 :]
-        out = output[first:end]
-        for i in range(count):
-            gain, pull = _coefficients(relief, weight, s[i], d[i])
-            jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
-            out[i] = fma(pull, pressure[i], fma(jitter, noise[i], gain * x[i]))
+        for begin_tile in range(first, first + count, _TILE):
+            end_tile = min(begin_tile + _TILE, first + count)
+            for ahead in range(end_tile, end_tile + _TILE, 64 // public.itemsize):
+                prefetch_once(agents.stubbornness, U64(ahead))
+                prefetch_once(agents.degrees, U64(ahead))
+                prefetch_once(agents.hidden, U64(ahead))
+            tile = slice(begin_tile, end_tile)
+            s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
+            gathered, z = pressure[begin_tile - first :], noise[begin_tile - first :]
+            deviation = agents.deviation[begin_tile if per_agent else 0 :]
+            for i in range(end_tile - begin_tile):
+                gain, pull = _coefficients(relief, weight, s[i], d[i])
+                jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
+                out[i] = fma(pull, gathered[i], fma(jitter, z[i], gain * x[i]))
 
 
 @njit(error_model="numpy")

@@ -80,22 +80,26 @@ smaller = _extremum("minnum")
 larger = _extremum("maxnum")
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> tuple[Any, Callable[..., Any]]:
-    """Ask the cache for ``array[index]``, which will be read soon."""
+def _prefetcher(locality: int) -> Any:
+    """Make the instruction that asks the cache for ``array[index]``, which will be read soon; it never faults."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), _I8.as_pointer())
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32]),
-            "llvm.prefetch.p0",
-        )
-        builder.call(function, [address, _I32(0), _I32(3), _I32(1)])  # for reading, keep in every cache, data
-        return context.get_dummy_value()
+    @intrinsic
+    def ask(typing_context: Any, array: Any, index: Any) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            address = builder.bitcast(builder.gep(data, [arguments[1]]), _I8.as_pointer())
+            kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            builder.call(function, [address, _I32(0), _I32(locality), _I32(1)])  # for reading; data, not code
+            return context.get_dummy_value()
 
-    return types.void(array, types.uint64), generate
+        return types.void(array, types.uint64), generate
+
+    return ask
+
+
+prefetch = _prefetcher(3)  # into every cache
+prefetch_once = _prefetcher(0)  # past the larger caches, for what is read once in a step and would crowd out the state
 
 
 class _Lanes:
@@ -130,6 +134,13 @@ class _Lanes:
         pointer = self.builder.bitcast(self.builder.gep(data, [offset]), self.vector.as_pointer())
         self.builder.store(value, pointer).align = self.alignment
 
+    def store_past_caches(self, value: Any, data: Any, offset: Any) -> None:
+        """Store to aligned memory without first reading the line that will be overwritten."""
+        pointer = self.builder.bitcast(self.builder.gep(data, [offset]), self.vector.as_pointer())
+        instruction = self.builder.store(value, pointer)
+        instruction.align = 64
+        instruction.set_metadata("nontemporal", self.builder.module.add_metadata([_I32(1)]))
+
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         return self.builder.call(self._fma, [a, b, c])
 
@@ -150,8 +161,11 @@ def update_row(
     noise_at: Any,
     output: Any,
     output_at: Any,
+    past_caches: Any,
 ) -> tuple[Any, Callable[..., Any]]:
     """Update one agent in WIDTH replicates: out = pull·Σ_k w_k·y[column_k] + (jitter·z + drift).
+
+    ``past_caches`` writes an output that is too large to stay in the caches straight to (aligned) memory.
 
     The sum stays in vector registers over the whole neighbour row, which a compiled Python loop does not manage.
     ``update_row_plain`` states the same arithmetic in Python and is its oracle in the tests.
@@ -186,7 +200,12 @@ def update_row(
 
         builder.position_at_end(done)
         own = lanes.fma(lanes.splat(jitter_), lanes.load(noise_, arguments[10]), lanes.splat(drift_))
-        lanes.store(lanes.fma(lanes.splat(pull_), total, own), output_, arguments[12])
+        result = lanes.fma(lanes.splat(pull_), total, own)
+        with builder.if_else(arguments[13]) as (large, small):
+            with large:
+                lanes.store_past_caches(result, output_, arguments[12])
+            with small:
+                lanes.store(result, output_, arguments[12])
         return context.get_dummy_value()
 
     unsigned = types.uint64
@@ -204,6 +223,7 @@ def update_row(
         unsigned,
         output,
         unsigned,
+        types.boolean,
     )
     return signature, generate
 
@@ -223,6 +243,7 @@ def update_row_plain(
     noise_at: np.uint64,
     output: NDArray[Any],
     output_at: np.uint64,
+    past_caches: bool,
 ) -> None:
     """Do what ``update_row`` does, one replicate after the other."""
     for lane in range(WIDTH):

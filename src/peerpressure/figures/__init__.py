@@ -6,8 +6,20 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.figures import convergence, graph, rates, wrong_values
-from peerpressure.figures.style import save
+from peerpressure.figures import (
+    convergence,
+    exact,
+    graph,
+    noise_levels,
+    observers,
+    over_time,
+    rates,
+    residuals,
+    sweep,
+    two_agents,
+    wrong_values,
+)
+from peerpressure.figures.style import render, save
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +34,18 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "approach": (rates.approach, ("approach_exact", "approach_paths")),
         "tuning": (rates.tuning, ("tuning",)),
         "wrong_values": (wrong_values.wrong_values, ("wrong_values", "wrong_value_law")),
+        "two_agents": (two_agents.two_agents, ("two_agents_estimates", "two_agents_covariances")),
+        "residuals": (residuals.residuals, ("residuals", "residual_agents", "residual_normality")),
+        "boxes_two": (sweep.boxes_two, ("sweep_boxes",)),
+        "shapes_two": (sweep.shapes_two, ("sweep_residuals",)),
+        "boxes_one": (sweep.boxes_one, ("sweep_boxes",)),
+        "shapes_one": (sweep.shapes_one, ("sweep_residuals",)),
+        "intervals": (sweep.intervals, ("intervals",)),
+        "noise_levels": (noise_levels.noise_levels, ("noise_paths", "noise_law")),
+        "exact_vs_sampled": (exact.exact_vs_sampled, ("exact_vs_sampled",)),
+        "observers": (observers.observers, ("observers",)),
+        "partial_observers": (observers.partial_observers, ("partial_observers",)),
+        "privacy_over_time": (over_time.privacy_over_time, ("privacy_over_time",)),
     }
 )
 
@@ -32,4 +56,4 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     return function(*(tables[table] for table in needed))
 
 
-__all__ = ["FIGURES", "draw", "save"]
+__all__ = ["FIGURES", "draw", "render", "save"]

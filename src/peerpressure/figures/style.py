@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, ParamSpec
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 
 from peerpressure.files import replacing
@@ -58,6 +61,9 @@ _SETTINGS: Final[dict[Any, Any]] = {
     "lines.linewidth": 1.1,
     "lines.solid_capstyle": "round",
     "pdf.fonttype": 42,
+    # Names inside an SVG are drawn from this and not from chance, and letters are shapes, whatever fonts a reader has.
+    "svg.hashsalt": "peerpressure",
+    "svg.fonttype": "path",
     "savefig.dpi": 300,
     "figure.constrained_layout.use": True,
     "figure.constrained_layout.w_pad": 0.03,
@@ -96,19 +102,48 @@ def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> Non
     axes.annotate(text, at, path_effects=halo, **({"xytext": (0, 0), "textcoords": "offset points"} | options))
 
 
+def visible(name: str) -> Colormap:
+    """Return a colour map without its lightest end, in which lines do not show on white."""
+    import numpy as np
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps[name](np.linspace(0.0, 0.86, 256)))
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Write plain numbers on a log axis too short for powers of ten to mark it."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if high / low < 200:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
 def panel(axes: Axes, letter: str, title: str) -> None:
     """Head a panel with its letter and what it shows."""
     axes.set_title(f"({letter}) {title}", loc="left")
 
 
+def render(figure: Figure, kind: str, **options: Any) -> bytes:
+    """Return the figure as a PDF, PNG (300 dpi) or SVG file, with no date inside: one figure, one file."""
+    metadata = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}[kind]
+    file = io.BytesIO()
+    with _own_settings():
+        figure.savefig(file, format=kind, metadata=metadata, **options)
+    return file.getvalue()
+
+
 def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
-    """Write the figure as PDF and PNG (300 dpi), each whole or not at all, with no date inside."""
+    """Write the figure as PDF and PNG, each whole or not at all."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
-    for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
+    for kind in ("pdf", "png"):
         target = place / f"{name}.{kind}"
-        with _own_settings(), replacing(target) as file:
-            figure.savefig(file, format=kind, metadata=metadata)
+        with replacing(target) as file:
+            file.write(render(figure, kind))
         written.append(target)
     return written

@@ -12,10 +12,10 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
-from peerpressure.noises import Gaussian, Laplace, Noise, StudentT
+from peerpressure.noises import Gaussian, Noise
 from peerpressure.privacy.budget import Budget, budget
 from peerpressure.privacy.gaussian import checked_delta, checked_epsilon, mu_of, positive
-from peerpressure.privacy.laws import promise_of
+from peerpressure.privacy.laws import promise_of, unit_information
 from peerpressure.privacy.opening import hears_hidden
 from peerpressure.privacy.release import Release, safe_release
 from peerpressure.theory.forecast import mode_error
@@ -104,7 +104,7 @@ def _refuse_hopeless(now: Budget) -> None:
     """Refuse noise that meets no budget however large it is."""
     if math.isfinite(now.information):
         return
-    if not isinstance(now.model.noise, Gaussian | Laplace | StudentT):
+    if math.isinf(unit_information(now.model.noise)):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(complain(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
     if hears_hidden(now.model) and bool((now.table["own_information"] < math.inf).all()):

@@ -71,7 +71,7 @@ def frontier(
     >>> from peerpressure.networks import k2
     >>> print(frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1]))
     Least error of the consensus mode for a budget μ:
-      after 100 steps: white at μ = 1 (0.711)
+      after 100 steps: white at μ = 1 (0.707)
     """
     import pandas as pd
 

@@ -13,9 +13,11 @@ from typing import TypeAlias
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.estimate import Covariance, Estimate, known_estimate
+from peerpressure.recovery.gls import gls
 from peerpressure.recovery.information import Information, information
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.inversion import invert
+from peerpressure.recovery.kalman import kalman
 from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.ols import ols
 from peerpressure.recovery.outputs import Outputs, outputs_of
@@ -30,6 +32,8 @@ METHODS: Mapping[str, Method] = {
     "innovations": innovations,
     "ols": ols,
     "wls": wls,
+    "gls": gls,
+    "kalman": kalman,
     "snapshot": snapshot,
 }
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
-from peerpressure.noises import Custom, Gaussian, Noise, Persistent
+from peerpressure.noises import AR1, Custom, Gaussian, Noise, Persistent
 from peerpressure.schedules import Constant
 
 Array: TypeAlias = NDArray[np.float64]
@@ -51,11 +51,14 @@ class Bounds:
 
 
 def support(noise: Noise) -> tuple[float, float]:
-    """Return the least and the largest value of the unit noise."""
-    law = noise.unit()
-    ends = np.array(law.support(), dtype=np.float64)
+    """Return a least and a largest value of the unit noise, ±∞ if it has none."""
+    ends = np.array(noise.unit().support(), dtype=np.float64)
     if isinstance(noise, Custom):
         ends = noise.standardise(ends)
+    if isinstance(noise.temporal, AR1):
+        # |u_t| ≤ M √(1−φ²) Σ |φ|^k: draws that are carried over add up.
+        phi = abs(noise.temporal.coefficient)
+        ends = np.array([-1.0, 1.0]) * np.abs(ends).max() * np.sqrt((1 + phi) / (1 - phi))
     return float(ends[0]), float(ends[1])
 
 
@@ -65,7 +68,7 @@ def p_values(model: Model, squares: Array, steps: int) -> Array | None:
     Σ residual² ~ χ² with agents·(steps − 1) degrees of freedom under Gaussian noise. Other laws change its variance
     by their kurtosis, and the sum of many is taken as normal.
     """
-    from scipy import special, stats
+    from scipy import special
 
     std = model.noise.deviations(model.n)
     noisy = std > 0
@@ -74,8 +77,7 @@ def p_values(model: Model, squares: Array, steps: int) -> Array | None:
         return None
     total = (squares[noisy] / std[noisy, None] ** 2).sum(axis=0)
     if isinstance(model.noise, Gaussian):
-        below = stats.chi2.cdf(total, free)
-        return np.asarray(2 * np.minimum(below, stats.chi2.sf(total, free)))
+        return np.asarray(2 * np.minimum(special.chdtr(free, total), special.chdtrc(free, total)))
     kurtosis = _excess_kurtosis(model.noise.unit())
     if not np.isfinite(kurtosis) or kurtosis <= -2:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +15,17 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, TooLargeError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.complete import Complete, complete, refuse_large
-from peerpressure.recovery.design import Design
 from peerpressure.recovery.estimate import Covariance
+from peerpressure.recovery.filtering import run_filter
 from peerpressure.recovery.implicit import Implicit
 from peerpressure.recovery.inversion import legible_steps
 from peerpressure.recovery.observation import Observation, ResolvedObservation
-from peerpressure.recovery.solve import DENSE_LIMIT, conjugate_gradients, solve, split
+from peerpressure.recovery.outputs import Outputs
+from peerpressure.recovery.solve import DENSE_LIMIT, conjugate_gradients, solve
 from peerpressure.recovery.time_weights import time_weights
 
 Array: TypeAlias = NDArray[np.float64]
-JOINT_LIMIT = 6_000  # seen outputs whose joint covariance is formed
+PARTIAL_LIMIT = 1_000  # agents; a filter's work grows with their cube
 
 
 @final
@@ -65,8 +67,8 @@ class Information:
 def information(model: Model, steps: int, observation: Observation | None = None) -> Information:
     """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
 
-    Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; otherwise
-    the joint Gaussian law of the seen outputs is formed, which limits agents times steps.
+    Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
+    view takes a pass of the Kalman filter, which limits the number of agents.
 
     >>> from peerpressure import Gaussian, k2
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
@@ -81,7 +83,7 @@ def information(model: Model, steps: int, observation: Observation | None = None
         return Information(model, nothing, everyone, nothing, everyone)
     if seen.everyone and seen.uninterrupted and seen.rounding == 0:
         return _of_complete(model, seen.last)
-    return _of_joint_law(model, seen)
+    return _of_partial(model, seen)
 
 
 def _of_complete(model: Model, last: int) -> Information:
@@ -113,27 +115,33 @@ def _large_information(problem: Complete) -> Information:
     return Information(problem.model, Implicit(n, problem.apply, diagonal), nobody, bound, everyone)
 
 
-def _of_joint_law(model: Model, seen: ResolvedObservation) -> Information:
-    """Return J = Qᵀ Σ⁻¹ Q of all seen outputs, stacked."""
-    size = seen.times.size * seen.agents.size
-    if size > JOINT_LIMIT or model.n > DENSE_LIMIT:
-        rule = f"a partial view must be of at most {JOINT_LIMIT} outputs among {DENSE_LIMIT} agents"
-        remedy = "look at fewer steps or agents"
-        raise TooLargeError(complain(rule, got=f"{size} outputs among {model.n} agents", remedy=remedy))
-    design = Design(model, seen, np.ones((seen.times.size, seen.agents.size), dtype=bool))
-    units = np.eye(size).reshape(seen.times.size, seen.agents.size, size)
-    whiten, quiet = split(design.covary(units).reshape(size, size))
-    Q = np.zeros((size, model.n))
-    Q[:, seen.free] = design.columns().reshape(size, -1)
-    noisy = whiten @ Q
-    known = np.eye(model.n)[np.setdiff1d(np.arange(model.n), seen.free)]
-    return _solved(model, noisy.T @ noisy, np.concatenate([known, quiet @ Q]))
+def _of_partial(model: Model, seen: ResolvedObservation) -> Information:
+    """Return what a filter learns of x₀ as it passes the seen outputs, whatever their values."""
+    if model.n > PARTIAL_LIMIT:
+        rule = f"a partial view can be judged for at most {PARTIAL_LIMIT} agents"
+        raise TooLargeError(complain(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
+    # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
+    zeros = np.zeros(model.n)
+    start = "hidden" if isinstance(model.start, str) else zeros
+    silent = Model(model.network, zeros, model.stubbornness, model.pressure, model.noise, start)
+    known = np.zeros((1, model.n))
+    known[:, seen.free] = np.nan
+    shape = (seen.times.size, seen.agents.size)
+    blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
+    learnt = deque(run_filter(silent, blank, None), maxlen=1)[0].knowledge
+    A, E = learnt.blurred[:, : model.n], learnt.exact[:, : model.n]
+    belief = learnt.solve().belief
+    return Information(model, A.T @ A, _touched(E), belief.covariance, belief.identified)
 
 
 def _solved(model: Model, J: Array, rows: Array) -> Information:
     solution = solve(J, rows, np.zeros((1, rows.shape[0])))
-    exact = np.abs(rows).sum(axis=0) > 1e-12 if rows.size else np.zeros(model.n, dtype=bool)
-    return Information(model, J, exact, solution.inverse, solution.identified)
+    return Information(model, J, _touched(rows), solution.inverse, solution.identified)
+
+
+def _touched(rows: Array) -> NDArray[np.bool_]:
+    """Return whom some exact row speaks of, (n,)."""
+    return np.asarray(np.abs(rows).max(axis=0, initial=0.0) > 1e-9)
 
 
 def _diagonal(values: Array) -> Any:

@@ -22,7 +22,7 @@ from peerpressure.recovery.knowledge import Belief, estimate_of
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
 from peerpressure.recovery.smoothing import run_smoother
-from peerpressure.recovery.sparse_states import sparse_estimate
+from peerpressure.recovery.sparse_estimate import sparse_estimate
 
 # With this many agents a step takes some 50 ms; from here on the sparse system is faster as a rule.
 DENSE_LIMIT = 300

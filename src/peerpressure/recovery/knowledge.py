@@ -18,7 +18,7 @@ from peerpressure.recovery.prior import Prior
 # A direction of x₀ whose information is this much smaller, as a deviation, than that of the best is not identified.
 _RANK_TOLERANCE = 1e-10
 # An agent that takes part in an unidentified direction by more than this is not identified.
-_SHARE_TOLERANCE = 1e-6
+SHARE_TOLERANCE = 1e-6
 # Exact facts that contradict one another by more than this, relative to their size, are no outputs of the model.
 _CONTRADICTION = 1e-4
 
@@ -39,7 +39,7 @@ class Belief:
     @property
     def identified(self) -> NDArray[np.bool_]:
         """Whether each entry is identified, (m,)."""
-        return np.asarray(np.linalg.norm(self.loose, axis=1) <= _SHARE_TOLERANCE)
+        return np.asarray(np.linalg.norm(self.loose, axis=1) <= SHARE_TOLERANCE)
 
     @property
     def variance(self) -> Vector:

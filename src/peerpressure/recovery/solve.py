@@ -46,30 +46,27 @@ class Solution:
         return np.asarray(self.fixed + (rhs - self.fixed @ J) @ self.inverse)
 
 
-def solve(
-    J: Array, exact: Array | None = None, exact_values: Array | None = None, *, precision: float = 0.0
-) -> Solution:
-    """Factor J, subject to exact · x = exact_values; shapes (f, f), (m, f) and (replicates, m).
-
-    ``precision`` is the relative rounding error in J itself, if it is larger than that of a double.
-    """
+def solve(J: Array, exact: Array | None = None, exact_values: Array | None = None) -> Solution:
+    """Factor J, subject to exact · x = exact_values; shapes (f, f), (m, f) and (replicates, m)."""
     f = J.shape[0]
     values = np.zeros((1, 0)) if exact_values is None else exact_values
     if exact is None or not exact.size:
-        inverse, unreached, condition = _inverse(J, precision)
+        inverse, unreached, condition = _inverse(J)
         return Solution(np.zeros((1, f)), np.zeros((f, f)), inverse, unreached, condition)
     scale = np.linalg.norm(exact, axis=1)
-    rows = exact / np.where(scale > 0, scale, 1.0)[:, None]
+    # Exact facts have no scale of their own; those that are all rounding error are none.
+    weight = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 1e-10 * scale.max())
+    rows = exact * weight[:, None]
     left, singular, right = np.linalg.svd(rows, full_matrices=True)
     rank = int((singular > singular[0] * max(rows.shape) * 1e-13).sum())
-    fixed = ((values / np.where(scale > 0, scale, 1.0)) @ left[:, :rank] / singular[:rank]) @ right[:rank]
+    fixed = ((values * weight) @ left[:, :rank] / singular[:rank]) @ right[:rank]
     rest = right[rank:].T
-    inverse, unreached, condition = _inverse(rest.T @ J @ rest, precision)
+    inverse, unreached, condition = _inverse(rest.T @ J @ rest)
     pinned = right[:rank].T @ right[:rank]
     return Solution(fixed, pinned, rest @ inverse @ rest.T, rest @ unreached, condition)
 
 
-def _inverse(J: Array, precision: float) -> tuple[Array, Array, float]:
+def _inverse(J: Array) -> tuple[Array, Array, float]:
     """Return a symmetric (pseudo-)inverse, the null space (f, r), and the condition of what is inverted."""
     f = J.shape[0]
     if not f:
@@ -77,8 +74,8 @@ def _inverse(J: Array, precision: float) -> tuple[Array, Array, float]:
     # Unknowns are put on one scale first, so that a quiet agent does not make a loud one look unidentified.
     scale = np.sqrt(np.where(J.diagonal() > 0, J.diagonal(), 1.0))
     scaled = J / scale[:, None] / scale
-    values, vectors = linalg.eigh(scaled)
-    keep = values > max(precision, f * 4e-16) * max(values[-1], 0.0)
+    values, vectors = linalg.eigh(scaled, driver="evd")
+    keep = values > f * 4e-16 * max(values[-1], 0.0)
     if not keep.any():
         return np.zeros((f, f)), np.eye(f), np.inf
     kept = vectors[:, keep] / scale[:, None]

@@ -1,0 +1,176 @@
+"""What can be measured of a scenario: one function each, and one explicit table of them.
+
+A measure gives values with a detail (which method, which statistic, which outcome) and the replicate that they belong
+to, None where they hold for all. A new measure is one function and one line in ``MEASURES``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.model import Model
+from peerpressure.privacy import budget, exposure
+from peerpressure.recovery import Estimate, recover
+from peerpressure.scenario import Scenario
+from peerpressure.simulation import Record, simulate
+from peerpressure.theory import Outcome, diagnose, mode_error
+from peerpressure.trajectory import Trajectory
+
+Values: TypeAlias = Iterator[tuple[str, int | None, float]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A scenario with what its measures share, each part computed when it is first asked for."""
+
+    scenario: Scenario
+    keeps_states: bool = False
+    threshold: float = 0.01
+
+    @cached_property
+    def model(self) -> Model:
+        """The model."""
+        return self.scenario.model()
+
+    @property
+    def steps(self) -> int:
+        """The length of the run."""
+        return self.scenario.run.steps
+
+    @cached_property
+    def run(self) -> Trajectory:
+        """The run, its summaries on record, and its states if some measure needs them."""
+        asked = self.scenario.run.what_to_keep()
+        whole = asked.states and asked.agents is None
+        keep = Record(states=self.keeps_states, every=asked.every if whole or not self.keeps_states else 1)
+        how_often, seed = self.scenario.run.replicates, self.scenario.run.seed
+        # Workers of a sweep share the machine already.
+        return simulate(self.model, self.steps, how_often, seed=seed, record=keep, threads=1)
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """Return what the onlooker makes of the run, by each method."""
+        methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
+        look, prior = self.scenario.observation(), self.scenario.prior()
+        return {method: recover(self.model, self.run, method, look, prior) for method in methods}
+
+
+class Measure(NamedTuple):
+    """A measure: its function, what it tells, and whether it needs the states of the run."""
+
+    function: Callable[[Experiment], Values]
+    about: str
+    needs_states: bool = False
+
+
+def _by_replicate(values: NDArray[np.float64], detail: str = "") -> Values:
+    for replicate, value in enumerate(values):
+        yield detail, replicate, float(value)
+
+
+def spread(experiment: Experiment) -> Values:
+    """Return how far agents are from one another at the end: max − min."""
+    return _by_replicate(np.ptp(experiment.run.final.public, axis=1))
+
+
+def distance(experiment: Experiment) -> Values:
+    """Return how far the farthest agent is from the consensus value at the end."""
+    off = experiment.run.final.public - experiment.model.consensus_value
+    return _by_replicate(np.abs(off).max(axis=1))
+
+
+def mean(experiment: Experiment) -> Values:
+    """Return the mean of what agents show at the end."""
+    return _by_replicate(experiment.run.final.public.mean(axis=1))
+
+
+def time_to_consensus(experiment: Experiment) -> Values:
+    """Return the first recorded step with a spread below the threshold; nan if there is none."""
+    below = np.asarray(experiment.run.spread) < experiment.threshold
+    first = np.where(below.any(axis=1), experiment.run.times[below.argmax(axis=1)], np.nan)
+    return _by_replicate(first)
+
+
+def exact_error(experiment: Experiment) -> Values:
+    """Return the exact root-mean-square distance of the consensus mode to the consensus value at the end."""
+    yield "", None, mode_error(experiment.model, experiment.steps)
+
+
+def verdict(experiment: Experiment) -> Values:
+    """Return 1 if the agents come to the consensus value, 0 if not, nan if that is unknown; the detail names the outcome."""
+    outcome = diagnose(experiment.model).outcome
+    value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
+    yield outcome.name.lower(), None, value
+
+
+def recovery_error(experiment: Experiment) -> Values:
+    """Return the root mean square, over agents, of estimate − hidden opinion; by method."""
+    for method, estimate in experiment.estimates.items():
+        off = estimate.residuals()[:, estimate.identified]
+        yield from _by_replicate(_root_mean_square(off), method)
+
+
+def recovery_variance(experiment: Experiment) -> Values:
+    """Return the variance, over agents, of estimate − hidden opinion; by method."""
+    for method, estimate in experiment.estimates.items():
+        off = estimate.residuals()[:, estimate.identified]
+        yield from _by_replicate(off.var(axis=1) if off.size else np.full(len(off), np.nan), method)
+
+
+def standard_error(experiment: Experiment) -> Values:
+    """Return the root mean square of the standard errors that the methods give themselves."""
+    for method, estimate in experiment.estimates.items():
+        own = estimate.variance[estimate.identified]
+        yield method, None, math.sqrt(own.mean()) if own.size else math.nan
+
+
+def identified(experiment: Experiment) -> Values:
+    """Return the share of agents whose opinion the data pin down; by method."""
+    for method, estimate in experiment.estimates.items():
+        yield method, None, float(estimate.identified.mean())
+
+
+def exposed(experiment: Experiment) -> Values:
+    """Return what the onlooker learns about an agent, in bits: on average, and about the most exposed."""
+    scenario = experiment.scenario
+    told = exposure(experiment.model, experiment.steps, scenario.observation(), scenario.prior()).table["bits"]
+    yield "mean", None, float(told.mean())
+    yield "worst", None, float(told.max())
+
+
+def epsilon(experiment: Experiment) -> Values:
+    """Return the ε of differential privacy that holds for every agent against who sees everything."""
+    asked = experiment.scenario.privacy
+    terms = {} if asked is None else {"sensitivity": asked.sensitivity, "delta": asked.delta}
+    yield "", None, budget(experiment.model, experiment.steps, **terms).epsilon
+
+
+def _root_mean_square(off: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sqrt((off**2).mean(axis=1)) if off.size else np.full(len(off), np.nan)
+
+
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        "spread": Measure(spread, "how far agents end from one another"),
+        "distance": Measure(distance, "how far the farthest agent ends from the consensus value"),
+        "mean": Measure(mean, "the mean of what agents show at the end"),
+        "time_to_consensus": Measure(time_to_consensus, "the first step with a spread below the threshold"),
+        "exact_error": Measure(exact_error, "the error of the consensus mode, without sampling"),
+        "verdict": Measure(verdict, "whether the agents come to the consensus value"),
+        "recovery_error": Measure(recovery_error, "how far estimates of hidden opinions are off", True),
+        "recovery_variance": Measure(recovery_variance, "the variance of that over agents", True),
+        "standard_error": Measure(standard_error, "how far off the estimates say they are", True),
+        "identified": Measure(identified, "the share of agents whose opinion can be estimated", True),
+        "exposure": Measure(exposed, "what an onlooker learns about an agent, in bits"),
+        "epsilon": Measure(epsilon, "the ε of differential privacy that everyone has"),
+    }
+)

@@ -1,0 +1,130 @@
+"""Maximum likelihood: for noise of any law, and for parameters that the observer does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model
+from peerpressure.noises import Gaussian, White
+from peerpressure.recovery.concave import Sample
+from peerpressure.recovery.estimate import Estimate, estimate_from
+from peerpressure.recovery.innovations import innovations
+from peerpressure.recovery.joint_fit import Found, fit_one
+from peerpressure.recovery.kalman import kalman
+from peerpressure.recovery.location import LOCATIONS
+from peerpressure.recovery.outputs import Outputs
+from peerpressure.recovery.parameters import LikelihoodFit, Parameter
+from peerpressure.recovery.prior import Prior, update
+from peerpressure.recovery.unknowns import Unknowns, unknowns
+from peerpressure.recovery.wishes import transitions, wishes
+
+NAME = "likelihood"
+
+
+def likelihood(
+    model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()
+) -> Estimate:
+    """Return the maximum of the likelihood of the model's own noise law, in x₀ and in what is ``unknown`` besides.
+
+    Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
+    that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
+    large-sample law. A prior is then combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
+    """
+    if unknown:
+        return _with_prior(fit(model, data, unknown).estimate, data, prior)
+    silent = model.noise.is_silent or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
+    if isinstance(model.noise, Gaussian) or silent:
+        return replace((innovations if data.complete else kalman)(model, data, prior), method=NAME)
+    return _with_prior(_of_law(model, data), data, prior)
+
+
+def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodFit:
+    """Return the joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, for each replicate.
+
+    ``unknown`` may name "std" (of noise), "stubbornness" (of every agent) and "slope" (of Linear) or "exponent" (of
+    Power peer pressure); what the model says of them is not used. y_t given y_{t−1} is normal with mean
+    (s x₀ + ρ_t Σ w y)/(s + ρ_t d) and standard deviation s σ/(s + ρ_t d).
+    """
+    what = unknowns(model, unknown)
+    seen = transitions(model, data)
+    known = ~np.isnan(data.known[0])
+    settled = what.settled(seen.present, known)
+    std = model.noise.deviations(model.n)
+    scale = model.noise.scale(seen.times)[:, None] * std / std.mean()
+    degrees = np.asarray(model.network.degrees, dtype=np.float64)
+    found = [
+        fit_one(what, Sample(y, degrees * y - a, scale, seen.present & settled, degrees, x), seen.times)
+        for y, a, x in zip(seen.public, seen.around, data.known, strict=True)
+    ]
+    return _gathered(what, data, found)
+
+
+def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFit:
+    model, free = what.model, data.seen.free
+    n, agents = model.n, found[0].agents
+    place = np.searchsorted(free, agents)
+    value = np.zeros((len(found), free.size))
+    covariance = np.zeros((free.size, free.size))
+    identified = np.zeros(free.size, dtype=bool)
+    identified[place] = True
+    hidden_std = np.zeros((len(found), n))
+    hidden_std[:, free[~identified]] = np.inf
+    if agents.size:
+        value[:, place] = [each.values["hidden"] for each in found]
+        covariance[np.ix_(place, place)] = np.mean([each.covariance for each in found], axis=0)
+        hidden_std[:, agents] = [each.deviations["hidden"] for each in found]
+    rank = int(identified.sum())
+    note = f"found together with {', '.join(what.names)}" if what.names else ""
+    estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
+    parameters = {name: _parameter(what, found, name) for name in what.names}
+    heights = np.array([each.log_likelihood for each in found])
+    return LikelihoodFit(estimate, parameters, hidden_std, heights)
+
+
+def _parameter(what: Unknowns, found: list[Found], name: str) -> Parameter:
+    value = np.array([each.values[name] for each in found])
+    std = np.array([each.deviations[name] for each in found])
+    if name == "stubbornness":
+        return Parameter(value, std)
+    if name == "std" and np.ndim(what.model.noise.std):
+        shape = what.model.noise.deviations(what.model.n)
+        return Parameter(value * shape / shape.mean(), std * shape / shape.mean())
+    return Parameter(value[:, 0], std[:, 0])
+
+
+def _of_law(model: Model, data: Outputs) -> Estimate:
+    """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
+    if not isinstance(model.noise.temporal, White):
+        rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
+        remedy = "use method='kalman' or 'innovations', the best linear ones"
+        raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
+    seen, free = transitions(model, data), data.seen.free
+    present, xi = seen.present[:, free], wishes(model, seen)[:, :, free]
+    identified = present.any(axis=0)
+    std = model.noise.deviations(model.n)[free]
+    # An agent without noise shows the same ξ at every step, of which any average is exact.
+    sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0)
+    value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
+    if identified.any():
+        chosen = xi[:, :, identified], sigma[:, identified], present[:, identified]
+        value[:, identified], variance[identified] = LOCATIONS[model.noise.law](*chosen, model.noise)
+    spread = sparse.diags_array(np.where(std > 0, variance, 0.0), format="csr")
+    rank = int(identified.sum())
+    return estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank)
+
+
+def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the best linear combination of an unbiased estimate and a prior."""
+    if prior is None:
+        return estimate
+    free = data.seen.free
+    means, rest = prior.given(data.known)
+    reach = np.diag(estimate.identified[free].astype(float))
+    spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
+    value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))
+    return estimate_from(estimate.model, data, NAME, value, covariance, note=estimate.note)

@@ -1,0 +1,87 @@
+"""What is on the disk: tables as CSV that read back as they were, a manifest that says what made them, whole files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from peerpressure.files import replacing
+from peerpressure.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MANIFEST: Final = "manifest.json"
+Files: TypeAlias = Mapping[str, bytes]  # by path below the folder
+
+
+def to_csv(table: pd.DataFrame) -> bytes:
+    """Return a table as CSV; numbers are written in full, so that they read back to the last bit."""
+    return bytes(table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def from_csv(data: bytes) -> pd.DataFrame:
+    """Return the table that ``to_csv`` wrote; only an empty cell is a missing value."""
+    import pandas as pd
+
+    return pd.read_csv(io.BytesIO(data), float_precision="round_trip", keep_default_na=False, na_values=[""])
+
+
+def request_key(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what results depend on: the request, the version, and the very sources, which a version may not tell."""
+    return {"version": __version__, "sources": _sources(), **request}
+
+
+def _sources() -> str:
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def manifest(key: Mapping[str, Any], files: Files) -> bytes:
+    """Return what to write beside the files: what made them, and a hash of each."""
+    content = {"made_with": dict(key), "files": {name: _hash(data) for name, data in sorted(files.items())}}
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def stored(folder: Path, key: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return those files in the folder that the same request made and nobody touched since; none if another did."""
+    try:
+        content = json.loads((folder / MANIFEST).read_bytes())
+        if content["made_with"] != dict(key):
+            return {}
+        hashes = dict(content["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        # No manifest, or one that no run of ours left whole: there is nothing to trust.
+        return {}
+    return {name: data for name, known in hashes.items() if (data := _read(folder / name)) and _hash(data) == known}
+
+
+def publish(folder: Path, files: Files) -> list[Path]:
+    """Put files in their places one by one, each whole, in the given order; what is there already stays untouched."""
+    written = []
+    for name, data in files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if _read(target) != data:
+            with replacing(target) as file:
+                file.write(data)
+        written.append(target)
+    return written
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

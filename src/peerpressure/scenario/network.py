@@ -1,0 +1,139 @@
+"""[network]: a generator with its parameters, a file, or a real network by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, Tag
+
+from peerpressure.networks import GENERATORS, NAMED, Network, named, read_network
+from peerpressure.scenario.section import Count, InputFile, Section, Seed, alternatives, among, key_of, tag
+
+Chance: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+OwnSeed: TypeAlias = Annotated[Seed | None, Field(description="leave it out to draw from the seed of the run")]
+
+
+class Generated(Section):
+    """A network made to order; the key ``generator`` names it, and the others are its parameters."""
+
+    generator: str
+
+    def build(self, seed: int) -> Network:
+        """Return the network; one drawn at random takes its own seed if it has one."""
+        parameters = self.model_dump(exclude={"generator"})
+        if "seed" in parameters and parameters["seed"] is None:
+            parameters["seed"] = seed
+        return GENERATORS[self.generator](**parameters).largest_component()
+
+
+class K2(Generated):
+    """Two agents who listen to each other."""
+
+    generator: Literal["k2"] = "k2"
+
+
+class Row(Generated):
+    """n agents in a line, in a ring, around one of them, or all with one another."""
+
+    generator: Literal["path", "cycle", "star", "complete"]
+    n: Count
+
+
+class Grid(Generated):
+    """A rectangular lattice."""
+
+    generator: Literal["grid"] = "grid"
+    rows: Count
+    columns: Count
+
+
+class ErdosRenyi(Generated):
+    """Each pair is joined with probability p; with ``connected = false`` the largest component is taken."""
+
+    generator: Literal["erdos_renyi"] = "erdos_renyi"
+    n: Count
+    p: Chance
+    seed: OwnSeed = None
+    connected: bool = True
+
+
+class WattsStrogatz(Generated):
+    """A ring of k nearest neighbours, each edge rewired with probability p."""
+
+    generator: Literal["watts_strogatz"] = "watts_strogatz"
+    n: Count
+    k: Count
+    p: Chance
+    seed: OwnSeed = None
+
+
+class BarabasiAlbert(Generated):
+    """Agents who each join m earlier ones in proportion to their degrees."""
+
+    generator: Literal["barabasi_albert"] = "barabasi_albert"
+    n: Count
+    m: Count
+    seed: OwnSeed = None
+
+
+class RandomRegular(Generated):
+    """Everyone has the same number of neighbours."""
+
+    generator: Literal["random_regular"] = "random_regular"
+    n: Count
+    degree: Count
+    seed: OwnSeed = None
+
+
+class FromFile(Section):
+    """A network in a file: an edge list, GraphML, Matrix Market or NumPy, told apart by the suffix."""
+
+    file: InputFile
+    weighted: bool = True
+    largest_component: bool = False
+
+    def build(self, seed: int) -> Network:
+        """Return the network in the file."""
+        weight = "weight" if self.weighted else None
+        return read_network(self.file, weight=weight, connected=not self.largest_component).largest_component()
+
+
+class Named(Section):
+    """A real network that ships with NetworkX."""
+
+    named: Annotated[str, AfterValidator(among(NAMED, "a named network")), Field(json_schema_extra={"enum": [*NAMED]})]
+
+    def build(self, seed: int) -> Network:
+        """Return the network of this name."""
+        return named(self.named)
+
+
+_SHAPES = ("path", "cycle", "star", "complete")
+
+
+def _choose(value: Any) -> str | None:
+    found = key_of(value, "file", "named", "generator")
+    if found is None:
+        return None
+    key, word = found
+    if key != "generator":
+        return tag(key)
+    return tag("row" if word in _SHAPES else str(word)) if word in GENERATORS else None
+
+
+NetworkSection: TypeAlias = Annotated[
+    Annotated[K2, Tag("<k2>")]
+    | Annotated[Row, Tag("<row>")]
+    | Annotated[Grid, Tag("<grid>")]
+    | Annotated[ErdosRenyi, Tag("<erdos_renyi>")]
+    | Annotated[WattsStrogatz, Tag("<watts_strogatz>")]
+    | Annotated[BarabasiAlbert, Tag("<barabasi_albert>")]
+    | Annotated[RandomRegular, Tag("<random_regular>")]
+    | Annotated[FromFile, Tag("<file>")]
+    | Annotated[Named, Tag("<named>")],
+    alternatives(
+        _choose,
+        "a network must have a generator, a file or a named one",
+        f"set generator to one of {', '.join(GENERATORS)}; or file to a path; or named to one of {', '.join(NAMED)}",
+    ),
+]

@@ -1,0 +1,63 @@
+"""Scenario: all that a file says about one experiment, checked, and ready to become a model."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from peerpressure.model import Model
+from peerpressure.networks import Network
+from peerpressure.recovery import Observation, Prior
+from peerpressure.scenario.agents import Agents, values_of
+from peerpressure.scenario.network import NetworkSection
+from peerpressure.scenario.noise import NoiseSection, Silence
+from peerpressure.scenario.observe import Observe, Privacy
+from peerpressure.scenario.pressure import LinearPressure, PressureSection, schedule_of
+from peerpressure.scenario.run import Output, Run
+from peerpressure.scenario.section import Section
+from peerpressure.scenario.toml import toml_text
+
+
+class Scenario(Section):
+    r"""One experiment: a network, its agents, peer pressure, noise, a run, and perhaps someone who looks on.
+
+    >>> from peerpressure.scenario import parse_scenario
+    >>> parse_scenario("[network]\ngenerator = 'k2'\n[run]\nsteps = 9").model().n
+    2
+    """
+
+    network: NetworkSection
+    agents: Agents = Agents()
+    pressure: PressureSection = LinearPressure()
+    noise: NoiseSection = Silence()
+    run: Run
+    observe: Observe | None = None
+    privacy: Privacy | None = None
+    output: Output = Output()
+
+    @cached_property
+    def graph(self) -> Network:
+        """The network itself, drawn from its own seed or from that of the run."""
+        return self.network.build(self.run.seed)
+
+    def model(self) -> Model:
+        """Return the model that this scenario describes."""
+        seed, network = self.run.seed, self.graph
+        parts: dict[str, Any] = {
+            name: values_of(getattr(self.agents, name), name, network, seed)
+            for name in ("hidden", "stubbornness", "start")
+        }
+        pressure = schedule_of(self.pressure, network, parts["stubbornness"])
+        return Model(network, pressure=pressure, noise=self.noise.noise(), **parts)
+
+    def observation(self) -> Observation:
+        """Return who is seen and when; everybody, where the file does not say."""
+        return Observation() if self.observe is None else self.observe.observation()
+
+    def prior(self) -> Prior | None:
+        """Return what the onlooker believes beforehand, if anything."""
+        return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
+
+    def to_toml(self) -> str:
+        """Return the file that reads back as this scenario, every default written out."""
+        return toml_text(self.model_dump(exclude_none=True))

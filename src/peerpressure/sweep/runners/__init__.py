@@ -1,0 +1,1 @@
+"""Where units are computed: in processes of this machine, or on a Dask cluster."""

@@ -1,0 +1,177 @@
+"""What an observer learns about each agent, against dense conditioning of one joint Gaussian law."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import peerpressure as pp
+from peerpressure.errors import InvalidInputError
+from peerpressure.model import Model
+from peerpressure.privacy import budget, exposure
+from peerpressure.recovery import Observation, Prior, information
+from tests.builders import random_model
+from tests.privacy.dense import Joint
+
+N, T = 6, 5
+PRIOR = Prior(0.0, 0.5)
+NOISES = {
+    "white": pp.Gaussian(0.7),
+    "by agent, growing": pp.Gaussian(np.linspace(0.4, 2.0, N), over_time=pp.Power(0.4)),
+    "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
+    "mask": pp.Gaussian(0.7, temporal="persistent"),
+}
+STARTS = {"hidden": "hidden", "public": np.linspace(-1, 1, N)}
+VIEWS = {"all": list(range(N)), "half": [0, 2, 4], "one": [3]}
+
+
+def small(**parts: Any) -> Model:
+    defaults: dict[str, Any] = {"noise": pp.Gaussian(0.7), "pressure": pp.Linear(0.8)}
+    return random_model(N, seed=3, **(defaults | parts))
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
+@pytest.mark.parametrize("seen", VIEWS.values(), ids=VIEWS)
+def test_posterior_is_that_of_the_joint_law(noise: pp.Noise, start: object, seen: list[int]) -> None:
+    model = small(noise=noise, start=start)
+    table = exposure(model, T, observed=seen, prior=PRIOR).table
+    expected = Joint.of(model, T).seen(seen, N).posterior(0.5 * np.eye(N)).diagonal()
+    # The oracle squares deviations, and so has half the digits where a mask leaves nothing unknown.
+    np.testing.assert_allclose(table["posterior_variance"], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("seen", VIEWS.values(), ids=VIEWS)
+def test_the_bound_is_that_of_the_information(seen: list[int]) -> None:
+    table = exposure(small(), T, observed=seen, prior=PRIOR).table
+    expected = information(small(), T, Observation(agents=seen)).bound
+    np.testing.assert_allclose(table["cramer_rao"], expected, rtol=1e-6)
+
+
+def test_correlated_beliefs_are_used() -> None:
+    shared = 0.5 * np.eye(N) + 0.4
+    table = exposure(small(), T, observed=[0], prior=Prior(0.0, shared)).table
+    expected = Joint.of(small(), T).seen([0], N).posterior(shared).diagonal()
+    np.testing.assert_allclose(table["posterior_variance"], expected, rtol=1e-7)
+
+
+def test_full_view_of_a_public_start_in_closed_form() -> None:
+    model = small(start=np.zeros(N), noise=pp.Gaussian(2.0))
+    table = exposure(model, 16, prior=PRIOR).table
+    np.testing.assert_allclose(table["posterior_variance"], 1 / (1 / 0.5 + 16 / 4))
+    np.testing.assert_allclose(table["cramer_rao"], 4 / 16)
+    np.testing.assert_allclose(table["nats"], 0.5 * np.log(1 + 0.5 * budget(model, 16).information))
+    np.testing.assert_allclose(table["bits"], table["nats"] / np.log(2))
+    assert (table["rank"] == 1).all()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sets(st.integers(0, N - 1)), st.sets(st.integers(0, N - 1)), st.integers(1, 6))
+def test_seeing_more_agents_teaches_no_less(few: set[int], more: set[int], steps: int) -> None:
+    less = exposure(small(), steps, observed=sorted(few), prior=PRIOR).table["ratio"]
+    rest = exposure(small(), steps, observed=sorted(few | more), prior=PRIOR).table["ratio"]
+    assert (rest <= less + 1e-9).all()
+    assert less.between(0, 1).all()
+
+
+def test_seeing_longer_teaches_no_less() -> None:
+    ratios = [exposure(small(), steps, observed=[1, 2], prior=PRIOR).table["ratio"] for steps in (1, 2, 4, 8)]
+    for before, after in itertools.pairwise(ratios):
+        assert (after <= before + 1e-9).all()
+
+
+def test_nobody_seen_teaches_nothing() -> None:
+    table = exposure(small(), T, observed=[], prior=PRIOR).table
+    assert (table["ratio"] == 1).all()
+    assert (table["nats"] == 0).all()
+    assert np.isinf(table["cramer_rao"]).all()
+    assert not table["seen"].any()
+    assert (table["rank"] == 1).all()
+
+
+def test_distant_agents_are_not_identified() -> None:
+    model = pp.Model(pp.path(8), np.linspace(0, 1, 8), noise=pp.Gaussian(0.5), start=np.zeros(8))
+    table = exposure(model, 3, observed=[0], prior=PRIOR).table
+    # Word travels one step at a time.
+    assert (table["ratio"].iloc[3:] == 1).all()
+    assert np.isinf(table["cramer_rao"].iloc[3:]).all()
+    assert table["rank"].iloc[0] == 1
+
+
+def test_who_is_seen_with_all_neighbours() -> None:
+    model = pp.Model(pp.path(5), np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
+    table = exposure(model, 3, observed=[0, 1, 2]).table
+    assert table["seen"].tolist() == [True, True, True, False, False]
+    assert table["neighbourhood_seen"].tolist() == [True, True, False, False, False]
+
+
+def test_who_sees_a_hidden_start_knows_everything() -> None:
+    table = exposure(small(), T, observed=Observation(sees_start=True), prior=PRIOR).table
+    np.testing.assert_allclose(table["posterior_variance"], 0.0, atol=1e-12)
+    assert np.isinf(table["nats"]).all()
+
+
+def test_other_laws_are_seen_through_their_variance() -> None:
+    gaussian, laplace = (
+        exposure(small(noise=law(0.7)), T, observed=[0, 1], prior=PRIOR).table for law in (pp.Gaussian, pp.Laplace)
+    )
+    np.testing.assert_array_equal(gaussian["ratio"], laplace["ratio"])
+
+
+def test_relabelling_agents_changes_nothing_else() -> None:
+    model = small()
+    order = np.random.default_rng(0).permutation(N)
+    network = model.network.permuted(order)
+    other = pp.Model(network, model.x0[order], model.s[order], model.pressure, model.noise)
+    plain = exposure(model, T, observed=[0, 4], prior=PRIOR).table
+    moved = exposure(other, T, observed=[0, 4], prior=PRIOR).table
+    np.testing.assert_allclose(moved["ratio"], plain["ratio"].loc[list(moved.index)], rtol=1e-8)
+
+
+def test_large_networks_in_full_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("innovations", "complete"):
+        monkeypatch.setattr(importlib.import_module(f"peerpressure.recovery.{module}"), "DENSE_LIMIT", 50)
+    n, network = 300, pp.barabasi_albert(300, 2, seed=1)
+    model = pp.Model(network, np.linspace(0, 1, n), noise=pp.Gaussian(1.0))
+    table = exposure(model, 4, prior=PRIOR).table
+    F = np.eye(n) + network.adjacency.toarray()
+    J = 3 * np.eye(n) + F.T @ F
+    np.testing.assert_allclose(table["posterior_variance"], np.linalg.inv(2 * np.eye(n) + J).diagonal(), rtol=1e-7)
+    np.testing.assert_allclose(table["cramer_rao"], np.linalg.inv(J).diagonal(), rtol=1e-7)
+
+
+def test_default_prior_is_the_spread_of_opinions() -> None:
+    assert exposure(small(), T).table["prior_variance"].iloc[0] == pytest.approx(small().x0.var())
+    with pytest.raises(InvalidInputError, match=r"must differ, got all of them 2; say what the observer believes"):
+        exposure(replace(small(), hidden=np.full(N, 2.0)), T)
+
+
+def test_it_prints_for_a_person() -> None:
+    found = exposure(random_model(20, noise=pp.Gaussian(1.0)), T, observed=[0, 1, 2])
+    text = repr(found)
+    assert text.startswith("Exposure after 5 steps to an observer of 3 of 20 agents")
+    assert "and 12 more" in text
+    assert set(found.edges().columns) == {"source", "target"}
+    assert len(found.edges()) == found.model.network.edge_count
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 0}, "steps must be a whole number of at least 1"),
+        ({"observed": ["nobody"]}, "nobody"),
+        ({"observed": [0, 0]}, "must differ"),
+        ({"observed": "everyone"}, "agents must be a sequence of labels"),
+        ({"prior": Prior(0.0, np.ones(N + 1))}, f"one for each of the {N} agents"),
+    ],
+)
+def test_bad_input(change: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {"steps": T} | change
+    with pytest.raises(InvalidInputError, match=message):
+        exposure(small(), **arguments)  # type: ignore[arg-type]

@@ -1,0 +1,191 @@
+"""Every method keeps its word: unbiased, with the covariance that it states, and never better than possible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.recovery import METHODS, Estimate, Observation, Prior, information, outputs_of, recover
+from tests.recovery.cases import NEEDS_ALL, NOISES, STARTS, STEPS, VIEWS, Array, small_model
+
+REPLICATES = 4000
+SIGMAS = 5.0
+
+
+def pinned(estimate: Estimate, model: pp.Model) -> Array:
+    """Return the errors of the identified agents, (replicates, agents)."""
+    return estimate.residuals(model.x0)[:, estimate.identified]
+
+
+def assert_unbiased_with_its_covariance(estimate: Estimate, model: pp.Model) -> None:
+    who = estimate.identified
+    errors = pinned(estimate, model)
+    stated = (estimate.covariance @ np.eye(model.n))[np.ix_(who, who)]
+    size = np.sqrt(np.outer(stated.diagonal(), stated.diagonal()) + stated**2) / np.sqrt(len(errors))
+    close = 1e-9 * (1 + np.abs(stated).max(initial=0.0))
+    mean = np.abs(errors.mean(axis=0))
+    assert (mean <= SIGMAS * np.sqrt(stated.diagonal() / len(errors)) + 1e-7).all()
+    found = errors.T @ errors / len(errors)
+    assert (np.abs(found - stated) <= SIGMAS * size + close).all()
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_stated_covariance_is_the_true_one(noise: str, start: str) -> None:
+    model = small_model(noise, start)
+    run = pp.simulate(model, STEPS, REPLICATES, seed=11)
+    for method in METHODS:
+        assert_unbiased_with_its_covariance(recover(model, run, method), model)
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name not in ("all", "rounded")])
+@pytest.mark.parametrize("noise", ["white", "ar1", "persistent"])
+def test_stated_covariance_is_the_true_one_for_partial_views(noise: str, view: str) -> None:
+    model = small_model(noise)
+    run = pp.simulate(model, STEPS, REPLICATES, seed=12)
+    for method in METHODS:
+        if method not in NEEDS_ALL:
+            assert_unbiased_with_its_covariance(recover(model, run, method, VIEWS[view]), model)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_none_beats_the_cramer_rao_bound(noise: str, start: str) -> None:
+    model = small_model(noise, start)
+    run = pp.simulate(model, STEPS, seed=1)
+    for name, view in VIEWS.items():
+        bound = information(model, STEPS, view).bound
+        for method in METHODS:
+            if name == "all" or method not in NEEDS_ALL:
+                estimate = recover(model, run, method, view)
+                assert (estimate.variance >= bound * (1 - 1e-6) - 1e-10).all(), (name, method)
+
+
+@pytest.mark.parametrize("blur", ["dithered", "rounded"])
+def test_rounded_outputs_are_treated_as_noisy(blur: str) -> None:
+    base = small_model()
+    model = pp.Model(base.network, base.hidden, base.stubbornness, pp.Constant(0.5), pp.Gaussian(1.0))
+    run = pp.simulate(model, STEPS, REPLICATES, seed=5)
+    assert run.states is not None
+    spacing = 0.5 if blur == "dithered" else 0.2
+    dither = np.random.default_rng(0).uniform(-spacing / 2, spacing / 2, run.states.shape)
+    states = run.states + dither if blur == "dithered" else np.round(run.states / spacing) * spacing
+    coarse = pp.Trajectory(**(vars(run) | {"states": states}))
+    for method in METHODS:
+        if method not in NEEDS_ALL:
+            estimate = recover(model, coarse, method, Observation(rounding=spacing))
+            assert_unbiased_with_its_covariance(estimate, model)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_gaps_are_left_out_or_refused(method: str) -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, REPLICATES, seed=8)
+    assert run.states is not None
+    holes = run.states.copy()
+    holes[:, 3, 1] = holes[:, 6, 4:] = np.nan
+    broken = pp.Trajectory(**(vars(run) | {"states": holes}))
+    if method in NEEDS_ALL:
+        with pytest.raises(pp.InvalidInputError, match="missing"):
+            recover(model, broken, method)
+    else:
+        assert_unbiased_with_its_covariance(recover(model, broken, method), model)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_prior_and_data_combine_as_one_gaussian(method: str) -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, seed=3)
+    plain = recover(model, run, method)
+    prior = Prior(np.linspace(0, 1, model.n), 0.3)
+    posterior = recover(model, run, method, prior=prior)
+    who = plain.identified
+    if who.all():
+        precision = np.linalg.inv(plain.covariance @ np.eye(model.n))
+        expected = np.linalg.inv(precision + np.eye(model.n) / 0.3)
+        mean = expected @ (precision @ plain.value[0] + prior.means(model.n) / 0.3)
+        np.testing.assert_allclose(posterior.covariance @ np.eye(model.n), expected, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(posterior.value[0], mean, rtol=1e-6, atol=1e-8)
+    assert posterior.identified.all()
+    assert (posterior.variance <= 0.3 + 1e-12).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_posterior_errors_have_the_stated_size_over_the_prior(method: str) -> None:
+    rng = np.random.default_rng(4)
+    spread = np.diag(np.full(7, 0.4)) + 0.1
+    errors = []
+    for k in range(300):
+        base = small_model("ar1")
+        hidden = rng.multivariate_normal(np.full(7, 0.5), spread)
+        model = pp.Model(base.network, hidden, base.stubbornness, base.pressure, base.noise)
+        estimate = recover(model, pp.simulate(model, STEPS, seed=k), method, prior=Prior(0.5, spread))
+        errors.append(estimate.residuals()[0])
+    ratio = np.mean(np.square(errors), axis=0) / estimate.variance
+    assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 300)).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_who_sees_a_hidden_start_knows_it(method: str) -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, 2, seed=1)
+    everyone = recover(model, run, method, Observation(sees_start=True))
+    np.testing.assert_array_equal(everyone.value, np.tile(model.x0, (2, 1)))
+    assert (everyone.variance == 0).all()
+    assert everyone.rank == model.n
+    if method not in NEEDS_ALL:
+        some = recover(model, run, method, Observation(agents=[1, 4], sees_start=True), Prior(0.0, 1.0))
+        np.testing.assert_array_equal(some.value[:, [1, 4]], np.tile(model.x0[[1, 4]], (2, 1)))
+        assert (some.variance[[1, 4]] == 0).all()
+        assert (some.variance[[0, 2, 3, 5, 6]] > 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_hidden_opinions_of_the_model_are_never_used(method: str) -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, seed=1)
+    blind = pp.Model(model.network, np.zeros(model.n), model.stubbornness, model.pressure, model.noise)
+    np.testing.assert_array_equal(recover(blind, run, method).value, recover(model, run, method).value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_relabelling_agents_relabels_the_estimate(method: str) -> None:
+    model = small_model("by agent")
+    order = np.random.default_rng(0).permutation(model.n)
+    std = np.asarray(model.noise.std)[order]
+    other = pp.Model(model.network.permuted(order), model.x0[order], model.s[order], model.pressure, pp.Gaussian(std))
+    run = pp.simulate(model, STEPS, 2, seed=1)
+    assert run.states is not None
+    moved = pp.Trajectory(**(vars(run) | {"model": other, "states": run.states[:, :, order]}))
+    ours, theirs = recover(model, run, method), recover(other, moved, method)
+    np.testing.assert_allclose(theirs.value, ours.value[:, order], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(theirs.variance, ours.variance[order], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shifting_all_opinions_shifts_the_estimate(method: str) -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, seed=1)
+    assert run.states is not None
+    moved = pp.Trajectory(**(vars(run) | {"states": run.states + 3.0}))
+    np.testing.assert_allclose(recover(model, moved, method).value, recover(model, run, method).value + 3, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_noise_x0_is_found_exactly(method: str) -> None:
+    for start in STARTS.values():
+        base = small_model()
+        model = pp.Model(base.network, base.hidden, base.stubbornness, pp.Constant(0.7), start=start)
+        estimate = recover(model, pp.simulate(model, STEPS), method)
+        np.testing.assert_allclose(estimate.value[0], model.x0, atol=1e-6)
+        np.testing.assert_allclose(estimate.variance, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_float32_runs_are_accepted(method: str) -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, seed=1, dtype=np.float32)
+    exact = recover(model, pp.simulate(model, STEPS, seed=1), method)
+    assert outputs_of(model, run).values.dtype == np.float32
+    np.testing.assert_allclose(recover(model, run, method).value, exact.value, atol=1e-3)

@@ -1,0 +1,190 @@
+"""The observer of complete outputs: closed forms, a dense oracle, and what happens at a million agents."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import peerpressure as pp
+from peerpressure.noises import Temporal
+from peerpressure.recovery import Observation, Prior, information, recover
+from peerpressure.recovery.innovations import innovations
+from peerpressure.recovery.outputs import outputs_of
+from peerpressure.recovery.time_weights import time_weights
+from tests.builders import random_model
+from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
+
+TWO = {"hidden": [1.0, 2.0], "noise": pp.Gaussian(1.0)}
+REGULAR = ("white", "scaled over time", "by agent", "ar1", "negative ar1")
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("noise", REGULAR)
+def test_equals_dense_generalised_least_squares(noise: str, start: str) -> None:
+    model = small_model(noise, start)
+    run = pp.simulate(model, STEPS, 3, seed=1)
+    Q, cov, y = dense_regression(model, run, Observation())
+    J = Q.T @ np.linalg.solve(cov, Q)
+    x = np.linalg.solve(J, Q.T @ np.linalg.solve(cov, y))
+    estimate = recover(model, run)
+    np.testing.assert_allclose(estimate.value, x.T, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(estimate.covariance @ np.eye(model.n), np.linalg.inv(J), rtol=1e-8, atol=1e-10)
+
+
+def test_two_agents_whose_start_is_known() -> None:
+    model = pp.Model(pp.k2(), start=[0.0, 0.0], **TWO)
+    np.testing.assert_allclose(recover(model, pp.simulate(model, 100)).variance, 0.01)
+
+
+def test_two_agents_whose_start_is_not_seen() -> None:
+    model = pp.Model(pp.k2(), **TWO)
+    F = np.array([[1.0, 1.0], [1.0, 1.0]])
+    expected = np.linalg.inv(99 * np.eye(2) + F.T @ F).diagonal()
+    np.testing.assert_allclose(recover(model, pp.simulate(model, 100)).variance, expected)
+
+
+def test_one_step_tells_two_agents_from_a_known_start_apart_but_not_from_an_unseen_one() -> None:
+    known, unseen = pp.Model(pp.k2(), start=[0.0, 0.0], **TWO), pp.Model(pp.k2(), **TWO)
+    assert recover(known, pp.simulate(known, 1)).identified.all()
+    estimate = recover(unseen, pp.simulate(unseen, 1))
+    assert not estimate.identified.any()
+    assert estimate.rank == 1
+    assert np.isinf(estimate.variance).all()
+
+
+def test_a_held_mask_does_not_cover_a_start_from_the_hidden_opinions() -> None:
+    """Neighbours' bare x₀ enters at step 1, and the mask cancels between steps 1 and 2."""
+    network = pp.complete(5)
+    mask = pp.Gaussian(1.0, temporal="persistent")
+    model = pp.Model(network, hidden=np.arange(5.0), noise=mask)
+    estimate = recover(model, pp.simulate(model, 2, 3, seed=1))
+    np.testing.assert_allclose(estimate.value, np.tile(model.x0, (3, 1)), atol=1e-9)
+    np.testing.assert_allclose(estimate.variance, 0, atol=1e-12)
+    covered = pp.Model(network, hidden=np.arange(5.0), noise=mask, start=np.zeros(5))
+    np.testing.assert_allclose(recover(covered, pp.simulate(covered, 200)).variance, 1.0)
+
+
+def test_a_mask_that_changes_its_size_is_no_mask() -> None:
+    noise = pp.Gaussian(1.0, over_time=pp.Power(-0.5), temporal="persistent")
+    model = random_model(6, noise=noise, start=np.zeros(6))
+    estimate = recover(model, pp.simulate(model, 5))
+    np.testing.assert_allclose(estimate.value[0], model.x0, atol=1e-9)
+    assert (estimate.variance == 0).all()
+
+
+@given(
+    phi=st.floats(-0.9, 0.9),
+    exponent=st.floats(-1.0, 1.0),
+    times=st.sets(st.integers(1, 30), min_size=1, max_size=12),
+)
+@settings(max_examples=60, deadline=None)
+def test_time_weights_are_the_best_linear_ones(phi: float, exponent: float, times: set[int]) -> None:
+    noise = pp.Gaussian(1.0, over_time=pp.Power(exponent), temporal=pp.AR1(phi))
+    t = np.array(sorted(times))
+    K = noise.time_covariance(t)
+    ones = np.ones(t.size)
+    information_ = ones @ np.linalg.solve(K, ones)
+    weights = time_weights(noise, t)
+    assert weights.information == pytest.approx(information_, rel=1e-8)
+    np.testing.assert_allclose(weights.weights, np.linalg.solve(K, ones) / information_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", ["hidden", "given"])
+@pytest.mark.parametrize("prior", [None, Prior(0.2, 0.5)])
+def test_large_networks_take_another_road_to_the_same_place(
+    start: str, prior: Prior | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = random_model(60, noise=pp.Gaussian(0.8), start="hidden" if start == "hidden" else np.zeros(60))
+    data = outputs_of(model, pp.simulate(model, 12, 2, seed=1))
+    dense = innovations(model, data, prior)
+    monkeypatch.setattr(import_module("peerpressure.recovery.innovations"), "DENSE_LIMIT", 10)
+    large = innovations(model, data, prior)
+    np.testing.assert_allclose(large.value, dense.value, atol=1e-8)
+    np.testing.assert_allclose(large.variance_of(range(60)), dense.variance, rtol=1e-8)
+    np.testing.assert_allclose(large.variance, dense.variance, rtol=0.3)
+
+
+def test_pressure_beyond_all_digits_ends_what_can_be_read() -> None:
+    model = random_model(6, pressure=pp.Power(12.0), noise=pp.Gaussian(1.0), start=np.zeros(6))
+    estimate = recover(model, pp.simulate(model, 40, 500, seed=1))
+    assert (estimate.variance > 1 / 40).all()
+    np.testing.assert_allclose((estimate.residuals() ** 2).mean(axis=0), estimate.variance, rtol=0.35)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "uniform", "student"])
+@pytest.mark.parametrize("temporal", ["white", pp.AR1(0.6)])
+def test_p_values_are_uniform_when_the_model_is_right(name: str, temporal: Temporal) -> None:
+    law = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "uniform": pp.Uniform, "student": pp.StudentT}[name]
+    model = random_model(20, noise=law(1.0, temporal=temporal))
+    p = recover(model, pp.simulate(model, 30, 1000, seed=3)).consistency
+    assert p is not None
+    assert abs(np.mean(p < 0.5) - 0.5) < 0.08
+    assert np.mean(p < 0.01) < 0.04
+
+
+def test_another_model_is_noticed() -> None:
+    model = random_model(20, noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 50, seed=1)
+    for other in (
+        pp.Model(model.network, model.hidden, model.stubbornness * 1.5, model.pressure, model.noise),
+        pp.Model(model.network, model.hidden, model.stubbornness, "1.2*t", model.noise),
+        pp.Model(model.network, model.hidden, model.stubbornness, model.pressure, pp.Gaussian(1.2)),
+    ):
+        for method in ("innovations", "ols"):
+            estimate = recover(other, run, method)
+            assert estimate.consistency is not None
+            assert estimate.consistency[0] < 1e-4
+            assert "another model" in str(estimate)
+
+
+@pytest.mark.parametrize("noise", [pp.NoNoise(), pp.Uniform(0.1), pp.Gaussian(1.0, temporal="persistent")])
+def test_outputs_that_the_model_cannot_show_are_refused(noise: pp.Noise) -> None:
+    model = random_model(8, noise=noise)
+    recover(model, pp.simulate(model, 20))
+    made_by = pp.Model(model.network, model.hidden, model.stubbornness, noise=pp.Gaussian(2.0))
+    with pytest.raises(pp.InvalidInputError, match="no hidden opinion explains"):
+        recover(model, pp.simulate(made_by, 20))
+
+
+def test_refuses_what_it_cannot_undo() -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS)
+    for view, words in (
+        (Observation(agents=[0, 1]), "all agents, got 2 of 7"),
+        (Observation(rounding=0.1), "rounded to 0.1"),
+        (Observation(times=[1, 2, 4]), "every step from 1 on, got 3 steps from 1 to 4"),
+        (Observation(first_step=3), "every step from 1 on"),
+    ):
+        with pytest.raises(pp.InvalidInputError, match=words):
+            recover(model, run, observation=view)
+
+
+def test_refuses_large_networks_that_need_a_dense_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("peerpressure.recovery.complete"), "DENSE_LIMIT", 5)
+    model = small_model("persistent")
+    with pytest.raises(pp.TooLargeError, match="at most 5 agents"):
+        recover(model, pp.simulate(model, STEPS))
+    with pytest.raises(pp.TooLargeError, match="correlated prior"):
+        recover(small_model(), pp.simulate(small_model(), STEPS), prior=Prior(0.0, np.eye(7) + 0.1))
+
+
+def test_information_agrees_with_the_estimate() -> None:
+    model = small_model("ar1")
+    estimate = recover(model, pp.simulate(model, STEPS))
+    np.testing.assert_allclose(information(model, STEPS).bound, estimate.variance, rtol=1e-9)
+
+
+def test_many_agents_in_seconds() -> None:
+    rng = np.random.default_rng(0)
+    n = 20_000
+    model = pp.Model(
+        pp.barabasi_albert(n, 2, seed=1), rng.uniform(size=n), rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0)
+    )
+    estimate = recover(model, pp.simulate(model, 100, seed=1))
+    assert np.mean(estimate.residuals() ** 2) == pytest.approx(0.0094, rel=0.1)
+    assert estimate.consistency is not None
+    assert estimate.consistency[0] > 1e-4

@@ -1,0 +1,114 @@
+"""The paper's regression and its weighted cousin, against dense matrices and closed forms."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.recovery import Observation, Prior, recover
+from tests.builders import random_model
+from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, dense_design, dense_regression, small_model
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_sweeps_are_the_dense_regression(noise: str, start: str, view: str) -> None:
+    model = small_model(noise, start)
+    run = pp.simulate(model, STEPS, 2, seed=1)
+    Q, cov, y = dense_regression(model, run, VIEWS[view])
+    design = dense_design(model, run, VIEWS[view])
+    shape = (design.seen.times.size, design.seen.agents.size)
+    W = np.random.default_rng(0).uniform(0.5, 2.0, shape)
+    np.testing.assert_allclose(design.columns().reshape(Q.shape), Q, atol=1e-13)
+    rows = np.random.default_rng(1).normal(size=(*shape, 3))
+    np.testing.assert_allclose(design.adjoint(rows), Q.T @ rows.reshape(-1, 3), atol=1e-12)
+    np.testing.assert_allclose(design.covary(rows).reshape(-1, 3), cov @ rows.reshape(-1, 3), atol=1e-12)
+    H, V = design.matrices(W)
+    weighted = Q * W.reshape(-1, 1)
+    np.testing.assert_allclose(H, Q.T @ weighted, atol=1e-12)
+    np.testing.assert_allclose(V, weighted.T @ cov @ weighted, atol=1e-12)
+    full = VIEWS[view].resolve(model, run.times).times
+    assert np.array_equal(full, design.seen.times)
+    from peerpressure.recovery import outputs_of
+
+    np.testing.assert_allclose(design.observed(outputs_of(model, run, VIEWS[view])).reshape(y.shape), y, atol=1e-12)
+
+
+@pytest.mark.parametrize(("steps", "exact", "printed"), [(100, 1.59903, 2.19033), (1000, 1.70100, 2.14457)])
+def test_two_agents(steps: int, exact: float, printed: float) -> None:
+    """The difference of two agents has f_t = (t+1)e_t = ε_t − f_{t−1}, which gives the variance in closed form."""
+    model = pp.Model(pp.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, steps, 20, seed=1)
+    estimate = recover(model, run, "ols")
+    np.testing.assert_allclose(estimate.variance, exact, rtol=1e-5)
+    design = dense_design(model, run, Observation())
+    np.testing.assert_allclose(np.linalg.inv(design.matrices()[0]).diagonal(), printed, rtol=1e-5)
+    alternating, total = np.zeros(steps + 2), np.zeros(steps + 2)
+    for u in range(steps, 0, -1):
+        alternating[u] = (u % 2 == 0) / (u + 1) ** 2 - alternating[u + 1]
+        total[u] = 1 / (u + 1) + total[u + 1]
+    scale = sum(1 / (t + 1) ** 2 for t in range(2, steps + 1, 2))
+    closed = ((alternating**2).sum() / scale**2 + (total**2).sum() / steps**2) / 2
+    np.testing.assert_allclose(estimate.variance, closed, rtol=1e-9)
+
+
+def test_homoskedastic_covariance_is_the_textbooks() -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, seed=2)
+    Q, _, y = dense_regression(model, run, Observation())
+    x, rss, _, _ = np.linalg.lstsq(Q, y[:, 0], rcond=None)
+    estimate = recover(model, run, "ols")
+    np.testing.assert_allclose(estimate.value[0], x, atol=1e-9)
+    textbook = rss[0] / (Q.shape[0] - Q.shape[1]) * np.linalg.inv(Q.T @ Q)
+    np.testing.assert_allclose(estimate.homoskedastic_covariance, textbook, rtol=1e-7)
+    assert recover(model, run, "wls").homoskedastic_covariance is None
+
+
+@pytest.mark.parametrize("start", ["hidden", "given"])
+def test_conjugate_gradients_agree_with_normal_equations(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model(50, noise=pp.Gaussian(1.0), start="hidden" if start == "hidden" else np.ones(50))
+    run = pp.simulate(model, 40, 3, seed=1)
+    dense = recover(model, run, "ols")
+    monkeypatch.setattr(import_module("peerpressure.recovery.ols"), "DENSE_LIMIT", 10)
+    large = recover(model, run, "ols")
+    np.testing.assert_allclose(large.value, dense.value, atol=1e-6)
+    np.testing.assert_allclose(large.variance_of([0, 7, 33]), dense.variance[[0, 7, 33]], rtol=1e-6)
+    assert "conjugate gradients" in str(large)
+    assert 1 < large.condition < 1e6
+
+
+def test_weights_are_the_inverse_variances() -> None:
+    model = small_model("by agent")
+    run = pp.simulate(model, STEPS, seed=2)
+    Q, cov, y = dense_regression(model, run, VIEWS["some agents"])
+    W = np.diag(1 / cov.diagonal())
+    G = np.linalg.inv(Q.T @ W @ Q)
+    estimate = recover(model, run, "wls", VIEWS["some agents"])
+    np.testing.assert_allclose(estimate.value[0], G @ Q.T @ W @ y[:, 0], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(estimate.covariance, G @ Q.T @ W @ cov @ W @ Q @ G, rtol=1e-6, atol=1e-9)
+
+
+def test_large_networks_are_refused_where_a_dense_matrix_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("peerpressure.recovery.regression"), "DENSE_LIMIT", 5)
+    monkeypatch.setattr(import_module("peerpressure.recovery.ols"), "DENSE_LIMIT", 5)
+    model = small_model()
+    run = pp.simulate(model, STEPS)
+    for method, prior in (("wls", None), ("snapshot", None), ("ols", Prior(0.0, 1.0))):
+        with pytest.raises(pp.TooLargeError, match="at most 5 agents, got 7"):
+            recover(model, run, method, prior=prior)
+
+
+def test_snapshot_uses_the_last_step_alone() -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, 2, seed=1)
+    last = Observation(times=[STEPS])
+    ours = recover(model, run, "snapshot")
+    np.testing.assert_allclose(ours.value, recover(model, run, "snapshot", last).value)
+    Q, cov, y = dense_regression(model, run, last)
+    J = Q.T @ np.linalg.solve(cov, Q)
+    np.testing.assert_allclose(ours.value.T, np.linalg.solve(J, Q.T @ np.linalg.solve(cov, y)), rtol=1e-6)
+    np.testing.assert_allclose(ours.covariance, np.linalg.inv(J), rtol=1e-6, atol=1e-7)

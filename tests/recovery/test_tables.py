@@ -1,0 +1,111 @@
+"""Outputs from elsewhere: data frames and CSV files, whole, with holes, and wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peerpressure as pp
+from peerpressure.recovery import Observation, recover
+
+NETWORK = pp.Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["ann", "bob", "cat"])
+MODEL = pp.Model(NETWORK, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(0.5))
+
+
+def test_a_run_comes_back_from_its_own_table() -> None:
+    run = pp.simulate(MODEL, 8, 3, seed=1)
+    back = pp.Trajectory.from_dataframe(run.to_dataframe(), MODEL)
+    for name in ("replicates", "times", "agents", "states"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(run, name))
+    np.testing.assert_array_equal(back.final.public, run.final.public)
+    np.testing.assert_array_equal(recover(MODEL, back).value, recover(MODEL, run).value)
+
+
+def test_wide_tables_and_files(tmp_path: Path) -> None:
+    run = pp.simulate(MODEL, 8, seed=1)
+    assert run.states is not None
+    wide = pd.DataFrame(run.states[0], columns=run.labels).assign(time=run.times)
+    np.testing.assert_array_equal(pp.Trajectory.from_dataframe(wide, MODEL).states, run.states)
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    np.testing.assert_allclose(pp.Trajectory.from_csv(tmp_path / "wide.csv", MODEL).states, run.states, rtol=1e-15)
+
+
+def test_whole_numbers_are_labels_in_files_too(tmp_path: Path) -> None:
+    model = pp.Model(pp.path(3), hidden=[0.0, 1.0, 2.0])
+    run = pp.simulate(model, 3)
+    assert run.states is not None
+    pd.DataFrame(run.states[0]).assign(time=run.times).to_csv(tmp_path / "wide.csv", index=False)
+    np.testing.assert_allclose(pp.Trajectory.from_csv(tmp_path / "wide.csv", model).states, run.states)
+
+
+def test_what_is_missing_becomes_a_gap() -> None:
+    run = pp.simulate(MODEL, 8, seed=1)
+    rows = run.to_dataframe()
+    rows.loc[5, "public"] = None
+    rows = rows.drop(index=[10, 11])
+    part = pp.Trajectory.from_dataframe(rows, MODEL)
+    assert part.states is not None
+    assert np.isnan(part.states).sum() == 3
+    estimate = recover(MODEL, part, "ols")
+    assert estimate.identified.all()
+    with pytest.raises(pp.InvalidInputError, match="3 missing ones"):
+        recover(MODEL, part)
+
+
+def test_agents_and_the_start_may_be_absent() -> None:
+    run = pp.simulate(MODEL, 8, 2, seed=1)
+    rows = run.to_dataframe().query("time >= 3 and agent != 'bob'")
+    part = pp.Trajectory.from_dataframe(rows, MODEL)
+    assert part.labels == ["ann", "cat"]
+    assert np.isnan(part.final.public[:, 1]).all()
+    view = Observation(agents=["ann", "cat"], first_step=3)
+    np.testing.assert_allclose(recover(MODEL, part, "ols").value, recover(MODEL, run, "ols", view).value)
+
+
+GOOD: dict[str, list[Any]] = {"time": [1, 1, 2], "agent": ["ann", "bob", "ann"], "public": [0.1, 0.2, 0.3]}
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "no time": ({"when": [1], "ann": [0.5]}, "a column 'time'.* got 1 rows with columns 'when', 'ann'"),
+    "no rows": ({"time": [], "ann": []}, "at least one row"),
+    "duplicate": (GOOD | {"time": [1, 1, 1]}, "one output at a time, got row 0, 2;"),
+    "unknown agent": (GOOD | {"agent": ["ann", "bo", "ann"]}, "model's network, got 'bo' in row 1;"),
+    "unknown column": ({"time": [1], "dan": [0.5]}, "model's network, got 'dan' in row 0;"),
+    "text": (GOOD | {"public": [0.1, "high", "low"]}, "public must be a number, got 'high' in row 1, 2;"),
+    "infinite": (GOOD | {"public": [0.1, np.inf, 0.2]}, "public must be a number, got inf in row 1;"),
+    "negative time": (GOOD | {"time": [1, -1, 2]}, "time must be a whole number, 0 or more, got -1 in row 1;"),
+    "half a step": (GOOD | {"time": [1, 1.5, 2]}, "time must be a whole number"),
+    "no step": (GOOD | {"time": [1, None, 2]}, "time must be a whole number"),
+    "replicate": (GOOD | {"replicate": [0, "x", 0]}, "replicate must be a whole number, 0 or more, got 'x' in row 1;"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_refuses(case: str) -> None:
+    table, words = BAD[case]
+    with pytest.raises(pp.InvalidInputError, match=words):
+        pp.Trajectory.from_dataframe(pd.DataFrame(table), MODEL)
+
+
+def test_many_bad_rows_are_counted() -> None:
+    table = pd.DataFrame({"time": range(1, 10), "ann": ["?"] * 9})
+    with pytest.raises(pp.InvalidInputError, match=r"row 0, 1, 2, 3, 4 and 4 more"):
+        pp.Trajectory.from_dataframe(table, MODEL)
+
+
+def test_files_name_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.csv"
+    path.write_text("time,ann,bob\n1,0.1,0.2\n2,0.1,high\n")
+    with pytest.raises(pp.InvalidInputError, match="'high' in row 3"):
+        pp.Trajectory.from_csv(path, MODEL)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00\x01"])
+def test_unreadable_files(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "outputs.csv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(pp.FileFormatError, match="readable CSV file"):
+        pp.Trajectory.from_csv(path, MODEL)

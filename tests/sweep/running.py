@@ -1,0 +1,102 @@
+"""Real processes for the tests: a parent that runs a sweep and can be killed, and a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+
+from peerpressure.sweep import Plan, collect, write_table
+
+from .units import PATH
+
+ROOT = Path(__file__).parents[2]
+_PROGRAM = """
+import json, sys
+from peerpressure.sweep import Plan, run_sweep
+plan, folder, options = json.loads(sys.argv[1])
+run_sweep(Plan(**plan), folder, **options)
+"""
+_DASK = [sys.executable, "-m", "dask"]
+
+
+def noisy_plan(count: int = 12, seconds: float = 0.0, **changes: object) -> Plan:
+    """Return a plan of ``2 count`` quick units."""
+    parts: dict[str, object] = {"base": {"seconds": seconds}, "axes": {"a": list(range(count))}, "replications": 2}
+    return Plan(f"{PATH}:noisy", **(parts | changes))  # type: ignore[arg-type]
+
+
+def csv(folder: Path) -> bytes:
+    """Return the table of a sweep as it is written."""
+    target = folder / "table.csv"
+    write_table(collect(folder), target)
+    return target.read_bytes()
+
+
+@contextlib.contextmanager
+def parent(plan: Plan, folder: Path, **options: object) -> Iterator[subprocess.Popen[str]]:
+    """Run a sweep in a process of its own; whatever is left of it ends with the block."""
+    parts = {name: getattr(plan, name) for name in ("task", "base", "axes", "replications", "seed")}
+    command = [sys.executable, "-c", _PROGRAM, json.dumps([parts, str(folder), options])]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which the tests' own units can be imported."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait for something to happen; the limit is only there to end a test that has failed."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it never happened"
+        time.sleep(0.01)
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Return the worker processes of a parent."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [child for child in psutil.Process(process.pid).children() if "worker" in " ".join(child.cmdline())]
+    return []
+
+
+def results(folder: Path) -> int:
+    """Return how many units have a result file."""
+    return len(list(folder.glob("units/*/*.json")))
+
+
+class Cluster:
+    """A Dask scheduler and two workers of one thread, each a process that can be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+        wait_until(lambda: file.exists() and file.read_text().endswith("}"))
+        self.address: str = json.loads(file.read_text())["address"]
+        plain = (self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+        self.workers = [self._start("worker", *plain) for _ in range(2)]
+
+    def close(self) -> None:
+        """End all of it."""
+        for process in (*self.workers, self.scheduler):
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    @staticmethod
+    def _start(*arguments: str) -> subprocess.Popen[bytes]:
+        command = [*_DASK, *arguments, "--no-dashboard"]
+        return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL)

@@ -1,0 +1,75 @@
+"""The same table from a cluster, whatever dies on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from peerpressure.sweep import SweepError, collect, run_sweep, status
+
+from .running import Cluster, csv, noisy_plan, parent, results, wait_until
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    started = Cluster(tmp_path)
+    yield started
+    started.close()
+
+
+def test_a_worker_killed_in_the_middle_leaves_no_trace(cluster: Cluster, tmp_path: Path) -> None:
+    plan = noisy_plan(seconds=0.05)
+    run_sweep(plan, tmp_path / "local", workers=1)
+
+    def kill_one(done: int, _: int) -> None:
+        if done >= 5:
+            cluster.workers[0].kill()
+
+    assert run_sweep(plan, tmp_path / "dask", dask=cluster.address, progress=kill_one).complete
+    assert csv(tmp_path / "dask") == csv(tmp_path / "local")
+
+
+def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cluster: Cluster, tmp_path: Path) -> None:
+    plan, folder = noisy_plan(seconds=0.05), tmp_path / "sweep"
+
+    def kill_scheduler(done: int, _: int) -> None:
+        if done >= 5:
+            cluster.scheduler.kill()
+
+    with pytest.raises(SweepError, match="run the sweep again"):
+        run_sweep(plan, folder, dask=cluster.address, progress=kill_scheduler)
+    found = status(folder)
+    assert 5 <= found.done < found.total
+    assert found.running == 0
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("units/*/*.json")}
+    assert run_sweep(plan, folder, workers=1).complete
+    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
+    assert len(collect(folder)) == 3 * len(plan)
+
+
+def test_a_killed_parent_goes_on_where_it_was(cluster: Cluster, tmp_path: Path) -> None:
+    plan, folder = noisy_plan(seconds=0.05), tmp_path / "sweep"
+    with parent(plan, folder, dask=cluster.address) as process:
+        wait_until(lambda: results(folder) >= 3)
+        process.kill()
+    assert run_sweep(plan, folder, dask=cluster.address).complete
+    run_sweep(plan, tmp_path / "local", workers=1)
+    assert csv(folder) == csv(tmp_path / "local")
+
+
+def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peerpressure.sweep.runners.dask._CONNECT_SECONDS", 0.5)
+    with pytest.raises(SweepError, match="no scheduler at"):
+        run_sweep(noisy_plan(), tmp_path, dask="tcp://127.0.0.1:9")
+
+
+def test_workers_of_another_version_are_refused(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peerpressure.sweep.plan.__version__", "99.0")
+    with pytest.raises(SweepError, match=r"must have version 99\.0"):
+        run_sweep(noisy_plan(), tmp_path / "sweep", dask=cluster.address)

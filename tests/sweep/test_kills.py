@@ -1,0 +1,76 @@
+"""Real processes and signals, at moments from a fixed seed: nothing is lost, nothing is wrong."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from peerpressure.sweep import SweepBusyError, run_sweep, status
+
+from .running import csv, noisy_plan, parent, results, wait_until, workers_of
+
+PLAN = noisy_plan(20, seconds=0.02)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run_sweep(PLAN, folder, workers=2)
+    return csv(folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_parent_stopped_again_and_again(number: signal.Signals, undisturbed: bytes, tmp_path: Path) -> None:
+    moments = random.Random(int(number))
+    for target in (0, *sorted(moments.sample(range(3, 30), 3))):
+        with parent(PLAN, tmp_path, workers=2) as process:
+            wait_until(lambda target=target: results(tmp_path) >= target and workers_of(process))  # type: ignore[misc]
+            time.sleep(moments.uniform(0, 0.03))
+            workers = workers_of(process)
+            process.send_signal(number)
+            assert process.wait() in (-number, 0)
+            wait_until(lambda workers=workers: not any(map(_alive, workers)))  # type: ignore[misc]
+        kept = results(tmp_path)
+        if number == signal.SIGINT and (tmp_path / "ledger.sqlite").exists():
+            assert status(tmp_path).running == 0
+    finished = run_sweep(PLAN, tmp_path, workers=2)
+    assert finished.complete
+    assert results(tmp_path) == len(PLAN) >= kept
+    assert csv(tmp_path) == undisturbed
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_workers_killed_again_and_again(undisturbed: bytes, tmp_path: Path) -> None:
+    moments = random.Random(9)
+    with parent(PLAN, tmp_path, workers=2) as process:
+        for target in sorted(moments.sample(range(30), 3)):
+            wait_until(lambda target=target: results(tmp_path) >= target and workers_of(process))  # type: ignore[misc]
+            moments.choice(workers_of(process)).kill()
+        assert process.wait() == 0
+    assert status(tmp_path).complete
+    assert csv(tmp_path) == undisturbed
+
+
+def test_a_second_process_is_refused_and_the_first_undisturbed(undisturbed: bytes, tmp_path: Path) -> None:
+    with parent(PLAN, tmp_path, workers=1) as process:
+        wait_until(lambda: results(tmp_path) >= 1)
+        assert status(tmp_path).active
+        with pytest.raises(SweepBusyError, match=f"process {process.pid} on .* at work"):
+            run_sweep(PLAN, tmp_path)
+        assert process.wait() == 0
+    assert not status(tmp_path).active
+    assert csv(tmp_path) == undisturbed
+
+
+def test_the_lock_of_a_dead_process_is_no_lock(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text(f"process {2**22 + 1} on elsewhere")
+    assert run_sweep(noisy_plan(1), tmp_path, workers=1).complete
+
+
+def _alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE

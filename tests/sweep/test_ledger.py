@@ -1,0 +1,156 @@
+"""A damaged ledger or result is one clear error or a clean recovery, never a wrong table."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
+from peerpressure.sweep.ledger import Outcome, open_ledger
+from peerpressure.sweep.status import first_line
+
+from .running import csv, noisy_plan
+
+PLAN = noisy_plan(20)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    folder = tmp_path_factory.mktemp("finished")
+    run_sweep(PLAN, folder, workers=1)
+    return folder, csv(folder)
+
+
+def _truncate(data: bytearray, choice: random.Random) -> bytearray:
+    return data[: choice.randrange(len(data))]
+
+
+def _flip(data: bytearray, choice: random.Random) -> bytearray:
+    for _ in range(choice.choice([1, 1, 1, 8])):
+        data[choice.randrange(len(data))] ^= 1 << choice.randrange(8)
+    return data
+
+
+def _blank(data: bytearray, choice: random.Random) -> bytearray:
+    page = choice.randrange(len(data) // 4096 + 1) * 4096
+    data[page : page + 4096] = bytes(len(data[page : page + 4096]))
+    return data
+
+
+@pytest.mark.parametrize("harm", [_truncate, _flip, _blank])
+@pytest.mark.parametrize("live", [False, True], ids=["closed", "with a log"])
+def test_a_harmed_ledger_never_gives_a_wrong_table(
+    finished: tuple[Path, bytes], tmp_path: Path, harm: Callable[[bytearray, random.Random], bytearray], live: bool
+) -> None:
+    whole, table = finished
+    choice = random.Random(f"{harm.__name__} {live}")
+    for number in range(25 if harm is _flip else 10):
+        folder = tmp_path / str(number)
+        _copy(whole, folder, live=live)
+        target = folder / ("ledger.sqlite-wal" if live else "ledger.sqlite")
+        target.write_bytes(harm(bytearray(target.read_bytes()), choice))
+        _looks_right_or_refuses(folder, table)
+        # The harm was to the ledger alone: the results bring everything back without computing.
+        assert run_sweep(PLAN, folder, workers=1).complete
+        assert csv(folder) == table
+
+
+def _copy(whole: Path, folder: Path, *, live: bool) -> None:
+    shutil.copytree(whole, folder)
+    if live:
+        # While a connection is open, its last changes are in the log.
+        with open_ledger(whole) as ledger:
+            ledger.set_workers(2)
+            ledger.mark("done", ledger.states())
+            shutil.copytree(whole, folder, dirs_exist_ok=True)
+
+
+def _looks_right_or_refuses(folder: Path, table: bytes) -> None:
+    try:
+        assert isinstance(status(folder), SweepStatus)
+        found = csv(folder)
+    except SweepError:
+        return
+    assert found == table
+
+
+@pytest.mark.parametrize("harm", [_truncate, _flip])
+def test_a_harmed_result_is_refused(
+    finished: tuple[Path, bytes], tmp_path: Path, harm: Callable[[bytearray, random.Random], bytearray]
+) -> None:
+    folder, choice = tmp_path / "sweep", random.Random(harm.__name__)
+    shutil.copytree(finished[0], folder)
+    for path in sorted(folder.glob("units/*/*.json"))[:25]:
+        before = path.read_bytes()
+        path.write_bytes(harm(bytearray(before), choice))
+        with pytest.raises(DamagedSweepError, match="delete it and run the sweep again"):
+            collect(folder)
+        path.write_bytes(before)
+    assert csv(folder) == finished[1]
+
+
+def test_two_results_exchanged_are_refused(finished: tuple[Path, bytes], tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    shutil.copytree(finished[0], folder)
+    one, other, *_ = sorted(folder.glob("units/*/*.json"))
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(DamagedSweepError, match="another unit"):
+        collect(folder)
+
+
+def test_harmed_results_that_no_ledger_vouches_for_are_computed_again(
+    finished: tuple[Path, bytes], tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    shutil.copytree(finished[0], folder)
+    (folder / "ledger.sqlite").unlink()
+    for path in sorted(folder.glob("units/*/*.json"))[:3]:
+        path.write_bytes(path.read_bytes()[:-5])
+    assert run_sweep(PLAN, folder, workers=1).complete
+    assert csv(folder) == finished[1]
+
+
+def test_several_connections_see_the_same(tmp_path: Path) -> None:
+    plan = Plan("tests.sweep.units:noisy", axes={"a": list(range(50))})
+    with open_ledger(tmp_path, create=True) as one, open_ledger(tmp_path) as other:
+        one.register(plan)
+        keys = [unit.key for unit in plan.units]
+        for i, key in enumerate(keys):
+            writer = other if i % 2 else one
+            writer.begin([key], "somebody")
+            writer.finish([Outcome(key, 2.0, "Traceback:\n  here\nOSError: no" if i == 7 else None)])
+        assert one.counts() == other.counts() == {"planned": 0, "running": 0, "done": 49, "failed": 1}
+        assert list(one.states()) == keys
+        assert one.mean_seconds() == 2.0
+        with pytest.raises(DamagedSweepError, match="missing"):
+            one.begin(["nobody"], "somebody")
+    assert status(tmp_path).failures[0].error == "OSError: no"
+
+
+def test_the_time_left_is_shared_among_workers(tmp_path: Path) -> None:
+    plan = Plan("tests.sweep.units:noisy", axes={"a": list(range(10))})
+    with open_ledger(tmp_path, create=True) as ledger:
+        ledger.register(plan)
+        assert status(tmp_path).seconds_left is None
+        ledger.set_workers(4)
+        ledger.finish([Outcome(unit.key, 3.0, None) for unit in plan.units[:2]])
+    found = status(tmp_path)
+    assert found.seconds_left == 6.0
+    assert str(found) == "2 of 10 done, 0 failed, 0 running, about 6 s left"
+
+
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        ("Traceback:\n  File\n    call\nKeyError: 'a'\n", "KeyError: 'a'"),
+        ("Traceback:\n  A\nX: 1\n\nDuring the handling:\n\nTraceback:\n  B\nY: 2\nmore", "Y: 2"),
+        ("the worker died", "the worker died"),
+        ("", "unknown"),
+    ],
+)
+def test_the_line_that_says_what_was_wrong(report: str, line: str) -> None:
+    assert first_line(report) == line
