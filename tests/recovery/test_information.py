@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, information
@@ -50,7 +51,7 @@ def test_seeing_more_never_tells_less(seed: int, data: st.DataObject) -> None:
             (9, Observation(sees_start=True)),
         )
     ]
-    for blind, sharp in zip(bounds, bounds[1:], strict=False):
+    for blind, sharp in pairwise(bounds):
         assert (sharp <= blind * (1 + 1e-6) + 1e-9).all()
 
 

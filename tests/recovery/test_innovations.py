@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.noises import Temporal
@@ -18,7 +18,7 @@ from peerpressure.recovery.time_weights import time_weights
 from tests.builders import random_model
 from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
 
-TWO = {"hidden": [1.0, 2.0], "noise": pp.Gaussian(1.0)}
+TWO: dict[str, Any] = {"hidden": [1.0, 2.0], "noise": pp.Gaussian(1.0)}
 REGULAR = ("white", "scaled over time", "by agent", "ar1", "negative ar1")
 
 
@@ -118,8 +118,13 @@ def test_pressure_beyond_all_digits_ends_what_can_be_read() -> None:
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "uniform", "student"])
 @pytest.mark.parametrize("temporal", ["white", pp.AR1(0.6)])
 def test_p_values_are_uniform_when_the_model_is_right(name: str, temporal: Temporal) -> None:
-    law = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "uniform": pp.Uniform, "student": pp.StudentT}[name]
-    model = random_model(20, noise=law(1.0, temporal=temporal))
+    laws: dict[str, Any] = {
+        "gaussian": pp.Gaussian,
+        "laplace": pp.Laplace,
+        "uniform": pp.Uniform,
+        "student": pp.StudentT,
+    }
+    model = random_model(20, noise=laws[name](1.0, temporal=temporal))
     p = recover(model, pp.simulate(model, 30, 1000, seed=3)).consistency
     assert p is not None
     assert abs(np.mean(p < 0.5) - 0.5) < 0.08

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, recover
+from peerpressure.recovery import Observation, Prior, outputs_of, recover
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, dense_design, dense_regression, small_model
 
@@ -33,8 +33,6 @@ def test_sweeps_are_the_dense_regression(noise: str, start: str, view: str) -> N
     np.testing.assert_allclose(V, weighted.T @ cov @ weighted, atol=1e-12)
     full = VIEWS[view].resolve(model, run.times).times
     assert np.array_equal(full, design.seen.times)
-    from peerpressure.recovery import outputs_of
-
     np.testing.assert_allclose(design.observed(outputs_of(model, run, VIEWS[view])).reshape(y.shape), y, atol=1e-12)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,12 +21,12 @@ def test_numbers_read_back_to_the_last_bit(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 5e-324, -0.0, 1 / 3, math.inf, 1.7976931348623157e308, 2.5]
     table = _frame([], [{"x": value} for value in values])
     write_table(table, tmp_path / "table.csv")
-    back = pd.read_csv(tmp_path / "table.csv", float_precision="round_trip")["x"]
-    assert [float(value).hex() for value in back] == [value.hex() for value in values]
+    back = (tmp_path / "table.csv").read_text().split()[1:]
+    assert [float(text).hex() for text in back] == [value.hex() for value in values]
 
 
 def test_whole_numbers_with_gaps_stay_whole(tmp_path: Path) -> None:
-    records = [{"x": 2**60 + 1, "y": 2**63 + 1, "z": None}, {"flag": True}]
+    records: list[dict[str, Any]] = [{"x": 2**60 + 1, "y": 2**63 + 1, "z": None}, {"flag": True}]
     write_table(_frame(["x"], records), tmp_path / "table.csv")
     lines = (tmp_path / "table.csv").read_text().splitlines()
     assert lines == ["x,replication,y,z,flag", f"{2**60 + 1},,{2**63 + 1},,", ",,,,True"]

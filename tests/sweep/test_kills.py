@@ -10,9 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from peerpressure.sweep import SweepBusyError, run_sweep, status
+from peerpressure.sweep import Plan, SweepBusyError, collect, run_sweep, status
 
 from .running import csv, noisy_plan, parent, results, wait_until, workers_of
+from .units import PATH
 
 PLAN = noisy_plan(20, seconds=0.02)
 
@@ -56,15 +57,19 @@ def test_workers_killed_again_and_again(undisturbed: bytes, tmp_path: Path) -> N
     assert csv(tmp_path) == undisturbed
 
 
-def test_a_second_process_is_refused_and_the_first_undisturbed(undisturbed: bytes, tmp_path: Path) -> None:
-    with parent(PLAN, tmp_path, workers=1) as process:
-        wait_until(lambda: results(tmp_path) >= 1)
+def test_a_second_process_is_refused_and_the_first_undisturbed(tmp_path: Path) -> None:
+    plan = Plan(f"{PATH}:gated", base={"gate": str(tmp_path / "gate")}, axes={"a": [1, 2, 3]})
+    with parent(plan, tmp_path, workers=2) as process:
+        wait_until(lambda: workers_of(process))
         assert status(tmp_path).active
         with pytest.raises(SweepBusyError, match=f"process {process.pid} on .* at work"):
-            run_sweep(PLAN, tmp_path)
+            run_sweep(plan, tmp_path)
+        (tmp_path / "gate").touch()
         assert process.wait() == 0
-    assert not status(tmp_path).active
-    assert csv(tmp_path) == undisturbed
+    found = status(tmp_path)
+    assert found.complete
+    assert not found.active
+    assert len(collect(tmp_path)) == 3
 
 
 def test_the_lock_of_a_dead_process_is_no_lock(tmp_path: Path) -> None:
@@ -73,4 +78,4 @@ def test_the_lock_of_a_dead_process_is_no_lock(tmp_path: Path) -> None:
 
 
 def _alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)

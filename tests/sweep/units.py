@@ -41,6 +41,13 @@ def deadly(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     return {"value": seed % 1000}
 
 
+def gated(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Wait until a file opens the gate."""
+    while not Path(parameters["gate"]).exists():
+        time.sleep(0.01)
+    return {"value": seed % 1000}
+
+
 def bulky(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     """Return a row of a given length."""
     return {"text": "x" * parameters["a"]}

@@ -17,3 +17,174 @@ privacy_over_time
 exact_vs_sampled
     experiment, quantity, exact, sampled, standard_error, z: every quantity that is known both ways.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerpressure.experiments import printed
+from peerpressure.experiments.convergence import SEED, agents_drawn
+from peerpressure.experiments.ols_law import ols_law
+from peerpressure.model import Model
+from peerpressure.networks import barabasi_albert, k2
+from peerpressure.noises import Gaussian
+from peerpressure.privacy import budget, exposure
+from peerpressure.recovery import Prior, information, recover
+from peerpressure.schedules import Linear, Power
+from peerpressure.simulation import Record, simulate
+from peerpressure.theory.functionals import consensus_mode
+from peerpressure.theory.moments import moments
+from peerpressure.theory.rates import ideal_deviation
+from peerpressure.trajectory import Trajectory
+
+OBSERVER_STEPS = (2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1_000)
+OBSERVED_AGENTS = 30
+PARTIAL_STEPS = 60
+FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+SCHEDULE_STEPS = (10, 30, 100, 300, 1_000, 3_000)
+REPLICATIONS = 200
+# Opinions on [0, 1] differ by at most 1; noise of this size hides them for some tens of steps.
+MASK = 10.0
+GROWTH = 0.6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BeyondResult:
+    """What lies beyond the paper, as tables."""
+
+    observers: pd.DataFrame
+    schedules: pd.DataFrame
+    partial: pd.DataFrame
+    privacy: pd.DataFrame
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables by name."""
+        return {
+            "observers": self.observers,
+            "schedules": self.schedules,
+            "partial_observers": self.partial,
+            "privacy_over_time": self.privacy,
+        }
+
+
+def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = OBSERVED_AGENTS) -> BeyondResult:
+    """Compare observers, schedules, partial views and ways to hide, on two agents and on a scale-free graph.
+
+    >>> sorted(beyond(replications=4, agents=8).tables())
+    ['observers', 'partial_observers', 'privacy_over_time', 'schedules']
+    """
+    pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
+    many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
+    both = {"two_agents": pair, "scale_free": many}
+    seen = [observers(model, name, replications=replications, seed=seed) for name, model in both.items()]
+    return BeyondResult(
+        pd.concat(seen, ignore_index=True),
+        schedules(many, replications=replications, seed=seed),
+        partial_observers(many, seed=seed),
+        privacy_over_time(many),
+    )
+
+
+def observers(
+    model: Model, name: str, times: Sequence[int] = OBSERVER_STEPS, *, replications: int = REPLICATIONS, seed: int = SEED
+) -> pd.DataFrame:
+    """Return how well regression and the best observer know a hidden opinion after so many steps."""
+    unit = float(np.mean(model.noise.deviations(model.n) ** 2))
+    rows = []
+    for steps in times:
+        law = ols_law(model, steps)
+        found = {
+            "ols": (np.diag(law.covariance), law.residuals(replications, seed)),
+            "innovations": (information(model, steps).bound, _best_residuals(model, steps, replications, seed)),
+        }
+        for observer, (variances, residuals) in found.items():
+            sampled, error = _mean_square(residuals)
+            row = {"network": name, "observer": observer, "steps": steps, "variance": variances.mean() / unit}
+            rows.append(row | {"sampled": sampled / unit, "standard_error": error / unit})
+    return pd.DataFrame(rows)
+
+
+def schedules(
+    model: Model, times: Sequence[int] = SCHEDULE_STEPS, *, replications: int = REPLICATIONS, seed: int = SEED
+) -> pd.DataFrame:
+    """Return the error of the consensus mode under ρ_t = t and under the tuned ρ_t = κt."""
+    mode, last, rows = consensus_mode(model), max(times), []
+    for name, pressure in (("t", Linear()), ("κt", Linear.tuned(model.network, model.s))):
+        own = replace(model, pressure=pressure)
+        law = moments(own, last, of=mode, times=list(times))
+        run = simulate(own, last, replications, seed=seed, record=Record(every=10))
+        for i, steps in enumerate(law.times):
+            bias, std = float(law.mean[i, 0]) - model.consensus_value, float(law.std[i, 0])
+            missed = mode(_at(run, int(steps))) - model.consensus_value
+            rms, error = _root_mean_square(missed)
+            row = {"schedule": name, "steps": int(steps), "bias": bias, "std": std, "rms": np.hypot(bias, std)}
+            rows.append(row | {"sampled_rms": rms, "standard_error": error, "ideal": ideal_deviation(model, int(steps))})
+    table = pd.DataFrame(rows)
+    slow = table[table["schedule"] == "t"]["rms"].to_numpy()
+    return table.assign(gain=np.tile(slow, 2) / table["rms"])
+
+
+def partial_observers(
+    model: Model, fractions: Sequence[float] = FRACTIONS, *, steps: int = PARTIAL_STEPS, seed: int = SEED
+) -> pd.DataFrame:
+    """Return what is left of the prior variance of seen and unseen agents, for nested random sets of seen ones."""
+    order = np.random.default_rng([seed, 2]).permutation(model.n)
+    rows = []
+    for fraction in fractions:
+        chosen = [model.network.labels[i] for i in order[: max(1, round(fraction * model.n))]]
+        table = exposure(model, steps, chosen, Prior.uniform(*printed.HIDDEN_RANGE)).table
+        for group, part in (("seen", table[table["seen"]]), ("unseen", table[~table["seen"]])):
+            if len(part):
+                ratio = part["ratio"]
+                row = {"fraction": fraction, "group": group, "agents": len(part), "ratio": ratio.mean()}
+                rows.append(row | {"low": ratio.min(), "high": ratio.max()})
+    return pd.DataFrame(rows)
+
+
+def privacy_over_time(model: Model, times: Sequence[int] = HORIZONS) -> pd.DataFrame:
+    """Return what has been given away, and how good the agreement is, for noise that is fresh, growing or held."""
+    noises = {
+        "fresh": Gaussian(MASK),
+        "growing": Gaussian(MASK, over_time=Power(GROWTH)),
+        "held": Gaussian(MASK, temporal="persistent"),
+    }
+    tuned, mode, rows = Linear.tuned(model.network, model.s), consensus_mode(model), []
+    for design, noise in noises.items():
+        # A public start, for whoever begins with the hidden opinion has said it.
+        start = np.full(model.n, np.mean(printed.HIDDEN_RANGE))
+        own = replace(model, noise=noise, pressure=tuned, start=start)
+        law = moments(own, max(times), of=mode, times=list(times))
+        for i, steps in enumerate(times):
+            told = budget(own, steps)
+            error = float(np.hypot(law.mean[i, 0] - model.consensus_value, law.std[i, 0]))
+            row = {"design": design, "steps": steps, "information": told.information, "mu": told.mu}
+            rows.append(row | {"epsilon": told.epsilon, "rms_error": error})
+    return pd.DataFrame(rows)
+
+
+def _best_residuals(model: Model, steps: int, replications: int, seed: int) -> NDArray[np.float64]:
+    return recover(model, simulate(model, steps, replications, seed=seed)).residuals()
+
+
+def _mean_square(residuals: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean square over replicates and agents, with its standard error over replicates."""
+    each = (residuals**2).mean(axis=1)
+    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(each.size))
+
+
+def _root_mean_square(values: NDArray[np.float64]) -> tuple[float, float]:
+    square, error = _mean_square(values[:, None])
+    return float(np.sqrt(square)), error / (2 * float(np.sqrt(square)))
+
+
+def _at(run: Trajectory, step: int) -> NDArray[np.float64]:
+    assert run.states is not None, "states are recorded unless told otherwise"
+    return np.asarray(run.states[:, np.flatnonzero(run.times == step)[0]])

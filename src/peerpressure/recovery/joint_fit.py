@@ -114,7 +114,9 @@ def _found(
     return Found(out, errors, agents, spread[np.ix_(hidden, hidden)], problem.value(x))
 
 
-def _natural(problem: Concave, parts: dict[str, Vector], h: float, size: int) -> tuple[NDArray[np.str_], Vector, Vector]:
+def _natural(
+    problem: Concave, parts: dict[str, Vector], h: float, size: int
+) -> tuple[NDArray[np.str_], Vector, Vector]:
     """Return names and values of σ = 1/h, s = h/κ and x₀ = ξ̃/h, with their derivatives by all coordinates."""
     names: list[str] = []
     values: list[Vector] = []

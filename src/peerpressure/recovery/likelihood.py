@@ -26,9 +26,7 @@ from peerpressure.recovery.wishes import transitions, wishes
 NAME = "likelihood"
 
 
-def likelihood(
-    model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()
-) -> Estimate:
+def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()) -> Estimate:
     """Return the maximum of the likelihood of the model's own noise law, in x₀ and in what is ``unknown`` besides.
 
     Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps

@@ -42,6 +42,7 @@ def run_sweep(
     load_task(plan.task)
     lanes = _checked_workers(workers, dask)
     with holding(where):
+        remove_leftovers(where)
         if fresh:
             remove_ledger(where)
             remove_results(where)
@@ -59,8 +60,11 @@ def _run(
     with open_ledger(folder, create=True) as ledger:
         ledger.check()
         _refuse_other(ledger.fingerprint(), plan.fingerprint, folder)
+        # The files are read before the plan is registered, so that a refusal leaves the ledger as it was.
+        kept = kept_keys(folder)
+        found = _finished_unmarked(ledger, plan, folder, kept)
         ledger.register(plan)
-        _settle(ledger, plan, folder, retry_failed)
+        _settle(ledger, kept, found, retry_failed)
         states = ledger.states()
         units = [unit for unit in plan.units if states[unit.key] == "planned"]
         done = sum(state == "done" for state in states.values())
@@ -85,17 +89,19 @@ def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | Non
         run_locally(work, plan, folder, workers)
 
 
-def _settle(ledger: Ledger, plan: Plan, folder: Path, retry_failed: bool) -> None:
-    """Bring the ledger into line with the result files, which outlive a killed process and a lost ledger."""
-    remove_leftovers(folder)
-    kept, states = kept_keys(folder), ledger.states()
+def _finished_unmarked(ledger: Ledger, plan: Plan, folder: Path, kept: set[str]) -> list[str]:
+    """Return the units whose results outlived a killed process or a lost ledger."""
+    states = ledger.states()
+    unmarked = [unit.key for unit in plan.units if unit.key in kept and states.get(unit.key) != "done"]
+    return [key for key in unmarked if _usable(folder, key, plan.fingerprint)]
+
+
+def _settle(ledger: Ledger, kept: set[str], found: list[str], retry_failed: bool) -> None:
+    """Bring the ledger into line with the result files, and put back what nobody computes any more."""
     again = {"running", "failed"} if retry_failed else {"running"}
-    ledger.mark(
-        "planned",
-        [key for key, state in states.items() if state in again or (state == "done" and key not in kept)],
-    )
-    unmarked = [key for key, state in states.items() if state != "done" and key in kept]
-    ledger.mark("done", [key for key in unmarked if _usable(folder, key, plan.fingerprint)])
+    states = ledger.states().items()
+    ledger.mark("planned", [key for key, state in states if state in again or (state == "done" and key not in kept)])
+    ledger.mark("done", found)
 
 
 def _usable(folder: Path, key: str, fingerprint: Fingerprint) -> bool:

@@ -1,0 +1,53 @@
+"""``peerpressure check``: everything that is wrong with a file, with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerpressure.cli.terminal import USAGE, AsJson, print_json
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A scenario, or a sweep: a file with a line that starts scenario =.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell everything that is wrong with a scenario or sweep file, and where.
+
+    Spelling, types and ranges are checked, and whether the parts fit together: the network is built, files are
+    read, and every agent must have its numbers. Nothing is run and nothing is written. The exit status is 0 if all
+    is well and 2 if not.
+
+    Example: peerpressure check scenario.toml
+    """
+    from peerpressure.scenario import ScenarioError
+
+    try:
+        summary, problems = _summary(file), ()
+    except ScenarioError as error:
+        summary, problems = "", error.problems
+    if as_json:
+        print_json({"file": file, "valid": not problems, "problems": [problem.to_dict() for problem in problems]})
+    elif problems:
+        count = f"{len(problems)} problem{'s' * (len(problems) != 1)}"
+        typer.echo("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
+    else:
+        typer.echo(f"{file}: {summary}")
+    if problems:
+        raise typer.Exit(USAGE)
+
+
+def _summary(file: Path) -> str:
+    """Return in words what a sound file asks for."""
+    from peerpressure.measures import load_sweep
+    from peerpressure.scenario import load_scenario
+    from peerpressure.scenario.reading import parse_toml
+    from peerpressure.scenario.section import read_text
+
+    if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):
+        plan = load_sweep(file).plan
+        return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}"
+    scenario = load_scenario(file)
+    return f"{scenario.model()!r}, {scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
