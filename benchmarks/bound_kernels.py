@@ -34,7 +34,7 @@ def _normals_wide(groups: int, replicate: int, dtype: Any) -> float:
     """Make GROUP·WIDTH normals in one small buffer, ``groups`` times over."""
     out, total = np.zeros(GROUP * WIDTH, dtype), 0.0
     for group in range(groups):
-        fill_wide(out, GAUSSIAN, 0.0, U64(4 * group), U64(1), U64(replicate), U64(0), U64(1), U64(2))
+        fill_wide(out, GROUP, GAUSSIAN, 0.0, U64(4 * group), U64(1), U64(replicate), U64(0), U64(1), U64(2))
         total += out[group % out.size]
     return total
 

@@ -24,8 +24,10 @@ LAYERS = (
     ("simulation",),
     ("theory", "recovery", "privacy", "dynamics"),
     ("experiments", "sweep"),
+    ("scenario",),
+    ("measures",),
     ("figures",),
-    ("report", "scenario"),
+    ("report",),
     ("cli", "explorer"),
     ("__init__", "__main__"),
 )

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.engine import cpu, plan, runner
+from peerpressure.engine import cpu, layout, plan, runner
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
 
 
@@ -21,9 +20,9 @@ def _unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArr
     noise = model.noise
 
     def raw(step: int, stream: int) -> NDArray[np.float64]:
-        out = np.empty(model.n)
+        out = np.empty((1, model.n))
         cpu.draw_narrow(plan.draw_of(noise, seed), step, replicate, stream, out)
-        return noise.standardise(noise.distribution.ppf(out)) if isinstance(noise, pp.Custom) else out
+        return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.Custom) else out[0]
 
     fresh = np.array([raw(t, plan.STREAM_FRESH) for t in range(1, steps + 1)])
     if isinstance(noise.temporal, pp.White):
@@ -104,9 +103,11 @@ def _same(a: pp.Trajectory, b: pp.Trajectory, rows: slice = slice(None)) -> None
 @pytest.mark.parametrize("noise", NOISES)
 def test_splitting_replicates_changes_no_bit(noise: str) -> None:
     model = random_model(noise=NOISES[noise])
-    whole = pp.simulate(model, 12, replicates=40, seed=3)
-    for part in (range(20, 40), range(7, 8), range(3, 36), [39]):
-        _same(whole, pp.simulate(model, 12, replicates=part, seed=3), slice(part[0], part[-1] + 1))
+    whole = pp.simulate(model, 12, replicates=140, seed=3, threads=1)
+    for part in (range(20, 40), range(7, 8), range(3, 36), range(1, 140), [39]):
+        for threads in (1, 3):
+            run = pp.simulate(model, 12, replicates=part, seed=3, threads=threads)
+            _same(whole, run, slice(part[0], part[-1] + 1))
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "ar1", "ar1 custom", "persistent"])
@@ -117,6 +118,7 @@ def test_threads_and_sharing_of_agents_change_no_bit(
     model = random_model(5000, weighted=False, noise=NOISES[noise])
     record = pp.Record(agents=[0, 1023, 1024, 4999], every=2)
     alone = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=1)
+    monkeypatch.setattr(layout, "_NUMBERS", 1)
     monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
     monkeypatch.setattr(runner, "_SEGMENT", 1)
     for threads in (2, 3):

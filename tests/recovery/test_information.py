@@ -62,13 +62,13 @@ def test_closed_forms() -> None:
     model = random_model(9, noise=pp.Gaussian(2.0), pressure=pp.Linear())
     F = np.eye(9) + (model.network.adjacency / model.s[:, None]).toarray()
     J = (49 * np.eye(9) + F.T @ F) / 4
-    np.testing.assert_allclose(information(model, 50).matrix, J)
+    np.testing.assert_allclose(information(model, 50).matrix @ np.eye(9), J)
     np.testing.assert_allclose(information(model, 50).diagonal, J.diagonal())
 
 
 def test_a_large_network_has_an_operator() -> None:
     rng = np.random.default_rng(0)
-    n = 3000
+    n = 2100
     model = pp.Model(pp.barabasi_albert(n, 2, seed=1), np.zeros(n), rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0))
     told = information(model, 30)
     F = np.eye(n) + model.network.adjacency.toarray() / model.s[:, None]

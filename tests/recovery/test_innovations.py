@@ -19,6 +19,12 @@ from tests.builders import random_model
 from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
 
 TWO: dict[str, Any] = {"hidden": [1.0, 2.0], "noise": pp.Gaussian(1.0)}
+LAWS: dict[str, Any] = {
+    "gaussian": pp.Gaussian,
+    "laplace": pp.Laplace,
+    "uniform": pp.Uniform,
+    "student": pp.StudentT,
+}
 REGULAR = ("white", "scaled over time", "by agent", "ar1", "negative ar1")
 
 
@@ -115,7 +121,7 @@ def test_pressure_beyond_all_digits_ends_what_can_be_read() -> None:
     np.testing.assert_allclose((estimate.residuals() ** 2).mean(axis=0), estimate.variance, rtol=0.35)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "uniform", "student"])
+@pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("temporal", ["white", pp.AR1(0.6)])
 def test_p_values_are_uniform_when_the_model_is_right(name: str, temporal: Temporal) -> None:
     laws: dict[str, Any] = {

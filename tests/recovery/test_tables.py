@@ -31,7 +31,8 @@ def test_wide_tables_and_files(tmp_path: Path) -> None:
     wide = pd.DataFrame(run.states[0], columns=run.labels).assign(time=run.times)
     np.testing.assert_array_equal(pp.Trajectory.from_dataframe(wide, MODEL).states, run.states)
     wide.to_csv(tmp_path / "wide.csv", index=False)
-    np.testing.assert_allclose(pp.Trajectory.from_csv(tmp_path / "wide.csv", MODEL).states, run.states, rtol=1e-15)
+    back = pp.Trajectory.from_csv(tmp_path / "wide.csv", MODEL).states
+    np.testing.assert_allclose(np.asarray(back), run.states, rtol=1e-15)
 
 
 def test_whole_numbers_are_labels_in_files_too(tmp_path: Path) -> None:
@@ -39,7 +40,8 @@ def test_whole_numbers_are_labels_in_files_too(tmp_path: Path) -> None:
     run = pp.simulate(model, 3)
     assert run.states is not None
     pd.DataFrame(run.states[0]).assign(time=run.times).to_csv(tmp_path / "wide.csv", index=False)
-    np.testing.assert_allclose(pp.Trajectory.from_csv(tmp_path / "wide.csv", model).states, run.states)
+    back = pp.Trajectory.from_csv(tmp_path / "wide.csv", model).states
+    np.testing.assert_allclose(np.asarray(back), run.states)
 
 
 def test_what_is_missing_becomes_a_gap() -> None:

@@ -64,7 +64,7 @@ def _copy(whole: Path, folder: Path, *, live: bool) -> None:
     if live:
         # While a connection is open, its last changes are in the log.
         with open_ledger(whole) as ledger:
-            ledger.set_workers(2)
+            ledger.mark("planned", ledger.states())
             ledger.mark("done", ledger.states())
             shutil.copytree(whole, folder, dirs_exist_ok=True)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -52,7 +52,7 @@ def version() -> None:
     typer.echo(f"peerpressure {__version__}")
 
 
-for name, command in {
+COMMANDS: Mapping[str, Callable[..., None]] = {
     "new": new,
     "check": check,
     "run": run_scenario,
@@ -60,7 +60,8 @@ for name, command in {
     "recover": recover,
     "paper": paper,
     "version": version,
-}.items():
+}
+for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(sweep)
 

@@ -22,12 +22,13 @@ def check(
 
     Example: peerpressure check scenario.toml
     """
-    from peerpressure.scenario import ScenarioError
+    from peerpressure.scenario import Problem, ScenarioError
 
+    summary, problems = "", list[Problem]()
     try:
-        summary, problems = _summary(file), ()
+        summary = _summary(file)
     except ScenarioError as error:
-        summary, problems = "", error.problems
+        problems = [*error.problems]
     if as_json:
         print_json({"file": file, "valid": not problems, "problems": [problem.to_dict() for problem in problems]})
     elif problems:

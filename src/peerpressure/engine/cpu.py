@@ -88,16 +88,9 @@ def _noise_wide(
     """Bring the noise of ``count`` ≤ GROUP agents into the small buffer ``noise``."""
     if draw.mode != HELD:
         fill_wide(
-            noise,
-            draw.law,
-            draw.shape,
-            U64(agent // 2),
-            U64(step),
-            U64(replicate),
-            U64(STREAM_FRESH),
-            draw.k0,
-            draw.k1,
-        )
+            noise, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH),
+            draw.k0, draw.k1,
+        )  # fmt: skip
     if draw.mode != FRESH:
         number = noise.dtype.type
         carry, fresh = number(draw.carry), number(draw.fresh)
@@ -321,13 +314,22 @@ def reduce_summaries(ledger: Ledger, slot: int, agents: int, partial: NDArray[np
         ledger.summaries[lane, slot, 2] = total / agents
 
 
+@njit(error_model="numpy")
+def _ledger_of(ledger: Ledger, layer: int, width: int) -> Ledger:
+    """Return the part of the ledger that belongs to one layer of a block."""
+    rows = slice(layer * width, (layer + 1) * width)
+    return Ledger(ledger.slots, ledger.agents, ledger.states[rows], ledger.summaries[rows])
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def keep_all(ledger: Ledger, slot: int, public: NDArray[Any], width: int, partial: NDArray[np.float64]) -> None:
-    """Record a whole state: where a run starts."""
-    count = public.size // width
-    _keep(ledger, slot, public, width, 0, count, partial)
-    if ledger.summaries.shape[1]:
-        reduce_summaries(ledger, slot, count, partial)
+    """Record whole states, (layers, agents·width): where a run starts."""
+    count = public.shape[1] // width
+    for layer in range(public.shape[0]):
+        part = _ledger_of(ledger, layer, width)
+        _keep(part, slot, public[layer], width, 0, count, partial)
+        if ledger.summaries.shape[1]:
+            reduce_summaries(part, slot, count, partial)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -344,37 +346,27 @@ def run_wide(
     memory: NDArray[Any],
     partial: NDArray[np.float64],
 ) -> None:
-    """Make the clock's steps for agents begin…end−1 in WIDTH replicates from ``replicate`` on.
+    """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
-    ``states`` is (2, agents·WIDTH): the state at an even time lies in row 0, at an odd time in row 1.
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time lies in row 0, at an odd time in row 1.
     """
     number = states.dtype.type
     noise = np.zeros(GROUP * WIDTH, states.dtype)
     count = agents.hidden.size
-    for q in range(clock.relief.size):
-        step = clock.first + q
-        public, output = states[(step - 1) & 1], states[step & 1]
-        relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
-        _step_wide(
-            graph,
-            agents,
-            draw,
-            relief,
-            weight,
-            scale,
-            step,
-            replicate,
-            begin,
-            end,
-            public,
-            output,
-            memory,
-            noise,
-        )
-        if ledger.slots[q] >= 0:
-            _keep(ledger, ledger.slots[q], output, WIDTH, begin, end, partial)
-            if end - begin == count and ledger.summaries.shape[1]:
-                reduce_summaries(ledger, ledger.slots[q], count, partial)
+    for layer in range(states.shape[0]):
+        part = _ledger_of(ledger, layer, WIDTH)
+        for q in range(clock.relief.size):
+            step = clock.first + q
+            public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
+            relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+            _step_wide(
+                graph, agents, draw, relief, weight, scale, step, replicate + layer * WIDTH, begin, end,
+                public, output, memory[layer], noise,
+            )  # fmt: skip
+            if ledger.slots[q] >= 0:
+                _keep(part, ledger.slots[q], output, WIDTH, begin, end, partial)
+                if end - begin == count and ledger.summaries.shape[1]:
+                    reduce_summaries(part, ledger.slots[q], count, partial)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -391,71 +383,55 @@ def run_narrow(
     memory: NDArray[Any],
     partial: NDArray[np.float64],
 ) -> None:
-    """Make the clock's steps for agents begin…end−1 in one replicate; ``states`` is (2, agents)."""
+    """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
     number = states.dtype.type
     noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
     pressure = np.zeros(CHUNK, states.dtype)
     count = agents.hidden.size
-    for q in range(clock.relief.size):
-        step = clock.first + q
-        public, output = states[(step - 1) & 1], states[step & 1]
-        relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
-        _step_narrow(
-            graph,
-            agents,
-            draw,
-            relief,
-            weight,
-            scale,
-            step,
-            replicate,
-            begin,
-            end,
-            public,
-            output,
-            memory,
-            noise,
-            pairs,
-            pressure,
-        )
-        if ledger.slots[q] >= 0:
-            _keep(ledger, ledger.slots[q], output, 1, begin, end, partial)
-            if end - begin == count and ledger.summaries.shape[1]:
-                reduce_summaries(ledger, ledger.slots[q], count, partial)
+    for layer in range(states.shape[0]):
+        part = _ledger_of(ledger, layer, 1)
+        for q in range(clock.relief.size):
+            step = clock.first + q
+            public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
+            relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+            _step_narrow(
+                graph, agents, draw, relief, weight, scale, step, replicate + layer, begin, end,
+                public, output, memory[layer], noise, pairs, pressure,
+            )  # fmt: skip
+            if ledger.slots[q] >= 0:
+                _keep(part, ledger.slots[q], output, 1, begin, end, partial)
+                if end - begin == count and ledger.summaries.shape[1]:
+                    reduce_summaries(part, ledger.slots[q], count, partial)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_wide(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    """Write one draw for every agent in WIDTH replicates to ``memory``, laid out as the wide state."""
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents·WIDTH)."""
     noise = np.zeros(GROUP * WIDTH, memory.dtype)
-    for base in range(0, memory.size, GROUP * WIDTH):
-        block = U64(base // (2 * WIDTH))
-        fill_wide(noise, draw.law, draw.shape, block, U64(step), U64(replicate), U64(stream), draw.k0, draw.k1)
-        for j in range(min(noise.size, memory.size - base)):
-            memory[base + j] = noise[j]
+    for layer in range(memory.shape[0]):
+        for base in range(0, memory.shape[1], GROUP * WIDTH):
+            size = min(noise.size, memory.shape[1] - base)
+            fill_wide(
+                noise, size // WIDTH, draw.law, draw.shape, U64(base // (2 * WIDTH)), U64(step),
+                U64(replicate + layer * WIDTH), U64(stream), draw.k0, draw.k1,
+            )  # fmt: skip
+            for j in range(size):
+                memory[layer, base + j] = noise[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    """Write one draw for every agent in one replicate to ``memory``."""
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents)."""
     noise, pairs = np.zeros(CHUNK, memory.dtype), np.zeros((2, CHUNK // 2), memory.dtype)
-    for agent in range(0, memory.size, CHUNK):
-        count = min(CHUNK, memory.size - agent)
-        fill_narrow(
-            noise,
-            pairs,
-            count,
-            draw.law,
-            draw.shape,
-            U64(agent // 2),
-            U64(step),
-            U64(replicate),
-            U64(stream),
-            draw.k0,
-            draw.k1,
-        )
-        for j in range(count):
-            memory[agent + j] = noise[j]
+    for layer in range(memory.shape[0]):
+        for agent in range(0, memory.shape[1], CHUNK):
+            count = min(CHUNK, memory.shape[1] - agent)
+            fill_narrow(
+                noise, pairs, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate + layer),
+                U64(stream), draw.k0, draw.k1,
+            )  # fmt: skip
+            for j in range(count):
+                memory[layer, agent + j] = noise[j]
 
 
 discard_stale_caches(run_wide, run_narrow, draw_wide, draw_narrow, keep_all, reduce_summaries)

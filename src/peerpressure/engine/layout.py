@@ -17,6 +17,7 @@ from .cpu import CHUNK, Agents, Graph
 from .plan import NARROW_UP_TO, WIDTH
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
+_NUMBERS = 2**16  # in the layers of a block: enough work for one call
 
 _graphs: WeakKeyDictionary[Network, dict[tuple[bool, np.dtype[Any]], Graph]] = WeakKeyDictionary()
 
@@ -69,10 +70,10 @@ def agents_of(model: Model, dtype: np.dtype[Any]) -> Agents:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Replicates that are stepped together: ``lanes`` of them from number ``first`` on, ``width`` with padding.
+    """Replicates that one call steps: ``lanes`` of them from number ``first`` on, in layers of ``width``, padded.
 
-    ``states`` is (2, agents·width), the two rows taking turns; ``memory`` holds correlated noise, (agents·width,).
-    ``row`` is where the block's replicates begin in the results.
+    ``states`` is (layers, 2, agents·width), the two rows taking turns; ``memory`` holds correlated noise, (layers,
+    agents·width). ``row`` is where the block's replicates begin in the results.
     """
 
     first: int
@@ -88,49 +89,62 @@ class Block:
         """The block's place among the results."""
         return slice(self.row, self.row + self.lanes)
 
-    def read(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return a field of this block as (lanes, agents)."""
-        return values.reshape(-1, self.width)[:, : self.lanes].T
+    def read(self, field: NDArray[Any]) -> NDArray[Any]:
+        """Return a field of this block, (layers, agents·width), as (lanes, agents)."""
+        layers = field.reshape(field.shape[0], -1, self.width)
+        return layers.swapaxes(1, 2).reshape(-1, layers.shape[1])[: self.lanes]
 
     def write(self, values: NDArray[Any], field: NDArray[Any]) -> None:
         """Set a field of this block from (lanes, agents) or (agents,); padding repeats the first replicate."""
-        target = field.reshape(-1, self.width)
+        target = field.reshape(field.shape[0], -1, self.width)
         if values.ndim == 1:
             target[:] = values[:, None]
-        else:
-            target[:, : self.lanes] = values.T
-            target[:, self.lanes :] = values[0][:, None]
+            return
+        padding = field.shape[0] * self.width - self.lanes
+        padded = np.concatenate([values, np.broadcast_to(values[0], (padding, values.shape[1]))])
+        target[:] = padded.reshape(field.shape[0], self.width, -1).swapaxes(1, 2)
 
 
-def plan_blocks(replicates: NDArray[np.int64]) -> Iterable[tuple[int, int, int, int]]:
+def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Iterable[tuple[int, int, int, int]]:
     """Cut replicate numbers into (first, lanes, width, row); only consecutive numbers share a block.
 
-    >>> list(plan_blocks(np.arange(34)))
+    Small networks get blocks of many layers, for a call costs as much as many of their steps; but never so many that
+    a thread would have no block.
+
+    >>> list(plan_blocks(np.arange(34), 10**6, 2))
     [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]
+    >>> list(plan_blocks(np.arange(1000), 2, 2))
+    [(0, 512, 16, 0), (512, 488, 16, 512)]
     """
+    most = max(1, _NUMBERS // (agents * WIDTH))
+    most_narrow = max(1, _NUMBERS // agents)
     breaks = np.flatnonzero(np.diff(replicates) != 1) + 1
     for begin, end in zip([0, *breaks], [*breaks, replicates.size], strict=True):
+        layers = min(most, -(-int(end - begin) // (WIDTH * threads)))
         row = int(begin)
         while row < end:
             rest = int(end) - row
             width = 1 if rest <= NARROW_UP_TO else WIDTH
-            lanes = min(width, rest)
+            lanes = min(layers * WIDTH if width > 1 else most_narrow, rest)
             yield int(replicates[row]), lanes, width, row
             row += lanes
 
 
-def make_blocks(model: Model, replicates: NDArray[np.int64], dtype: np.dtype[Any], *, memory: bool) -> list[Block]:
+def make_blocks(
+    model: Model, replicates: NDArray[np.int64], dtype: np.dtype[Any], threads: int, *, memory: bool
+) -> list[Block]:
     """Allocate the blocks for these replicates."""
     n, blocks = model.n, []
-    for first, lanes, width, row in plan_blocks(replicates):
+    for first, lanes, width, row in plan_blocks(replicates, n, threads):
+        layers = -(-lanes // width)
         blocks.append(
             Block(
                 first=first,
                 lanes=lanes,
                 width=width,
                 row=row,
-                states=aligned((2, n * width), dtype),
-                memory=aligned((n * width if memory else 0,), dtype),
+                states=aligned((layers, 2, n * width), dtype),
+                memory=aligned((layers, n * width if memory else 0), dtype),
                 partial=np.empty((-(-n // CHUNK), 3, width)),
             )
         )

@@ -185,11 +185,12 @@ def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: flo
 
 
 def _wide(law: Any) -> Callable[..., None]:
-    """Make the loop that fills the noise of GROUP agents in WIDTH replicates; flat, so that it vectorises."""
+    """Make the loop that fills the noise of up to GROUP agents in WIDTH replicates; flat, so that it vectorises."""
 
     @njit(error_model="numpy")
     def fill(
         out: NDArray[Any],
+        count: int,
         shape: float,
         block: Word,
         step: Word,
@@ -198,7 +199,7 @@ def _wide(law: Any) -> Callable[..., None]:
         k0: Word,
         k1: Word,
     ) -> None:
-        for j in range(HALF * WIDTH):
+        for j in range(min(count, HALF) * WIDTH):
             lane = U64(j) & U64(WIDTH - 1)
             agent = U64(j) // U64(WIDTH)
             first, second = law(block + agent, step, replicate + lane, stream, k0, k1, shape)
@@ -249,6 +250,7 @@ _unit_wide, _unit_narrow = _wide(_unit), _narrow(_unit)
 @njit(error_model="numpy")
 def fill_wide(
     out: NDArray[Any],
+    count: int,
     law: int,
     shape: float,
     block: Word,
@@ -258,19 +260,19 @@ def fill_wide(
     k0: Word,
     k1: Word,
 ) -> None:
-    """Write the noise of the GROUP agents from counter ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
+    """Write the noise of ``count`` ≤ GROUP agents from ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
     if law == GAUSSIAN:
-        _gaussian_wide(out, shape, block, step, replicate, stream, k0, k1)
+        _gaussian_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     elif law == LAPLACE:
-        _laplace_wide(out, shape, block, step, replicate, stream, k0, k1)
+        _laplace_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     elif law == UNIFORM:
-        _uniform_wide(out, shape, block, step, replicate, stream, k0, k1)
+        _uniform_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     elif law == STUDENT:
-        _student_wide(out, shape, block, step, replicate, stream, k0, k1)
+        _student_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     elif law == RADEMACHER:
-        _rademacher_wide(out, shape, block, step, replicate, stream, k0, k1)
+        _rademacher_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     elif law == UNIT:
-        _unit_wide(out, shape, block, step, replicate, stream, k0, k1)
+        _unit_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     else:
         out[:] = 0.0
 

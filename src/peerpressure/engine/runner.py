@@ -41,12 +41,12 @@ class _Run:
         # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
         self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Persistent)
         self.agents = agents_of(plan.model, plan.dtype)
-        self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, memory=self.draw.mode != FRESH)
+        self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
         for block in self.blocks:
-            public = block.states[plan.start_step & 1]
+            public = block.states[:, plan.start_step & 1]
             block.write(start if start.ndim == 1 else start[block.rows], public)
             self._remember(block, memory)
             cpu.keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.width, block.partial)
@@ -118,7 +118,7 @@ class _Run:
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
         if pool is None or share_agents:
             for block in self.blocks:
-                if share_agents and self.plan.model.n * block.width >= _SPLIT_FROM:
+                if share_agents and len(block.states) == 1 and self.plan.model.n * block.width >= _SPLIT_FROM:
                     self._advance_shared(block, clock, slots, pool)
                 else:
                     self._advance_block(block, clock, slots)
@@ -172,7 +172,7 @@ class _Run:
         final = np.empty((plan.replicates.size, plan.model.n), plan.dtype)
         carried = np.empty_like(final) if isinstance(plan.model.noise.temporal, AR1) else None
         for block in self.blocks:
-            final[block.rows] = block.read(block.states[last])
+            final[block.rows] = block.read(block.states[:, last])
             if carried is not None:
                 carried[block.rows] = block.read(block.memory)
         return Result(

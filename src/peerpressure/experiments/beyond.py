@@ -14,8 +14,6 @@ partial_observers
 privacy_over_time
     design (fresh, growing, held), steps, information, mu, epsilon, rms_error: what an observer of everything is told of
     the most exposed agent, and how far the consensus mode is from v by then.
-exact_vs_sampled
-    experiment, quantity, exact, sampled, standard_error, z: every quantity that is known both ways.
 """
 
 from __future__ import annotations

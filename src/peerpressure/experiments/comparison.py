@@ -13,6 +13,7 @@ interval_differences
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -53,7 +54,9 @@ class Comparison:
         }
 
 
-def against_print(fits: pd.DataFrame) -> pd.DataFrame:
+def against_print(
+    fits: pd.DataFrame, known_terms: Mapping[int, Mapping[str, PrintedTerm]] = printed.REGRESSIONS
+) -> pd.DataFrame:
     """Compare each measured term, under either regressor, with the printed one."""
     known = fits.set_index(["source", "regressor", "edges", "term"])
     rows = []
@@ -61,7 +64,7 @@ def against_print(fits: pd.DataFrame) -> pd.DataFrame:
         for regressor in REGRESSORS:
             for term in TERMS:
                 measured = known.loc[("measured", regressor, edges, term)]
-                value, error = printed_estimate(printed.REGRESSIONS[edges][term])
+                value, error = printed_estimate(known_terms[edges][term])
                 z = (measured["estimate"] - value) / np.hypot(measured["standard_error"], error)
                 row = {"edges": edges, "term": term, "regressor": regressor, "printed": value, "printed_error": error}
                 row |= {"measured": measured["estimate"], "measured_error": measured["standard_error"]}

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 
+from peerpressure.experiments import printed
+from peerpressure.experiments.agreed import exact_vs_sampled
+from peerpressure.experiments.audit import Evidence, audit, hurried, protection
+from peerpressure.experiments.beyond import BeyondResult, beyond
+from peerpressure.experiments.comparison import Comparison
 from peerpressure.experiments.convergence import SEED, STEPS, convergence
+from peerpressure.experiments.noise_levels import noise_levels
 from peerpressure.experiments.rates import approach, contraction_products, scale_free_model, tuning
+from peerpressure.experiments.residuals import residuals
+from peerpressure.experiments.size_effect import size_effect
+from peerpressure.experiments.sweep_ba import sweep_ba
+from peerpressure.experiments.two_agents_recovery import two_agents_recovery
 from peerpressure.experiments.wrong_values import wrong_values
 
 # Exact laws cost more than simulated steps, and their figures need no more of them.
 MOST_EXACT_STEPS = 10_000
 MOST_APPROACH_STEPS = 5_000
+MOST_NOISE_STEPS = 3_000
+
+Tell = Callable[[str], None]
+Tables = dict[str, pd.DataFrame]
 
 
 def paper_tables(
-    seed: int = SEED, steps: int = STEPS, *, tell: Callable[[str], None] = lambda stage: None
-) -> dict[str, pd.DataFrame]:
-    """Return every table by name; ``tell`` hears of each stage before it begins."""
+    seed: int = SEED,
+    steps: int = STEPS,
+    replications: int = printed.SWEEP_REPLICATIONS,
+    *,
+    folder: Path | None = None,
+    workers: int | None = None,
+    tell: Tell = lambda stage: None,
+) -> Tables:
+    """Return every table by name; ``tell`` hears of each stage before it begins.
+
+    ``replications`` are those of each cell of the sweeps. With a ``folder`` the sweeps are kept there, so that an
+    interrupted run goes on where it was.
+    """
+    tables = _agreement(seed, steps, tell)
+    evidence, found, more = _recovery(seed, steps, replications, tables, folder, workers, tell)
+    tell("claims against findings")
+    agreed = exact_vs_sampled(evidence, more, tables)
+    return tables | found | more.tables() | {"exact_vs_sampled": agreed, "audit": audit(evidence)}
+
+
+def _agreement(seed: int, steps: int, tell: Tell) -> Tables:
+    """Return the tables on whether, on what and how fast agents agree."""
     tell("slow and fast pressure, on a tree and with odd cycles")
     tables = convergence(seed, steps).tables()
     model = scale_free_model(seed)
@@ -32,3 +66,44 @@ def paper_tables(
     tell("many runs against their predicted law")
     wrong = wrong_values(model, seed=seed)
     return tables | {"wrong_values": wrong.values, "wrong_value_law": wrong.law}
+
+
+def _recovery(
+    seed: int,
+    steps: int,
+    replications: int,
+    tables: Tables,
+    folder: Path | None,
+    workers: int | None,
+    tell: Tell,
+) -> tuple[Evidence, Tables, BeyondResult]:
+    """Return what observers find, as evidence and as tables."""
+    tell("what regression makes of two agents, and of a hundred")
+    pair, hundred = two_agents_recovery(seed), residuals(seed)
+    tell("the sweep over sizes and noise levels")
+    two, one = (
+        sweep_ba(seed, replications, edges=edges, folder=folder and folder / f"ba{edges}", workers=workers)
+        for edges in printed.SWEEP_EDGES
+    )
+    sweeps, sizes = Comparison(two, one), size_effect(seed)
+    tell("louder noise")
+    noise = noise_levels(seed, steps=min(steps, MOST_NOISE_STEPS))
+    tell("better observers, schedules and masks")
+    more = beyond(seed)
+    model = scale_free_model(seed)
+    evidence = Evidence(
+        slow=model,
+        fast=hurried(model),
+        steps=min(steps, MOST_NOISE_STEPS),
+        runs=tables["summary"],
+        pair=pair,
+        observers=more.observers,
+        protection=protection(hundred.law.model),
+        partial=more.partial,
+        residuals=hundred,
+        sweeps=sweeps,
+        sizes=sizes,
+        noise=noise,
+    )
+    found = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": sizes} | noise.tables()
+    return evidence, found, more

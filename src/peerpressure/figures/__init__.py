@@ -15,6 +15,7 @@ from peerpressure.figures import (
     over_time,
     rates,
     residuals,
+    size_effect,
     sweep,
     two_agents,
     wrong_values,
@@ -24,7 +25,7 @@ from peerpressure.figures.style import render, save
 if TYPE_CHECKING:
     import pandas as pd
 
-# Each figure with the tables that it is drawn from.
+# Each figure with the tables that it is drawn from, in the order in which they are read.
 FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingProxyType(
     {
         "graph": (graph.graph, ("agents", "edges")),
@@ -41,11 +42,12 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "boxes_one": (sweep.boxes_one, ("sweep_boxes",)),
         "shapes_one": (sweep.shapes_one, ("sweep_residuals",)),
         "intervals": (sweep.intervals, ("intervals",)),
+        "size_effect": (size_effect.size_effect, ("size_effect",)),
         "noise_levels": (noise_levels.noise_levels, ("noise_paths", "noise_law")),
-        "exact_vs_sampled": (exact.exact_vs_sampled, ("exact_vs_sampled",)),
         "observers": (observers.observers, ("observers",)),
         "partial_observers": (observers.partial_observers, ("partial_observers",)),
         "privacy_over_time": (over_time.privacy_over_time, ("privacy_over_time",)),
+        "exact_vs_sampled": (exact.exact_vs_sampled, ("exact_vs_sampled",)),
     }
 )
 

@@ -1,4 +1,4 @@
-"""What observers achieve: over time, with every method, and when they see only a part."""
+"""What observers achieve over time, and when they see only a part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from peerpressure.figures.style import BLUE, GOLD, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
 
-BOUND = "cramer_rao"
 _NETWORKS = {"two_agents": "two agents", "scale_free": "scale-free network"}
 # By method: its colour, and what it is called.
 _METHODS: Mapping[str, tuple[str, str]] = {
@@ -20,6 +19,8 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "snapshot": (GOLD, "last state only"),
     "innovations": (RED, "innovations"),
 }
+# The exact variance of this one is the least that any unbiased estimate can have.
+_BEST = "innovations"
 
 
 @styled
@@ -29,39 +30,38 @@ def observers(errors: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     panels = figure.subplots(1, len(networks), sharey=True, squeeze=False)[0]
     for axes, network, letter in zip(panels, networks, "abcd", strict=False):
-        _over_time(axes, errors[errors["network"] == network])
+        own = errors[errors["network"] == network]
+        for method, curve in own.groupby("observer", sort=False):
+            _over_time(axes, str(method), curve.sort_values("steps"))
+        axes.set_xlabel("steps observed $T$")
+        axes.set_xlim(own["steps"].min() / 1.15, own["steps"].max() * 1.15)
         panel(axes, letter, _NETWORKS.get(network, network))
     panels[0].set_ylabel(r"variance of one opinion, in $\sigma_0^2$")
     return figure
 
 
-def _over_time(axes: Axes, errors: pd.DataFrame) -> None:
-    ends = {}
-    for method, own in errors.groupby("observer", sort=False):
-        exact = own.sort_values("steps")
-        if method == BOUND:
-            axes.loglog(exact["steps"], exact["variance"], color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=5)
-            continue
-        colour, name = _METHODS.get(str(method), (GREY, str(method)))
-        axes.loglog(exact["steps"], exact["variance"], color=colour)
-        _sampled(axes, exact, colour)
-        ends[name] = (float(exact["variance"].iloc[len(exact) // 2]), float(exact["steps"].iloc[len(exact) // 2]), colour)
-    axes.set_xlabel("steps observed $T$")
-    axes.set_xlim(errors["steps"].min(), errors["steps"].max())
-    for name, (variance, steps, colour) in ends.items():
-        label(axes, name, (steps, variance), xytext=(0, 6), color=colour)
-    if BOUND in set(errors["observer"]):
-        bound = errors[errors["observer"] == BOUND].sort_values("steps").iloc[len(errors) // 8]
-        label(axes, "Cramér–Rao bound", (bound["steps"], bound["variance"]), xytext=(-4, -4), ha="right", va="top", color=INK)
+def _over_time(axes: Axes, method: str, curve: pd.DataFrame) -> None:
+    colour, name = _METHODS.get(method, (GREY, method))
+    middle = curve.iloc[len(curve) // 2]
+    spot = (float(middle["steps"]), float(middle["variance"]))
+    if method == _BEST:
+        axes.loglog(curve["steps"], curve["variance"], color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
+        label(axes, "Cramér–Rao bound", spot, xytext=(-5, -5), ha="right", va="top", color=INK)
+    else:
+        axes.loglog(curve["steps"], curve["variance"], color=colour)
+    _sampled(axes, curve, colour)
+    label(axes, name, spot, xytext=(4, 6), color=colour)
 
 
-def _sampled(axes: Axes, exact: pd.DataFrame, colour: str) -> None:
-    seen = exact[np.isfinite(exact["sampled"])]
+def _sampled(axes: Axes, curve: pd.DataFrame, colour: str) -> None:
+    """Draw sampled values with 95 % intervals."""
+    seen = curve[np.isfinite(curve["sampled"])]
     error = 1.96 * seen["standard_error"]
     # A bar that reached below zero would have no end on a log axis.
     below = np.minimum(error, 0.9 * seen["sampled"])
-    style = {"fmt": "o", "markersize": 2.6, "elinewidth": 0.7, "color": colour}
-    axes.errorbar(seen["steps"], seen["sampled"], yerr=[below, error], **style)
+    axes.errorbar(
+        seen["steps"], seen["sampled"], yerr=[below, error], fmt="o", markersize=2.6, elinewidth=0.7, color=colour
+    )
 
 
 @styled
@@ -74,8 +74,9 @@ def partial_observers(ratios: pd.DataFrame) -> Figure:
         axes.fill_between(100 * own["fraction"], own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
         axes.plot(100 * own["fraction"], own["ratio"], color=colour, marker=mark, markersize=3)
         middle = own.iloc[len(own) // 2]
-        label(axes, group, (100 * middle["fraction"], middle["ratio"]), xytext=(2, 6), color=colour)
+        name = "agents not watched" if group == "unseen" else "agents watched"
+        label(axes, name, (100 * middle["fraction"], middle["ratio"]), xytext=(2, 6), color=colour)
     axes.set_ylim(0, 1.02)
-    axes.set_xlabel("agents watched, %")
+    axes.set_xlabel("part of the network that is watched, %")
     axes.set_ylabel("posterior / prior variance")
     return figure

@@ -130,7 +130,7 @@ def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float
         curve = shown[shown["design"] == name]
         if len(curve):
             _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
-    ends = np.array([shown["information"].min() / 80, shown["information"].max() * 12])
+    ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
     axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1)
     axes.set_xlim(*ends)
     label(axes, "limit", (ends[0], limit / np.sqrt(ends[0])), xytext=(14, -4), color=INK)

@@ -8,60 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, final
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.model import Model
-from peerpressure.privacy import budget, exposure
-from peerpressure.recovery import Estimate, recover
-from peerpressure.scenario import Scenario
-from peerpressure.simulation import Record, simulate
+from peerpressure.measures.experiment import Experiment
 from peerpressure.theory import Outcome, diagnose, mode_error
-from peerpressure.trajectory import Trajectory
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Experiment:
-    """A scenario with what its measures share, each part computed when it is first asked for."""
-
-    scenario: Scenario
-    keeps_states: bool = False
-    threshold: float = 0.01
-
-    @cached_property
-    def model(self) -> Model:
-        """The model."""
-        return self.scenario.model()
-
-    @property
-    def steps(self) -> int:
-        """The length of the run."""
-        return self.scenario.run.steps
-
-    @cached_property
-    def run(self) -> Trajectory:
-        """The run, its summaries on record, and its states if some measure needs them."""
-        asked = self.scenario.run.what_to_keep()
-        whole = asked.states and asked.agents is None
-        keep = Record(states=self.keeps_states, every=asked.every if whole or not self.keeps_states else 1)
-        how_often, seed = self.scenario.run.replicates, self.scenario.run.seed
-        # Workers of a sweep share the machine already.
-        return simulate(self.model, self.steps, how_often, seed=seed, record=keep, threads=1)
-
-    @cached_property
-    def estimates(self) -> dict[str, Estimate]:
-        """Return what the onlooker makes of the run, by each method."""
-        methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
-        look, prior = self.scenario.observation(), self.scenario.prior()
-        return {method: recover(self.model, self.run, method, look, prior) for method in methods}
 
 
 class Measure(NamedTuple):
@@ -106,7 +62,7 @@ def exact_error(experiment: Experiment) -> Values:
 
 
 def verdict(experiment: Experiment) -> Values:
-    """Return 1 if the agents come to the consensus value, 0 if not, nan if that is unknown; the detail names the outcome."""
+    """Return 1 if agents come to the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
     outcome = diagnose(experiment.model).outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
@@ -141,17 +97,14 @@ def identified(experiment: Experiment) -> Values:
 
 def exposed(experiment: Experiment) -> Values:
     """Return what the onlooker learns about an agent, in bits: on average, and about the most exposed."""
-    scenario = experiment.scenario
-    told = exposure(experiment.model, experiment.steps, scenario.observation(), scenario.prior()).table["bits"]
+    told = experiment.exposure.table["bits"]
     yield "mean", None, float(told.mean())
     yield "worst", None, float(told.max())
 
 
 def epsilon(experiment: Experiment) -> Values:
     """Return the ε of differential privacy that holds for every agent against who sees everything."""
-    asked = experiment.scenario.privacy
-    terms = {} if asked is None else {"sensitivity": asked.sensitivity, "delta": asked.delta}
-    yield "", None, budget(experiment.model, experiment.steps, **terms).epsilon
+    yield "", None, experiment.budget.epsilon
 
 
 def _root_mean_square(off: NDArray[np.float64]) -> NDArray[np.float64]:

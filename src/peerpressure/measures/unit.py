@@ -6,8 +6,10 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peerpressure.measures.table import MEASURES, Experiment
+from peerpressure.measures.experiment import Experiment
+from peerpressure.measures.table import MEASURES
 from peerpressure.scenario import Scenario, scenario_from
+from peerpressure.simulation import Record
 
 FIXED = ("scenario", "measures", "threshold")
 
@@ -31,14 +33,20 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
     return new
 
 
-def measure(scenario: Scenario, names: Sequence[str], *, threshold: float = 0.01) -> list[dict[str, Any]]:
+def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return tidy rows, one for each measure, detail and replicate."""
-    experiment = Experiment(scenario, any(MEASURES[name].needs_states for name in names), threshold)
     return [
         {"measure": name, "detail": detail, "replicate": replicate, "value": value}
         for name in names
         for detail, replicate, value in MEASURES[name].function(experiment)
     ]
+
+
+def _record(scenario: Scenario, *, states: bool) -> Record:
+    """Return what to keep: summaries, and states if some measure needs them, as often as the scenario does."""
+    asked = scenario.run.what_to_keep()
+    partial = not asked.states or asked.agents is not None
+    return Record(states=states, every=1 if states and partial else asked.every)
 
 
 def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
@@ -51,4 +59,7 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     fields = {name: value for name, value in parameters.items() if name not in FIXED}
     # A file holds signed numbers of 64 bits, and a unit's seed is an unsigned one.
     point = with_fields(parameters["scenario"], {"run.seed": seed >> 1} | fields)
-    return measure(scenario_from(point), parameters["measures"], threshold=parameters["threshold"])
+    scenario, names = scenario_from(point), parameters["measures"]
+    keep = _record(scenario, states=any(MEASURES[name].needs_states for name in names))
+    # Workers of a sweep share the machine already, so that each computes in one thread.
+    return measure(Experiment(scenario, keep, parameters["threshold"], threads=1), names)

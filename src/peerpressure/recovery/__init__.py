@@ -18,6 +18,7 @@ from peerpressure.recovery.information import Information, information
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.inversion import invert
 from peerpressure.recovery.kalman import kalman
+from peerpressure.recovery.likelihood import likelihood
 from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.ols import ols
 from peerpressure.recovery.outputs import Outputs, outputs_of
@@ -34,6 +35,7 @@ METHODS: Mapping[str, Method] = {
     "wls": wls,
     "gls": gls,
     "kalman": kalman,
+    "likelihood": likelihood,
     "snapshot": snapshot,
 }
 

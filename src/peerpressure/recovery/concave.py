@@ -111,7 +111,7 @@ class Concave:
         gradient = np.concatenate([b.collect(here * (b.a / m - e * b.b * precision)) for b in self.blocks])
         hessian = np.zeros((gradient.size, gradient.size))
         for (left, at), (right, to) in self._pairs():
-            array = -here * (left.a * right.a / m**2 + left.b * right.b * precision)
+            array = here * (-left.a * right.a / m**2 - left.b * right.b * precision)
             place(hessian, left, at, right, to, array)
         return gradient, hessian
 

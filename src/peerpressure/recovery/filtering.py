@@ -64,7 +64,8 @@ def run_filter(model: Model, data: Outputs, prior: Prior | None) -> Iterator[Mom
         if white and step:
             # Fresh noise of an agent cannot have been seen before, however small its gain.
             floor = np.where(step.deviation > 0, np.minimum(floor, step.deviation / 2), floor)
-        state, corrections, sharp = predicted, (), np.empty((0, model.n + state.mean.shape[1]))
+        state = predicted
+        corrections: tuple[Correction, ...] = ()
         if t in rows:
             there = data.present[rows[t]]
             values = data.at(rows[t])[:, there].T

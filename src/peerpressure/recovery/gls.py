@@ -11,7 +11,7 @@ from scipy import linalg
 from peerpressure.errors import TooLargeError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.recovery.estimate import Estimate
-from peerpressure.recovery.knowledge import Knowledge, estimate_of, known_before
+from peerpressure.recovery.knowledge import estimate_of, known_before
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
 
@@ -95,7 +95,7 @@ def _separated(facts: Vector, L: Vector, n: int) -> tuple[Vector, Vector]:
 
 def _telling(exact: Vector, n: int) -> Vector:
     """Return the exact facts that are of x₀ at all."""
-    return exact[np.linalg.norm(exact[:, :n], axis=1) > _VOID]
+    return np.asarray(exact[np.linalg.norm(exact[:, :n], axis=1) > _VOID])
 
 
 def _refuse_large(model: Model, data: Outputs) -> None:

@@ -77,10 +77,11 @@ def _maximum(problem: Concave) -> Vector:
     count = np.maximum(here.sum(axis=0), 1)
     centre = (sample.public * here).sum(axis=0) / count
     spread = float(np.sqrt((here * (sample.public - centre) ** 2 / sample.scale**2).sum() / here.sum()))
-    names = [block.name for block in problem.blocks]
-    h = 1 / max(spread, 1e-300) if "h" in names else float(problem.m0[here].min())
-    start = {"h": lambda _: np.array([h]), "kappa": lambda b: np.zeros(b.size), "x": lambda b: h * centre[b.agents]}
-    return problem.maximise(np.concatenate([start[block.name](block) for block in problem.blocks]))
+    unknown_h = any(block.name == "h" for block in problem.blocks)
+    h = 1 / max(spread, 1e-300) if unknown_h else float(problem.m0[here].min())
+    level = {"h": np.full(centre.size, h), "kappa": 0 * centre, "x": h * centre}
+    start = [level[b.name][:1] if b.agents is None else level[b.name][b.agents] for b in problem.blocks]
+    return problem.maximise(np.concatenate(start))
 
 
 def _found(

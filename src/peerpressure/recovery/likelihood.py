@@ -103,7 +103,7 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
     seen, free = transitions(model, data), data.seen.free
     present, xi = seen.present[:, free], wishes(model, seen)[:, :, free]
-    identified = present.any(axis=0)
+    identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
     # An agent without noise shows the same ξ at every step, of which any average is exact.
     sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0)

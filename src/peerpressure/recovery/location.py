@@ -110,13 +110,13 @@ def custom(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locatio
         z = mean + deviation * (xi - x[:, None]) / sigma
         return np.asarray(np.where(present, law.logpdf(z), 0.0).sum(axis=1))
 
-    low = np.where(present, xi, np.inf).min(axis=1)
-    high = np.where(present, xi, -np.inf).max(axis=1)
-    value = _golden(fit, *_best_cell(fit, low, high))
+    middle, _ = laplace(xi, sigma, present, noise)
+    reach = 3 * np.where(present, sigma, 0.0).max(axis=0)
+    value = _golden(fit, *_best_cell(fit, middle - reach, middle + reach))
     return value, 1 / (_unit_information(law, deviation) * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
 
 
-def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 40) -> tuple[Vector, Vector]:
+def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 16) -> tuple[Vector, Vector]:
     grid = np.array([low + (high - low) * share for share in np.linspace(0, 1, cells + 1)])
     best = np.argmax([fit(x) for x in grid], axis=0)[None]
     ends = [np.take_along_axis(grid, np.clip(best + side, 0, cells), axis=0)[0] for side in (-1, 1)]
@@ -124,7 +124,7 @@ def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells
 
 
 def _golden(fit: Callable[[Vector], Vector], low: Vector, high: Vector) -> Vector:
-    for _ in range(60):
+    for _ in range(40):
         width = _GOLDEN * (high - low)
         right_is_better = fit(low + width) > fit(high - width)
         low, high = np.where(right_is_better, high - width, low), np.where(right_is_better, high, low + width)

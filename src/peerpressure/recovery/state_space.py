@@ -54,10 +54,9 @@ class Step:
 
     def fresh_noise(self, states: int) -> Vector:
         """Return G, (states, agents)."""
-        own = np.sqrt(1 - self.carry**2) * np.diag(self.deviation)
-        if states == self.deviation.size:
-            return own
-        return np.concatenate([own, np.sqrt(1 - self.carry**2) * np.eye(self.deviation.size)])
+        fresh = np.eye(self.deviation.size) * np.sqrt(1 - self.carry**2)
+        own = self.deviation[:, None] * fresh
+        return own if states == self.deviation.size else np.concatenate([own, fresh])
 
 
 @final
@@ -93,6 +92,6 @@ class Affine:
         slope = step.forward(self.slope)
         slope[:n] += np.diag(step.update.gain)
         wide = np.concatenate([step.forward(self.root), step.fresh_noise(states)], axis=1)
-        root = np.linalg.qr(wide.T, mode="r").T
+        root = np.asarray(np.linalg.qr(wide.T, mode="r")).T
         size = step.deviation + step.update.couple(self.size)
         return Affine(step.forward(self.mean), slope, root, size)

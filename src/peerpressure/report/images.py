@@ -9,14 +9,13 @@ from typing import Final, final
 
 from matplotlib.figure import Figure
 
-from peerpressure.figures.style import render
+from peerpressure.figures import render
 
 # A cloud of thousands of curves is smaller, and quicker to show, as dots.
 MOST_VECTOR_BYTES: Final = 220_000
 DOTS_PER_INCH: Final = 200
-CSS_PIXELS_PER_INCH: Final = 96
-# Print sizes are small on a screen.
-MAGNIFIED: Final = 1.2
+# Print sizes are small on a screen, which has 96 pixels to the inch.
+PIXELS_PER_INCH: Final = 1.2 * 96
 
 
 @final
@@ -31,14 +30,13 @@ class Image:
 
 def image(figure: Figure) -> Image:
     """Return the figure as SVG, or as PNG if that would weigh too much; the same figure gives the same bytes."""
-    scale = CSS_PIXELS_PER_INCH * MAGNIFIED
-    width, height = (round(scale * side) for side in figure.get_size_inches())
-    data, kind = _compact(render(figure, "svg")), "svg+xml"
+    width, height = (round(PIXELS_PER_INCH * side) for side in figure.get_size_inches())
+    data, kind = _rounded(render(figure, "svg")), "svg+xml"
     if len(data) > MOST_VECTOR_BYTES:
         data, kind = render(figure, "png", dpi=DOTS_PER_INCH), "png"
     return Image(f"data:image/{kind};base64,{base64.b64encode(data).decode()}", width, height)
 
 
-def _compact(svg: bytes) -> bytes:
+def _rounded(svg: bytes) -> bytes:
     """Return an SVG whose paths are rounded to a hundredth of a point, which no eye can see."""
     return re.sub(rb' d="[^"]*"', lambda path: re.sub(rb"(\.\d\d)\d+", rb"\1", path[0]), svg)

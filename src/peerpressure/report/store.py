@@ -50,17 +50,16 @@ def manifest(key: Mapping[str, Any], files: Files) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def stored(folder: Path, key: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return those files in the folder that the same request made and nobody touched since; none if another did."""
+def stored(folder: Path, key: Mapping[str, Any]) -> tuple[dict[str, bytes], frozenset[str]]:
+    """Return those files that the same request made and nobody touched since, and the names of those it lacks."""
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
-        if content["made_with"] != dict(key):
-            return {}
-        hashes = dict(content["files"])
+        hashes = dict(content["files"]) if content["made_with"] == dict(key) else {}
     except (OSError, ValueError, KeyError, TypeError):
         # No manifest, or one that no run of ours left whole: there is nothing to trust.
-        return {}
-    return {name: data for name, known in hashes.items() if (data := _read(folder / name)) and _hash(data) == known}
+        hashes = {}
+    kept = {name: data for name, known in hashes.items() if (data := _read(folder / name)) and _hash(data) == known}
+    return kept, frozenset(hashes) - set(kept)
 
 
 def publish(folder: Path, files: Files) -> list[Path]:

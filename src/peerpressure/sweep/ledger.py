@@ -67,7 +67,7 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
             yield Ledger(connection)
     except sqlite3.ProgrammingError:
         raise
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite may quote damaged text in its own message
         raise _translated(error, path) from error
 
 
@@ -115,12 +115,12 @@ class Ledger:
 
     def register(self, plan: Plan) -> None:
         """Make the units of a plan those of the ledger; what is known about them stays."""
-        if self._facts().get("digest") == plan.digest and self._order() == [unit.key for unit in plan.units]:
-            return
-        rows = ((unit.key, i, unit.parameters, unit.replication) for i, unit in enumerate(plan.units))
         facts = {name: str(value) for name, value in plan.fingerprint._asdict().items()}
-        facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes))}
-        facts |= {"digest": plan.digest, "workers": "1"}
+        facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes)), "digest": plan.digest}
+        if facts.items() <= self._facts().items() and self._order() == [unit.key for unit in plan.units]:
+            return
+        facts["workers"] = "1"
+        rows = ((unit.key, i, unit.parameters, unit.replication) for i, unit in enumerate(plan.units))
         with self._transaction() as connection:
             connection.execute("UPDATE unit SET position = NULL")
             connection.executemany(_REGISTER, rows)
@@ -223,7 +223,7 @@ def damaged(why: str) -> DamagedSweepError:
     return DamagedSweepError(complain("the ledger must be as it was written", got=why, remedy=remedy))
 
 
-def _translated(error: sqlite3.Error, path: Path) -> SweepError:
+def _translated(error: Exception, path: Path) -> SweepError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     if code == sqlite3.SQLITE_IOERR_SHORT_READ:
         return damaged(f"{path} ({error})")

@@ -84,10 +84,11 @@ class Plan:
             raise TooLargeError(complain(rule, got=len(self), remedy="take fewer values on an axis"))
 
     def __len__(self) -> int:
-        return math.prod(len(values) for values in self._values.values()) * self.replications
+        return math.prod(len(values) for values in self.values.values()) * self.replications
 
     @property
-    def _values(self) -> Mapping[str, Sequence[Any]]:
+    def values(self) -> Mapping[str, Sequence[Any]]:
+        """The values along each axis, ranges and draws resolved."""
         return self.axes  # type: ignore[return-value]  # resolved into lists when the plan was made
 
     @property
@@ -98,10 +99,10 @@ class Plan:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units, in the order of the final table: the last axis runs fastest, replications within it."""
-        names = tuple(self._values)
+        names = tuple(self.values)
         points = (
             canonical(dict(self.base) | dict(zip(names, point, strict=True)))
-            for point in itertools.product(*self._values.values())
+            for point in itertools.product(*self.values.values())
         )
         return tuple(
             Unit(unit_key(self.task, text, number), text, number, _unit_seed(self.seed, text, number))
@@ -112,7 +113,7 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """One word for the columns and the order of the final table."""
-        return order_digest(list(self._values), [unit.key for unit in self.units])
+        return order_digest(list(self.values), [unit.key for unit in self.units])
 
 
 def canonical(value: object) -> str:

@@ -1,0 +1,75 @@
+"""``peerpressure run``: a scenario simulated, diagnosed and looked at, its results written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerpressure.cli.terminal import AsJson, facts, open_scenario, print_json, refuse_file, show, telling
+
+if TYPE_CHECKING:
+    from peerpressure.measures import Experiment
+
+
+def run_scenario(
+    file: Annotated[Path, typer.Argument(help="The scenario; `peerpressure new` writes one to start from.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results; the file's own [output] folder, or one beside it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a scenario, say what becomes of it, and write results, figures and a one-page report.
+
+    The run goes to run.nc (netCDF), its tables to CSV, figures to PDF and PNG, and all of it on one page to
+    report.html. With [observe] in the file, an onlooker estimates what agents hide; with [privacy], it is reckoned
+    what the agents are exposed to. A new folder appears only when everything in it is complete.
+
+    Example: peerpressure run scenario.toml --out results
+    """
+    scenario = open_scenario(file)
+    folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
+    refuse_file(folder)
+    from peerpressure.measures import Experiment
+    from peerpressure.report.run_folder import run_files, write_run
+
+    experiment = Experiment(scenario, progress=True)
+    # The bar of the simulation and the line of the stages take turns on the terminal.
+    _ = experiment.run
+    with telling() as tell:
+        tell("diagnosing")
+        written = write_run(run_files(experiment, file.stem, tell), folder)
+    if as_json:
+        print_json(_answer(experiment, folder, written))
+    else:
+        _print_summary(experiment, folder, written)
+
+
+def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
+    from peerpressure.measures import measure
+
+    names = ["spread", "distance", "mean"]
+    names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
+    names += ["exposure", "epsilon"] if experiment.scenario.privacy is not None else []
+    return {
+        "verdict": experiment.verdict.to_dict(),
+        "measures": measure(experiment, names),
+        "folder": folder,
+        "files": written,
+    }
+
+
+def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) -> None:
+    from peerpressure.report.run_summary import observer_rows, outcome_rows, privacy_rows
+    from peerpressure.theory.render import heading
+
+    rows = outcome_rows(experiment)
+    rows += [
+        (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")
+        for method, identified, claimed, made in observer_rows(experiment)
+    ]
+    rows += privacy_rows(experiment)
+    show(heading(experiment.verdict), facts(rows))
+    page = [path for path in written if path.suffix == ".html"]
+    show(f"{len(written)} files in {folder}" + f"; open {page[0]}" * bool(page))

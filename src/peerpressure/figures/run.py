@@ -1,0 +1,117 @@
+"""One run of a scenario: what agents show over time, what an onlooker makes of it, and who is exposed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from peerpressure.figures.style import BLUE, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
+
+MOST_PATHS = 30  # replicates drawn one by one
+MOST_PANELS = 3
+MOST_DOTS = 2_000  # agents drawn one by one
+
+
+@styled
+def opinions(summaries: pd.DataFrame, v: float) -> Figure:
+    """Show the range of public opinions over time, and how spread and distance to v fall."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+    left, right = figure.subplots(1, 2)
+    shown = summaries[summaries["time"] >= 1]
+    _range(left, shown, v)
+    _fall(right, shown)
+    for axes in (left, right):
+        _time_axis(axes, shown["time"])
+    panel(left, "a", "what agents show")
+    panel(right, "b", "how far apart, how far off")
+    return figure
+
+
+def _range(axes: Axes, summaries: pd.DataFrame, v: float) -> None:
+    """Draw the band from lowest to highest agent, and the mean of every replicate."""
+    middle = summaries.groupby("time")[["minimum", "maximum"]].mean()
+    axes.fill_between(middle.index, middle["minimum"], middle["maximum"], color=BLUE, alpha=0.13, linewidth=0)
+    for name in ("minimum", "maximum"):
+        axes.plot(middle.index, middle[name], color=BLUE, linewidth=0.9)
+    for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
+        axes.plot(path["time"], path["mean"], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
+    axes.axhline(v, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=3)
+    axes.set_ylabel("public opinion $y_t$")
+    start = float(middle.index[0])
+    label(axes, "highest and lowest", (start, middle["maximum"].iloc[0]), xytext=(3, 4), color=BLUE, va="bottom")
+    axes.margins(y=0.12)
+    end = float(middle.index[-1])
+    label(axes, "$v$", (end, v), xytext=(3, 0), va="center", annotation_clip=False)
+    axes.text(0.98, 0.04, "means", transform=axes.transAxes, color=RED, ha="right")
+
+
+def _fall(axes: Axes, summaries: pd.DataFrame) -> None:
+    """Draw spread and distance on a log axis, the middle half of replicates shaded."""
+    for name, words, colour in (("spread", "spread", BLUE), ("distance", "distance to $v$", TEAL)):
+        by_time = summaries.groupby("time")[name]
+        median = by_time.median()
+        axes.fill_between(
+            median.index, by_time.quantile(0.25), by_time.quantile(0.75), color=colour, alpha=0.15, linewidth=0
+        )
+        axes.plot(median.index, median, color=colour, linewidth=1.0)
+        label(axes, words, (float(median.index[0]), float(median.iloc[0])), xytext=(3, 4), color=colour, va="bottom")
+    if (summaries[["spread", "distance"]] > 0).to_numpy().all():
+        axes.set_yscale("log")
+    axes.margins(y=0.15)
+
+
+def _time_axis(axes: Axes, times: pd.Series) -> None:
+    if times.max() >= 50:
+        axes.set_xscale("log")
+    axes.set_xlim(times.min(), max(times.max(), times.min() + 1))
+    axes.set_xlabel("time $t$")
+
+
+@styled
+def estimates(table: pd.DataFrame) -> Figure:
+    """Show estimated against hidden opinions in the first replicate, one panel for each method."""
+    first = table[(table["replicate"] == table["replicate"].min()) & table["identified"]]
+    methods = list(dict.fromkeys(table["method"]))[:MOST_PANELS]
+    width = ONE_COLUMN if len(methods) == 1 else TWO_COLUMNS
+    figure = Figure(figsize=(width, 2.6))
+    panels = figure.subplots(1, len(methods), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, method, letter in zip(panels, methods, "abc", strict=False):
+        _against(axes, first[first["method"] == method])
+        axes.set_xlabel("hidden opinion $x_0$")
+        panel(axes, letter, method) if len(methods) > 1 else axes.set_title(method, loc="left")
+    panels[0].set_ylabel("estimate")
+    return figure
+
+
+def _against(axes: Axes, rows: pd.DataFrame) -> None:
+    shown = rows.head(MOST_DOTS)
+    if shown.empty:
+        axes.text(0.5, 0.5, "nobody can be identified", transform=axes.transAxes, ha="center", color=GREY)
+        return
+    reach = [float(shown["hidden"].min()), float(shown["hidden"].max())]
+    axes.plot(reach, reach, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
+    axes.errorbar(
+        shown["hidden"], shown["value"], yerr=1.96 * shown["std"], fmt="none", ecolor=BLUE, alpha=0.3, elinewidth=0.7
+    )
+    axes.plot(shown["hidden"], shown["value"], "o", color=BLUE, markersize=2.2, markeredgewidth=0)
+
+
+@styled
+def exposed(agents: pd.DataFrame) -> Figure:
+    """Show how many bits the onlooker learns about each agent, by its degree."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
+    axes = figure.add_subplot()
+    finite = agents[np.isfinite(agents["bits"])].head(MOST_DOTS)
+    for seen, words, colour in ((True, "seen", BLUE), (False, "not seen", RED)):
+        group = finite[finite["seen"] == seen]
+        axes.plot(group["degree"], group["bits"], "o", color=colour, markersize=2.8, markeredgewidth=0, alpha=0.7)
+        if len(group):
+            axes.text(0.98, 0.97 if seen else 0.89, words, transform=axes.transAxes, color=colour, ha="right", va="top")
+    if len(finite) and finite["degree"].max() >= 8 * finite["degree"].min():
+        axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("degree $d$")
+    axes.set_ylabel("learned about an agent, bits")
+    return figure

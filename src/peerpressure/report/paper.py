@@ -1,0 +1,120 @@
+"""The whole reproduction: experiments, figures, tables and report from one seed, into one folder."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
+from peerpressure.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from peerpressure.report.page import Making
+
+REPORT: Final = "report.html"
+_LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "statsmodels", "matplotlib")
+
+
+@final
+@dataclass(frozen=True)
+class Request:
+    """What the results depend on."""
+
+    seed: int
+    replications: int
+    steps: int
+
+    @property
+    def command(self) -> str:
+        """The command line that asks for the same."""
+        return f"peerpressure paper --seed {self.seed} --replications {self.replications} --steps {self.steps}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What lies in the folder now; ``reused`` if it all lay there before."""
+
+    tables: Mapping[str, pd.DataFrame]
+    files: tuple[Path, ...]
+    report: Path
+    reused: bool
+
+
+def reproduce(
+    out: Path,
+    request: Request,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    tell: Callable[[str], None] = lambda stage: None,
+) -> Reproduction:
+    """Make figures, tables and report in ``out``, and reuse what the same request left there unless ``fresh``.
+
+    Everything is made before anything is written, and then written file by file, the report last; who stops it on
+    the way finds the former report as it was.
+    """
+    key = request_key(asdict(request))
+    kept, missing = ({}, frozenset()) if fresh else stored(out, key)
+    if kept and not missing:
+        files = tuple(out / name for name in (*kept, MANIFEST))
+        return Reproduction(_tables(kept), files, out / REPORT, reused=True)
+    csv = {} if any(_is_table(name) for name in missing) else {k: v for k, v in kept.items() if _is_table(k)}
+    made = _make(csv or _computed(request, workers, tell), request, workers, tell)
+    tell("writing")
+    # The manifest precedes the report: should the report be missing or old, its hash will tell.
+    page = made.pop(REPORT)
+    written = publish(out, made | {MANIFEST: manifest(key, made | {REPORT: page}), REPORT: page})
+    return Reproduction(_tables(made), tuple(written), out / REPORT, reused=False)
+
+
+def _computed(request: Request, workers: int, tell: Callable[[str], None]) -> dict[str, bytes]:
+    """Return all tables as files, from the experiments."""
+    from peerpressure.experiments import paper_tables
+
+    tables = paper_tables(request.seed, request.steps, request.replications, workers=workers, tell=tell)
+    return {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
+
+
+def _is_table(name: str) -> bool:
+    return name.startswith("tables/")
+
+
+def _make(csv: dict[str, bytes], request: Request, workers: int, tell: Callable[[str], None]) -> dict[str, bytes]:
+    """Return every file but the manifest, by name."""
+    from peerpressure.report.drawing import draw_all
+    from peerpressure.report.page import page
+
+    # Read back from what will be written, so that it makes no difference whether they were there before.
+    tables = _tables(csv)
+    tell("drawing figures")
+    drawings = draw_all(tables, workers, tell)
+    figures = {f"figures/{drawn.name}.{kind}": getattr(drawn, kind) for drawn in drawings for kind in ("pdf", "png")}
+    tell("writing the report")
+    text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, _making(request))
+    return csv | figures | {REPORT: text.encode()}
+
+
+def _tables(files: Mapping[str, bytes]) -> dict[str, pd.DataFrame]:
+    return {Path(name).stem: from_csv(data) for name, data in files.items() if _is_table(name)}
+
+
+def _making(request: Request) -> Making:
+    from peerpressure.report.page import Making
+
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    facts = (
+        ("seed", str(request.seed)),
+        ("replications", f"{request.replications} runs for each average"),
+        ("longest run", f"{request.steps:,} steps"),
+        ("peerpressure", __version__),
+        ("Python", platform.python_version()),
+        ("libraries", libraries),
+    )
+    return Making(__version__, request.seed, request.command, facts)

@@ -1,0 +1,95 @@
+"""The page of one run: what was asked, what becomes of the agents, what was seen, and how to run it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from peerpressure.figures import run as drawn
+from peerpressure.measures import Experiment
+from peerpressure.report.images import Image, image
+from peerpressure.report.run_summary import model_rows, observer_rows, outcome_rows, privacy_rows
+from peerpressure.report.tables import Column, table
+from peerpressure.theory.render import heading, rows as verdict_rows
+from peerpressure.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LISTED = 12  # agents named on the page; the table beside it has all of them
+
+
+@final
+@dataclass(frozen=True)
+class Picture:
+    """A figure on the page with its name, its caption and its picture."""
+
+    name: str
+    caption: str
+    image: Image
+
+
+CAPTIONS: Mapping[str, str] = {
+    "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
+    "every replicate, and the consensus value v (dotted). Right, spread max − min and distance to v: median and middle "
+    "half of the replicates.",
+    "estimates": "What the onlooker makes of each hidden opinion in the first replicate, with 95 % intervals; a "
+    "perfect estimate lies on the dotted line.",
+    "exposure": "Bits that the onlooker learns about each agent beyond what it believed before.",
+}
+
+
+def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
+    """Return the figures of a run, by name."""
+    made = {}
+    if "summaries" in tables:
+        made["opinions"] = drawn.opinions(tables["summaries"], experiment.model.consensus_value)
+    if "estimates" in tables:
+        made["estimates"] = drawn.estimates(tables["estimates"])
+    if "bits" in tables["agents"]:
+        made["exposure"] = drawn.exposed(tables["agents"])
+    return made
+
+
+def run_page(
+    experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Figure], title: str
+) -> str:
+    """Return the page as HTML that is complete in itself."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("peerpressure.report", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("run.html").render(
+        title=title,
+        version=__version__,
+        heading=heading(experiment.verdict),
+        reason=experiment.verdict.reason,
+        facts=verdict_rows(experiment.verdict),
+        model=model_rows(experiment),
+        outcome=outcome_rows(experiment),
+        observer=observer_rows(experiment),
+        privacy=privacy_rows(experiment),
+        agents=_agents(tables["agents"]),
+        pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
+        files=[f"{name}.csv" for name in tables],
+        scenario=experiment.scenario.to_toml().strip(),
+    )
+
+
+def _agents(agents: pd.DataFrame) -> object:
+    columns = [
+        Column("agent", "agent"),
+        Column("degree", "degree"),
+        Column("stubbornness", "stubbornness"),
+        Column("hidden", "hidden"),
+        Column("final_mean", "shown at the end"),
+        Column("final_std", "± over replicates", digits=2),
+    ]
+    if "bits" in agents:
+        columns.append(Column("bits", "bits exposed"))
+    names = agents.assign(agent=agents["agent"].map(str))
+    return table(names, columns, most=LISTED)

@@ -1,0 +1,61 @@
+"""One run in a few rows of words and numbers, for the page and for the terminal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from peerpressure.measures import Experiment
+from peerpressure.report.tables import number
+
+
+def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return what was run."""
+    model, asked = experiment.model, experiment.scenario.run
+    s, x = model.s, model.x0
+    return [
+        ("network", repr(model.network).removeprefix("Network(").removesuffix(")")),
+        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}"),
+        ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
+        ("peer pressure", str(model.pressure)),
+        ("noise", str(model.noise)),
+        ("run", f"{number(asked.steps)} steps, {number(asked.replicates)} replicates, seed {asked.seed}"),
+    ]
+
+
+def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return where the simulated agents ended, over replicates."""
+    final, v = experiment.run.final.public, experiment.model.consensus_value
+    values = {
+        "mean of agents": final.mean(axis=1),
+        "spread (max − min)": np.ptp(final, axis=1),
+        "distance of the farthest to v": np.abs(final - v).max(axis=1),
+    }
+    return [
+        (name, number(value.mean()) + (f" ± {number(value.std(), 2)}" if value.size > 1 else ""))
+        for name, value in values.items()
+    ]
+
+
+def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
+    """Return, for each method, who is identified, the error that it claims and the error that it makes."""
+    if experiment.scenario.observe is None:
+        return []
+    rows = []
+    for method, estimate in experiment.estimates.items():
+        known = estimate.identified
+        claimed = np.sqrt(estimate.variance[known].mean()) if known.any() else np.nan
+        made = np.sqrt((estimate.residuals()[:, known] ** 2).mean()) if known.any() else np.nan
+        rows.append((method, f"{int(known.sum()):,} of {known.size:,}", number(float(claimed)), number(float(made))))
+    return rows
+
+
+def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return how exposed agents are, and what they are promised."""
+    if experiment.scenario.privacy is None:
+        return []
+    told, promised = experiment.exposure.table, experiment.budget
+    return [
+        ("learned on average", f"{number(float(told['bits'].mean()))} bits"),
+        ("about the most exposed", f"{number(float(told['bits'].max()))} bits, agent {told['bits'].idxmax()}"),
+        ("ε that holds for everyone", f"{number(promised.epsilon)} at δ = {promised.delta:g}"),
+    ]

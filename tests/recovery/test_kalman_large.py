@@ -1,0 +1,106 @@
+"""The sparse elimination of unseen states against the dense filter, and how it refuses what it cannot do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.recovery import Observation, Prior, information, outputs_of, recover
+from peerpressure.recovery import sparse_estimate as module
+from peerpressure.recovery.innovations import innovations
+from peerpressure.recovery.kalman import DENSE_LIMIT, kalman
+from peerpressure.recovery.sparse_estimate import sparse_estimate
+from tests.builders import random_model
+from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, small_model
+from tests.recovery.test_kalman import PRIORS, assert_same, with_holes
+
+NOISY = [name for name in NOISES if name not in ("persistent", "some without")]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("noise", NOISY)
+def test_elimination_is_the_dense_filter(noise: str, start: str, prior: str) -> None:
+    model = small_model(noise, start)
+    run = pp.simulate(model, STEPS, 3, seed=2)
+    for view in VIEWS.values():
+        for seen in (run, with_holes(run, 0.3)):
+            data = outputs_of(model, seen, view)
+            dense = kalman(model, data, PRIORS[prior])
+            assert_same(sparse_estimate(model, data, PRIORS[prior], "kalman"), dense)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_iterations_are_the_dense_solution(correlated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model(60, 4, noise=pp.Gaussian(0.7, temporal=pp.AR1(0.4) if correlated else "white"))
+    data = outputs_of(model, pp.simulate(model, 15, 2, seed=3), Observation(agents=range(50)))
+    for prior in (None, Prior(0.2, 1.5)):
+        dense = sparse_estimate(model, data, prior, "kalman")
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "DENSE_LIMIT", 0)
+            iterated = sparse_estimate(model, data, prior, "kalman")
+        np.testing.assert_allclose(iterated.value, dense.value, atol=1e-7)
+        np.testing.assert_allclose(iterated.variance_of(range(60)), dense.variance, rtol=1e-6)
+
+
+def test_large_networks_take_the_sparse_way_and_keep_their_word() -> None:
+    n = DENSE_LIMIT + 100
+    model = random_model(n, 2, noise=pp.Gaussian(1.0), weighted=False)
+    run = pp.simulate(model, 20, 40, seed=5)
+    hidden = np.random.default_rng(1).permutation(n)[:80]
+    view = Observation(agents=[i for i in range(n) if i not in set(hidden.tolist())])
+    estimate = recover(model, run, "kalman", view, Prior(0.0, 1.0))
+    score = (estimate.residuals() / estimate.std) ** 2
+    assert abs(score[:, hidden].mean() / 1.0) < 2.5  # one x₀ for all replicates, so that their scores hang together
+    plain = recover(model, run, "kalman", view)
+    who = plain.identified & (plain.variance < 100)
+    assert who.sum() > n - 80
+    score = plain.residuals()[:, who] ** 2 / plain.variance[who]
+    assert abs(score.mean() - 1) < 5 * np.sqrt(2 / score.size) * 2
+
+
+def test_complete_outputs_of_a_large_network_stay_sparse() -> None:
+    model = random_model(2500, 2, noise=pp.Gaussian(1.0), weighted=False)
+    data = outputs_of(model, pp.simulate(model, 10, 2, seed=5))
+    one, other = kalman(model, data), innovations(model, data)
+    np.testing.assert_allclose(one.value, other.value, atol=1e-7)
+    np.testing.assert_allclose(one.variance_of([0, 7]), other.variance_of([0, 7]), rtol=1e-7)
+    bound = information(model, 10)
+    np.testing.assert_allclose(one.variance_of([0]), 1 / bound.of(0), rtol=1e-6)
+
+
+def test_agents_of_whom_nothing_is_seen_are_named() -> None:
+    n = DENSE_LIMIT + 20
+    model = pp.Model(pp.path(n), np.zeros(n), noise=pp.Gaussian(1.0), start=np.zeros(n))
+    data = outputs_of(model, pp.simulate(model, 4), Observation(agents=range(n - 10)))
+    np.testing.assert_array_equal(np.flatnonzero(~kalman(model, data).identified), np.arange(n - 7, n))
+
+
+@pytest.mark.parametrize(
+    ("noise", "what"),
+    [(pp.Gaussian(1.0, temporal="persistent"), "persistent"), (pp.NoNoise(), "without noise")],
+)
+def test_large_networks_need_fresh_noise(noise: pp.Noise, what: str) -> None:
+    n = DENSE_LIMIT + 1
+    model = pp.Model(pp.cycle(n), np.zeros(n), noise=noise)
+    data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(9)))
+    with pytest.raises(pp.TooLargeError, match=what):
+        kalman(model, data)
+
+
+def test_too_wide_a_front_is_refused_before_any_work() -> None:
+    n = 4000
+    model = pp.Model(pp.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
+    data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(100)))
+    with pytest.raises(pp.TooLargeError, match="observe more agents"):
+        kalman(model, data)
+
+
+def test_a_correlated_prior_needs_a_small_network() -> None:
+    n = 2100
+    model = pp.Model(pp.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
+    data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(n - 1)))
+    correlated = Prior(0.0, np.eye(n) + 0.1)
+    with pytest.raises(pp.TooLargeError, match="variances"):
+        kalman(model, data, correlated)
