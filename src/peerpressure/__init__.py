@@ -28,6 +28,8 @@ _HOMES = {
         diagnose Verdict Outcome moments Moments consensus_mode fixed_point contraction contraction_product
         predicted_limit replicates_needed steps_needed
     """,
+    "recovery": "recover Observation Prior Estimate information",
+    "privacy": "exposure budget calibrate frontier",
     "errors": """
         PeerPressureError InvalidInputError NetworkError ScheduleError FormulaError NoiseError ModelError
         TooLargeError FileFormatError

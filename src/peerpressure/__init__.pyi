@@ -42,6 +42,19 @@ from .noises import (
     Uniform as Uniform,
     White as White,
 )
+from .privacy import (
+    budget as budget,
+    calibrate as calibrate,
+    exposure as exposure,
+    frontier as frontier,
+)
+from .recovery import (
+    Estimate as Estimate,
+    Observation as Observation,
+    Prior as Prior,
+    information as information,
+    recover as recover,
+)
 from .schedules import (
     Constant as Constant,
     Formula as Formula,

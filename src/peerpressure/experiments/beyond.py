@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from peerpressure.experiments import printed
 from peerpressure.experiments.convergence import SEED, agents_drawn
 from peerpressure.experiments.ols_law import ols_law
+from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noises import Gaussian
@@ -82,17 +83,22 @@ def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = 
     pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
     many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
     both = {"two_agents": pair, "scale_free": many}
-    seen = [observers(model, name, replications=replications, seed=seed) for name, model in both.items()]
+    seen = [observers(model, name, replications=replications, seed=stream(seed, name)) for name, model in both.items()]
     return BeyondResult(
         pd.concat(seen, ignore_index=True),
-        schedules(many, replications=replications, seed=seed),
+        schedules(many, replications=replications, seed=stream(seed, "schedules")),
         partial_observers(many, seed=seed),
         privacy_over_time(many),
     )
 
 
 def observers(
-    model: Model, name: str, times: Sequence[int] = OBSERVER_STEPS, *, replications: int = REPLICATIONS, seed: int = SEED
+    model: Model,
+    name: str,
+    times: Sequence[int] = OBSERVER_STEPS,
+    *,
+    replications: int = REPLICATIONS,
+    seed: int = SEED,
 ) -> pd.DataFrame:
     """Return how well regression and the best observer know a hidden opinion after so many steps."""
     unit = float(np.mean(model.noise.deviations(model.n) ** 2))
@@ -124,7 +130,9 @@ def schedules(
             missed = mode(_at(run, int(steps))) - model.consensus_value
             rms, error = _root_mean_square(missed)
             row = {"schedule": name, "steps": int(steps), "bias": bias, "std": std, "rms": np.hypot(bias, std)}
-            rows.append(row | {"sampled_rms": rms, "standard_error": error, "ideal": ideal_deviation(model, int(steps))})
+            rows.append(
+                row | {"sampled_rms": rms, "standard_error": error, "ideal": ideal_deviation(model, int(steps))}
+            )
     table = pd.DataFrame(rows)
     slow = table[table["schedule"] == "t"]["rms"].to_numpy()
     return table.assign(gain=np.tile(slow, 2) / table["rms"])

@@ -117,4 +117,3 @@ def _estimate(source: str, row: Any) -> tuple[float, float]:
 def two_sided(z: float) -> float:
     """Return the probability of a normal score at least as far from 0."""
     return float(2 * special.ndtr(-abs(z)))
-

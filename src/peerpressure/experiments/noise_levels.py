@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from peerpressure.experiments.convergence import AGENTS, SEED, agents_drawn
 from peerpressure.experiments.rates import spaced_times
+from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
 from peerpressure.noises import Gaussian, NoNoise
@@ -88,15 +89,16 @@ def noise_levels(
     law = pd.concat([_law(level, squares) for level in levels], ignore_index=True)
     late = times >= steps / 10
     expected = simulate(replace(chosen, noise=NoNoise()), steps, record="summaries")
-    paths, fits = [], []
+    # One seed for all levels: they differ in how loud the noise is and in nothing else.
+    noise_seed, paths, fits = stream(seed, "noise levels"), [], []
     for level in levels:
         loud = replace(chosen, noise=Gaussian(level))
-        path = simulate(loud, steps, seed=seed, record="summaries")
+        path = simulate(loud, steps, seed=noise_seed, record="summaries")
         extremes = {"minimum": path.minimum, "maximum": path.maximum}
         extremes |= {"expected_minimum": expected.minimum, "expected_maximum": expected.maximum}
         paths.append(_path(level, np.concatenate([[0], times]), extremes))
         fits += _exact_fits(level, law[law["noise"] == level][late])
-        fits += _sampled_fits(loud, level, steps, replications, seed)
+        fits += _sampled_fits(loud, level, steps, replications, noise_seed)
     return NoiseLevelsResult(chosen, pd.concat(paths, ignore_index=True), law, pd.DataFrame(fits))
 
 

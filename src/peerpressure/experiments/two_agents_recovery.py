@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from peerpressure.experiments import printed
 from peerpressure.experiments.ols_law import OlsLaw, ols_law
+from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import k2
 from peerpressure.noises import Gaussian
@@ -80,7 +81,11 @@ class TwoAgentsResult:
 
 
 def two_agents_recovery(
-    seed: int = SEED, replications: int = printed.REPLICATIONS, *, steps: int = printed.STEPS, model: Model | None = None
+    seed: int = SEED,
+    replications: int = printed.REPLICATIONS,
+    *,
+    steps: int = printed.STEPS,
+    model: Model | None = None,
 ) -> TwoAgentsResult:
     """Estimate the opinions of two agents with s = 1 under ρ_t = t from every run, by regression and by innovations.
 
@@ -89,7 +94,7 @@ def two_agents_recovery(
     (1.56, 2.19)
     """
     chosen = model or Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
-    run = simulate(chosen, steps, replications, seed=seed)
+    run = simulate(chosen, steps, replications, seed=stream(seed, "two agents"))
     law = ols_law(chosen, steps)
     return TwoAgentsResult(law, recover(chosen, run, "ols"), recover(chosen, run, "innovations"))
 

@@ -56,5 +56,6 @@ def _errors(axes: Axes, law: pd.DataFrame, shades: dict[float, object]) -> None:
     axes.set_xlabel("time $t$")
     axes.set_ylabel("error of the consensus mode")
     plain_ticks(axes.yaxis)
-    middle = bias.iloc[len(bias) // 3]
-    label(axes, "bias, under any noise", (middle["time"], abs(middle["bias"])), xytext=(2, 5), color=INK)
+    middle = bias.iloc[len(bias) // 2]
+    spot = (middle["time"], abs(middle["bias"]))
+    label(axes, "bias, under any noise", spot, xytext=(-4, -3), ha="right", va="top", color=INK)

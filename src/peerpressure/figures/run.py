@@ -7,11 +7,24 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from peerpressure.figures.style import BLUE, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
+from peerpressure.figures.style import (
+    BLUE,
+    GREY,
+    INK,
+    ONE_COLUMN,
+    RED,
+    TEAL,
+    TWO_COLUMNS,
+    label,
+    panel,
+    plain_ticks,
+    styled,
+)
 
 MOST_PATHS = 30  # replicates drawn one by one
 MOST_PANELS = 3
 MOST_DOTS = 2_000  # agents drawn one by one
+MOST_TIMES = 250  # more would not show
 
 
 @styled
@@ -19,7 +32,7 @@ def opinions(summaries: pd.DataFrame, v: float) -> Figure:
     """Show the range of public opinions over time, and how spread and distance to v fall."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
-    shown = summaries[summaries["time"] >= 1]
+    shown = _thinned(summaries[summaries["time"] >= min(1, summaries["time"].max())])
     _range(left, shown, v)
     _fall(right, shown)
     for axes in (left, right):
@@ -27,6 +40,15 @@ def opinions(summaries: pd.DataFrame, v: float) -> Figure:
     panel(left, "a", "what agents show")
     panel(right, "b", "how far apart, how far off")
     return figure
+
+
+def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows at some times, evenly spread over a log axis, first and last among them."""
+    times = np.unique(summaries["time"])
+    if times.size <= MOST_TIMES:
+        return summaries
+    wanted = np.geomspace(times[0], times[-1], MOST_TIMES)
+    return summaries[summaries["time"].isin(times[np.searchsorted(times, wanted.round()).clip(max=times.size - 1)])]
 
 
 def _range(axes: Axes, summaries: pd.DataFrame, v: float) -> None:
@@ -49,14 +71,14 @@ def _range(axes: Axes, summaries: pd.DataFrame, v: float) -> None:
 
 def _fall(axes: Axes, summaries: pd.DataFrame) -> None:
     """Draw spread and distance on a log axis, the middle half of replicates shaded."""
-    for name, words, colour in (("spread", "spread", BLUE), ("distance", "distance to $v$", TEAL)):
+    for name, words, colour, height in (("spread", "spread", BLUE, 0.97), ("distance", "distance to $v$", TEAL, 0.88)):
         by_time = summaries.groupby("time")[name]
         median = by_time.median()
         axes.fill_between(
             median.index, by_time.quantile(0.25), by_time.quantile(0.75), color=colour, alpha=0.15, linewidth=0
         )
         axes.plot(median.index, median, color=colour, linewidth=1.0)
-        label(axes, words, (float(median.index[0]), float(median.iloc[0])), xytext=(3, 4), color=colour, va="bottom")
+        axes.text(0.98, height, words, transform=axes.transAxes, color=colour, ha="right", va="top")
     if (summaries[["spread", "distance"]] > 0).to_numpy().all():
         axes.set_yscale("log")
     axes.margins(y=0.15)
@@ -80,7 +102,7 @@ def estimates(table: pd.DataFrame) -> Figure:
     for axes, method, letter in zip(panels, methods, "abc", strict=False):
         _against(axes, first[first["method"] == method])
         axes.set_xlabel("hidden opinion $x_0$")
-        panel(axes, letter, method) if len(methods) > 1 else axes.set_title(method, loc="left")
+        axes.set_title(f"({letter}) {method}" if len(methods) > 1 else method, loc="left")
     panels[0].set_ylabel("estimate")
     return figure
 
@@ -111,7 +133,8 @@ def exposed(agents: pd.DataFrame) -> Figure:
             axes.text(0.98, 0.97 if seen else 0.89, words, transform=axes.transAxes, color=colour, ha="right", va="top")
     if len(finite) and finite["degree"].max() >= 8 * finite["degree"].min():
         axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
+        plain_ticks(axes.xaxis)
+    axes.set_ylim(0, 1.2 * max(float(finite["bits"].max()), 1e-9) if len(finite) else 1)
     axes.set_xlabel("degree $d$")
     axes.set_ylabel("learned about an agent, bits")
     return figure

@@ -17,7 +17,7 @@ from peerpressure.figures.style import BLUE, GOLD, GREY, INK, RED, TEAL, TWO_COL
 _LEVEL_95 = 5.991464547107979  # of χ² with two degrees of freedom
 # Kind of covariance, its colour, its line and what a reader should call it.
 _KINDS: Sequence[tuple[str, str, str, str, str]] = (
-    ("ols", "homoskedastic", "claimed for unit errors", GOLD, "--"),
+    ("ols", "homoskedastic", "claimed, all errors alike", INK, "--"),
     ("ols", "textbook", "printed by regression software", GREY, "-."),
     ("ols", "exact", "true, regression", BLUE, "-"),
     ("innovations", "exact", "true, innovations", RED, "-"),

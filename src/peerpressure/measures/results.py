@@ -43,7 +43,7 @@ def agents(experiment: Experiment) -> pd.DataFrame:
     model, final = experiment.model, experiment.run.final.public
     columns: dict[str, Any] = {
         "agent": list(model.network.labels),
-        "degree": model.network.degrees,
+        "degree": model.network.degrees if model.network.is_weighted else model.network.degrees.astype(int),
         "stubbornness": model.s,
         "hidden": model.x0,
         "final_mean": final.mean(axis=0),

@@ -109,7 +109,7 @@ def _absorb(
 
 def _blurred_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
-    legible = [c for c in corrections if c.variance > (16 * last_digit) ** 2]
+    legible = [c for c in corrections if c.variance > (1000 * last_digit) ** 2]
     if not legible:
         return np.empty((0, width))
     return np.array([np.concatenate([c.slope, c.constant]) / np.sqrt(c.variance) for c in legible])

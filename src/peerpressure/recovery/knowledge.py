@@ -102,7 +102,8 @@ class Knowledge:
     def learn(self, exact: Vector, blurred: Vector) -> Knowledge:
         """Return this knowledge with more augmented rows of both kinds."""
         # Once compressed, rows that say the same become rounding errors, which must not be scaled up again.
-        sharp, _ = self._compressed(np.concatenate([self.exact, _unit_rows(exact, self.n)]))
+        sharp, mismatch = self._compressed(np.concatenate([self.exact, _unit_rows(exact, self.n)]))
+        _refuse_contradiction(np.sqrt(mismatch), sharp[:, self.n :])
         rows = np.concatenate([self.blurred, blurred])
         kept, left_over = self._compressed(rows)
         return Knowledge(self.n, sharp, kept, self.dropped + left_over, self.count + len(rows) - len(kept))

@@ -27,6 +27,11 @@ class Image:
     width: int
     height: int
 
+    @property
+    def wide(self) -> bool:
+        """Whether it has panels side by side, which a phone cannot show at a size to be read."""
+        return self.width > 1.5 * self.height
+
 
 def image(figure: Figure) -> Image:
     """Return the figure as SVG, or as PNG if that would weigh too much; the same figure gives the same bytes."""

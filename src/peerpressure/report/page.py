@@ -16,7 +16,7 @@ from peerpressure.experiments import printed
 from peerpressure.figures import FIGURES
 from peerpressure.report.columns import SHOWN
 from peerpressure.report.formula import with_formulas
-from peerpressure.report.tables import Table, number, pick, raised, table
+from peerpressure.report.tables import Table, matching, number, pick, raised, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["n"] = _number
+    environment.filters |= {"n": _number, "set": raised}
     environment.globals.update(_reading(tables) | _placing(pictures))
     audit = tables["audit"].fillna("").to_dict(orient="records")
     return environment.get_template("report.html").render(
@@ -130,10 +130,7 @@ def _placing(pictures: Mapping[str, Image]) -> dict[str, Any]:
 
 
 def _table_of(tables: Mapping[str, pd.DataFrame], name: str, **where: Any) -> Table:
-    data = tables[name]
-    for column, value in where.items():
-        data = data[data[column] == value]
-    return table(data, SHOWN[name])
+    return table(matching(tables[name], where), SHOWN[name])
 
 
 def _alternative(name: str) -> str:

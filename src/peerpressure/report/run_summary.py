@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.measures import Experiment
 from peerpressure.report.tables import number
@@ -30,10 +33,16 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
         "spread (max − min)": np.ptp(final, axis=1),
         "distance of the farthest to v": np.abs(final - v).max(axis=1),
     }
-    return [
-        (name, number(value.mean()) + (f" ± {number(value.std(), 2)}" if value.size > 1 else ""))
-        for name, value in values.items()
-    ]
+    return [(name, _with_scatter(value)) for name, value in values.items()]
+
+
+def _with_scatter(values: NDArray[np.float64]) -> str:
+    """Return a mean with its standard deviation, both to the second digit of the latter."""
+    scatter = float(values.std())
+    if not scatter:
+        return number(float(values.mean()))
+    places = max(0, 1 - math.floor(math.log10(scatter)))
+    return f"{values.mean():.{places}f} ± {scatter:.{places}f}"
 
 
 def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:

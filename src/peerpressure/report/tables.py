@@ -1,10 +1,12 @@
-"""Tables for a page: numbers rounded for reading, decimal points under each other, verdicts as badges."""
+"""Tables for a page: numbers rounded for reading, with their decimal points under each other."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -14,22 +16,33 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING: Final = "–"
-SMALL, LARGE = 1e-3, 1e6  # numbers outside are written with a power of ten
+SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
 _MINUS: Final = "\N{MINUS SIGN}"
+_POWER: Final = re.compile(r"\^(\S+)")
+
+
+class Form(Enum):
+    """What the digits of a column count: significant ones, decimals, or nothing, for numbers that are round."""
+
+    SIGNIFICANT = "significant"
+    FIXED = "fixed"
+    PLAIN = "plain"
 
 
 @final
 @dataclass(frozen=True)
 class Column:
-    """One column as the reader sees it: its heading, and how many digits its numbers keep.
-
-    ``digits`` counts significant digits, and with ``fixed`` decimals; words need neither.
-    """
+    """One column as the reader sees it; with ``zero_is_none`` a zero is shown as missing."""
 
     name: str
     heading: str | Markup
     digits: int = 3
-    fixed: bool = False
+    form: Form = Form.SIGNIFICANT
+    zero_is_none: bool = False
+
+    def text(self, value: Any) -> str:
+        """Return one of its numbers."""
+        return MISSING if self.zero_is_none and value == 0 else number(value, self.digits, self.form)
 
 
 @final
@@ -40,43 +53,40 @@ class Table:
     headings: Sequence[str | Markup]
     rows: Sequence[Sequence[str | Markup]]
     numeric: Sequence[bool]
-    rows_left_out: int = field(default=0)
 
 
-def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> Table:
-    """Return the chosen columns of the first rows, ready to be set."""
-    shown = data if most is None else data.head(most)
+def table(data: pd.DataFrame, columns: Sequence[Column]) -> Table:
+    """Return the chosen columns, ready to be set."""
     numeric = [_is_numeric(data[column.name].tolist()) for column in columns]
     cells = [
-        aligned([number(value, column.digits, fixed=column.fixed) for value in shown[column.name]])
+        aligned([column.text(value) for value in data[column.name]])
         if on_point
-        else [word(value) for value in shown[column.name]]
+        else [raised(word(value)) for value in data[column.name]]
         for column, on_point in zip(columns, numeric, strict=True)
     ]
-    rows = list(zip(*cells, strict=True))
-    return Table([column.heading for column in columns], rows, numeric, len(data) - len(shown))
+    return Table([column.heading for column in columns], list(zip(*cells, strict=True)), numeric)
 
 
-def number(value: Any, digits: int = 3, *, fixed: bool = False) -> str:
+def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
     """Return a number as a reader wants it.
 
-    >>> number(0.012345), number(-1234567.0), number(3.14159, 2, fixed=True), number(12, 1), number(1e-7)
-    ('0.0123', '−1.23×10^6', '3.14', '12', '1.00×10^−7')
+    >>> number(0.012345), number(-1234567.0), number(3.14159, 2, Form.FIXED), number(10.0, form=Form.PLAIN)
+    ('0.0123', '−1.23×10^6', '3.14', '10')
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if _is_missing(value):
         return MISSING
-    if isinstance(value, (bool, np.bool_)):
-        return word(value)
     if isinstance(value, (int, np.integer)):
-        return f"{value:,}".replace("-", _MINUS).replace(",", "\N{THIN SPACE}")
+        return f"{value:,}".replace("-", _MINUS).replace(",", "\N{NARROW NO-BREAK SPACE}")
     value = float(value)
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
-    if value and not fixed and not SMALL <= abs(value) < LARGE:
+    if form is Form.PLAIN:
+        return f"{value:g}".replace("-", _MINUS)
+    if value and form is Form.SIGNIFICANT and not SMALL <= abs(value) < LARGE:
         head, tail = f"{value:.{digits - 1}e}".split("e")
         return f"{head}×10^{int(tail)}".replace("-", _MINUS)
-    places = digits if fixed or not value else max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{places}f}".replace("-", _MINUS)
+    decimals = digits if form is Form.FIXED or not value else max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}".replace("-", _MINUS)
 
 
 def word(value: Any) -> str:
@@ -87,22 +97,14 @@ def word(value: Any) -> str:
     """
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return MISSING
-    return str(value).replace("_", " ")
+    return MISSING if _is_missing(value) else str(value).replace("_", " ")
 
 
 def aligned(texts: Sequence[str]) -> list[Markup]:
     """Return numbers padded on the right by invisible digits, so that flush right puts their points in one line."""
     tails = [_tail(text) for text in texts]
     longest = max(map(len, tails), default=0)
-    cells = []
-    for text, tail in zip(texts, tails, strict=True):
-        # The widest tail is filled up with what has the same width: a point if there was none, and digits.
-        missing = longest - len(tail)
-        pad = ("." if not tail else "0") + "0" * (missing - 1) if missing and "×" not in text else ""
-        cells.append(raised(text) + (Markup('<span class="pad" aria-hidden="true">{}</span>').format(pad) if pad else ""))
-    return cells
+    return [raised(text) + _pad(tail, longest, text) for text, tail in zip(texts, tails, strict=True)]
 
 
 def _tail(text: str) -> str:
@@ -110,23 +112,39 @@ def _tail(text: str) -> str:
     return "." + text.partition(".")[2] if "." in text and "×" not in text else ""
 
 
-def raised(text: str) -> Markup:
-    """Return a text with its power of ten set high.
+def _pad(tail: str, longest: int, text: str) -> Markup:
+    """Return what fills a tail up to the longest: a point if it has none, and digits."""
+    missing = longest - len(tail)
+    if not missing or "×" in text or text == MISSING:
+        return Markup("")
+    filling = ("0" if tail else ".") + "0" * (missing - 1)
+    return Markup('<span class="pad" aria-hidden="true">{}</span>').format(filling)
 
-    >>> raised("1.00×10^−7")
-    Markup('1.00×10<sup>−7</sup>')
+
+def raised(text: str) -> Markup:
+    """Return a text with its powers set high.
+
+    >>> raised("1.00×10^−7 <")
+    Markup('1.00×10<sup>−7</sup> &lt;')
     """
-    head, power, exponent = text.partition("×10^")
-    return Markup("{}×10<sup>{}</sup>").format(head, exponent) if power else Markup.escape(text)
+    return Markup(_POWER.sub(r"<sup>\1</sup>", str(Markup.escape(text))))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _is_numeric(values: Sequence[Any]) -> bool:
-    numbers = (int, float, np.integer, np.floating)
-    return all(value is None or (isinstance(value, numbers) and not isinstance(value, bool)) for value in values)
+    return all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values)
 
 
-def pick(data: pd.DataFrame, column: str, where: Mapping[str, Any] | None = None) -> Any:
+def pick(data: pd.DataFrame, column: str, where: Mapping[str, Any]) -> Any:
     """Return the value of a column in the first row that matches."""
-    for name, value in (where or {}).items():
+    return matching(data, where)[column].iloc[0]
+
+
+def matching(data: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows in which each named column has its value."""
+    for name, value in where.items():
         data = data[data[name] == value]
-    return data[column].iloc[0]
+    return data

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from peerpressure.experiments.audit import consensus, secrecy, sweep, two_agents
+from peerpressure.experiments.audit import consensus, regressions, secrecy, sweep, two_agents
 from peerpressure.experiments.audit.evidence import Evidence, hurried, protection
 from peerpressure.experiments.audit.finding import Claim, Finding, Verdict
 
@@ -36,13 +36,15 @@ CHECKS: tuple[Check, ...] = (
     two_agents.inverse_limit,
     two_agents.sigma,
     two_agents.instability,
+    secrecy.simplest_case,
     secrecy.cannot_be_recovered,
     secrecy.protected,
     secrecy.normal_residuals,
-    sweep.response,
-    sweep.label,
-    sweep.regression_two,
-    sweep.regression_one,
+    regressions.response,
+    regressions.label,
+    regressions.print_agrees,
+    regressions.regression_two,
+    regressions.regression_one,
     sweep.linear_in_variance,
     sweep.independent_of_size,
     sweep.identical_families,

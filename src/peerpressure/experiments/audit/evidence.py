@@ -49,7 +49,9 @@ class Evidence:
 def protection(model: Model, times: Sequence[int] = PROTECTION_STEPS) -> pd.DataFrame:
     """Return what an observer of everyone leaves of the prior variance: steps, ratio (mean over agents)."""
     prior = Prior.uniform(*printed.HIDDEN_RANGE)
-    rows = [{"steps": steps, "ratio": float(exposure(model, steps, prior=prior).table["ratio"].mean())} for steps in times]
+    rows = [
+        {"steps": steps, "ratio": float(exposure(model, steps, prior=prior).table["ratio"].mean())} for steps in times
+    ]
     return pd.DataFrame(rows)
 
 

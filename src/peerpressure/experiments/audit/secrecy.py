@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from peerpressure.experiments import printed
 from peerpressure.experiments.audit.evidence import Evidence
 from peerpressure.experiments.audit.finding import CONFIRMED, CORRECTED, REFUTED, UNTESTABLE, Claim, Finding, Verdict
 
@@ -11,6 +12,8 @@ from peerpressure.experiments.audit.finding import CONFIRMED, CORRECTED, REFUTED
 GOES, STAYS = -0.5, -0.05
 ALPHA = 1e-3
 LEAST_SAMPLE = 20
+# By how much one variance may exceed another that it is said not to exceed.
+MARGIN = 0.1
 
 
 def cannot_be_recovered(e: Evidence) -> Finding:
@@ -38,6 +41,30 @@ def cannot_be_recovered(e: Evidence) -> Finding:
         f"T^{exponent:.2f}; only the printed regression stays at {ols.loc[last, 'variance']:.2f} σ₀²."
         if verdict == REFUTED
         else f"The variance of the best estimate goes like T^{exponent:.2f}.",
+    )
+
+
+def simplest_case(e: Evidence) -> Finding:
+    """Compare the error variances on two agents and on a larger graph after the printed number of steps."""
+    claim = Claim(
+        "simplest-case",
+        "Two agents are the case in which hidden opinions are easiest to estimate.",
+        "Recovery of the Hidden States, first paragraph",
+        "two vertices are the simplest conditions under which to estimate the hidden state",
+    )
+    at = e.observers[e.observers["steps"] == printed.STEPS].set_index(["network", "observer"])["variance"]
+    (ols_two, best_two), (ols_many, best_many) = (
+        (at[network, "ols"], at[network, "innovations"]) for network in ("two_agents", "scale_free")
+    )
+    easiest = ols_two <= ols_many * (1 + MARGIN), best_two <= best_many * (1 + MARGIN)
+    verdict: Verdict = CONFIRMED if all(easiest) else CORRECTED if easiest[1] else REFUTED
+    return Finding(
+        claim,
+        f"regression {ols_two:.3g} σ₀² on two agents and {ols_many:.3g} σ₀² on the scale-free graph; best observer "
+        f"{best_two:.3g} and {best_many:.3g} σ₀²",
+        verdict,
+        f"After {printed.STEPS} steps the variance on two agents is {ols_two / ols_many:.2g} times that on the larger graph "
+        f"for the printed regression, and {best_two / best_many:.3g} times for the best observer.",
     )
 
 

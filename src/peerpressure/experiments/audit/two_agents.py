@@ -63,7 +63,9 @@ def _variance(e: Evidence, parity: str, formula: str, times: range) -> Finding:
     if _same(exact, stated):
         return Finding(claim, last, CONFIRMED, f"Exact and printed variances agree at T = {times[0]}…{times[-1]}.")
     factor = float(np.median(exact / np.where(stated > 0, stated, np.nan)[:, :1]))
-    why = f"Both agents have T/(T + 1)² σ₀², {factor:.3g} times the first printed value: the noise of both reaches each."
+    why = (
+        f"Both agents have T/(T + 1)² σ₀², {factor:.3g} times the first printed value: the noise of both reaches each."
+    )
     if not _same(exact, true):
         why = f"The exact variances follow neither the printed formula nor T/(T + 1)², {factor:.3g} times the former."
     return Finding(claim, last, CORRECTED if _same(exact, true) else REFUTED, why)

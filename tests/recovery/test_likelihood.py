@@ -1,0 +1,189 @@
+"""Maximum likelihood of each noise law: as good as theory says, and no better than it can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import peerpressure as pp
+from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
+from peerpressure.recovery.kalman import kalman
+from peerpressure.recovery.likelihood import likelihood
+from peerpressure.recovery.location import laplace
+from tests.builders import random_model
+from tests.recovery.cases import VIEWS, small_model
+
+REPLICATES = 1500
+LAWS: dict[str, pp.Noise] = {
+    "laplace": pp.Laplace(0.7),
+    "uniform": pp.Uniform(0.7),
+    "student": pp.StudentT(0.7, df=3.0),
+    "custom": pp.Custom(stats.logistic(scale=0.3)),
+    "laplace over time": pp.Laplace(0.7, over_time=pp.Power(0.3)),
+    "uniform over time": pp.Uniform(0.7, over_time=pp.Power(0.3)),
+    "student by agent": pp.StudentT(np.array([0.2, 0.7, 1.1, 2.0]), over_time=pp.Power(-0.3)),
+}
+# How far the variance at 150 steps may be from that of the large-sample law; the median approaches it slowly.
+SLACK = {"laplace": 0.2, "laplace over time": 0.2, "uniform over time": 0.05, "uniform": 0.0}
+
+
+def four(noise: pp.Noise) -> pp.Model:
+    return random_model(4, 3, noise=noise)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_estimates_are_unbiased_with_the_variance_of_theory(law: str) -> None:
+    model = four(LAWS[law])
+    replicates = REPLICATES // 5 if law == "custom" else REPLICATES
+    estimate = likelihood(model, outputs_of(model, pp.simulate(model, 150, replicates, seed=2)))
+    error = estimate.residuals() / estimate.std
+    assert (np.abs(error.mean(axis=0)) < 5 * 1.2 / np.sqrt(replicates)).all()
+    kurtosis = 6 if law.startswith("uniform") else 3.5
+    spread = 5 * np.sqrt((kurtosis - 1) / error.size)
+    assert -spread < (error**2).mean() - 1 < spread + SLACK.get(law, 0.05)
+
+
+def test_the_median_halves_the_variance_of_the_mean_under_laplace_noise() -> None:
+    model = four(pp.Laplace(1.0))
+    data = outputs_of(model, pp.simulate(model, 400, REPLICATES, seed=3))
+    ratio = np.mean(likelihood(model, data).residuals() ** 2) / np.mean(
+        METHODS["innovations"](model, data, None).residuals() ** 2
+    )
+    assert 0.45 < ratio < 0.62
+
+
+def test_the_error_under_uniform_noise_falls_like_one_over_time() -> None:
+    model = four(pp.Uniform(1.0))
+    run = pp.simulate(model, 800, 600, seed=4)
+    errors = [
+        float(np.sqrt(np.mean(recover(model, run, "innovations").residuals() ** 2)))
+        if steps is None
+        else float(
+            np.sqrt(
+                np.mean(
+                    likelihood(model, outputs_of(model, run, Observation(times=range(1, steps + 1)))).residuals() ** 2
+                )
+            )
+        )
+        for steps in (50, 200, 800, None)
+    ]
+    np.testing.assert_allclose(np.divide(errors[:2], errors[1:3]), 4, rtol=0.15)
+    assert errors[2] < errors[3] / 10
+
+
+def test_student_reaches_its_bound() -> None:
+    nu = 3.0
+    model = four(pp.StudentT(1.0, df=nu))
+    data = outputs_of(model, pp.simulate(model, 300, REPLICATES, seed=5))
+    bound = (nu - 2) / nu * (nu + 3) / (nu + 1) / 299
+    estimate = likelihood(model, data)
+    np.testing.assert_allclose(estimate.variance, bound, rtol=1e-12)
+    assert 0.9 < np.mean(estimate.residuals() ** 2) / bound < 1.12
+
+
+def test_coin_flips_are_undone_exactly() -> None:
+    model = four(pp.Rademacher(0.7))
+    run = pp.simulate(model, 60, 20, seed=6)
+    estimate = likelihood(model, outputs_of(model, run))
+    np.testing.assert_allclose(estimate.residuals(), 0.0, atol=1e-10)
+    assert (estimate.std < 1e-8).all()
+    brief = outputs_of(model, pp.simulate(model, 3, 4000, seed=7))
+    short = likelihood(model, brief)
+    np.testing.assert_allclose(short.variance, 0.7**2 / 2)
+    assert abs(np.mean(short.residuals() ** 2) / (0.7**2 / 2) - 1) < 5 / np.sqrt(short.value.size)
+    growing = four(pp.Rademacher(0.7, over_time=pp.Linear()))
+    exact = likelihood(growing, outputs_of(growing, pp.simulate(growing, 3, 50, seed=8)))
+    np.testing.assert_allclose(exact.residuals(), 0.0, atol=1e-10)
+    assert (exact.variance == 0).all()
+
+
+def test_gaussian_noise_needs_nothing_else_than_the_filter() -> None:
+    for noise in ("white", "ar1", "persistent"):
+        model = small_model(noise)
+        for view in VIEWS.values():
+            data = outputs_of(model, pp.simulate(model, 9, 2, seed=1), view)
+            one, other = likelihood(model, data, Prior(0.0, 1.0)), kalman(model, data, Prior(0.0, 1.0))
+            np.testing.assert_allclose(one.value, other.value, atol=1e-8)
+            assert one.method == "likelihood"
+
+
+def test_only_steps_seen_from_beginning_to_end_count() -> None:
+    model = random_model(12, 3, noise=pp.Laplace(0.7), start=np.zeros(12))
+    run = pp.simulate(model, 50, 3, seed=2)
+    whole = likelihood(model, outputs_of(model, run))
+    seen = [i for i in range(12) if i != 11]
+    partial = likelihood(model, outputs_of(model, run, Observation(agents=seen)))
+    near = set(model.network.adjacency[[11]].indices.tolist()) | {11}
+    for agent in range(12):
+        assert partial.identified[agent] == (agent not in near or 0 < 1 and agent not in near) or agent in near
+    away = [i for i in range(12) if i not in near]
+    np.testing.assert_allclose(partial.value[:, away], whole.value[:, away], atol=1e-9)
+    assert np.isinf(partial.variance[11])
+    assert run.states is not None
+    states = run.states.copy()
+    states[:, 20, 0] = np.nan
+    holed = likelihood(model, outputs_of(model, replace(run, states=states)))
+    assert holed.identified.all()
+    assert holed.variance[0] > whole.variance[0]
+
+
+def test_an_agent_without_noise_is_known() -> None:
+    model = four(pp.Laplace(np.array([0.0, 1.0, 1.0, 1.0])))
+    estimate = likelihood(model, outputs_of(model, pp.simulate(model, 20, 3, seed=1)))
+    np.testing.assert_allclose(estimate.residuals()[:, 0], 0.0, atol=1e-9)
+    assert estimate.variance[0] == 0
+
+
+def test_a_prior_is_combined_in_the_best_linear_way() -> None:
+    model = four(pp.Laplace(0.7))
+    data = outputs_of(model, pp.simulate(model, 10, 3, seed=1))
+    plain = likelihood(model, data)
+    shrunk = likelihood(model, data, Prior(0.2, 0.5))
+    share = 0.5 / (0.5 + plain.variance)
+    np.testing.assert_allclose(shrunk.value, 0.2 + share * (plain.value - 0.2), atol=1e-10)
+    np.testing.assert_allclose(shrunk.variance, (1 - share) * 0.5, atol=1e-10)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=12), st.integers(0, 2**32))
+def test_the_weighted_median_minimises_the_weighted_distance(values: list[float], seed: int) -> None:
+    xi = np.array(values)[None, :, None]
+    sigma = np.random.default_rng(seed).choice([0.5, 1.0, 3.0], size=(len(values), 1))
+    found, _ = laplace(xi, sigma, np.ones_like(sigma, dtype=bool), pp.Laplace(1.0))
+
+    def cost(x: float) -> float:
+        return float((np.abs(xi[0] - x) / sigma).sum())
+
+    assert cost(float(found[0, 0])) <= min(cost(x) for x in values) * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("noise", "match"),
+    [
+        (pp.Laplace(1.0, temporal=pp.AR1(0.5)), "drawn anew"),
+        (pp.Uniform(1.0, temporal="persistent"), "drawn anew"),
+        (pp.Custom(stats.expon(), centre=True), "whole line"),
+    ],
+)
+def test_laws_without_a_likelihood_here_are_refused(noise: pp.Noise, match: str) -> None:
+    model = four(noise)
+    with pytest.raises(pp.InvalidInputError, match=match):
+        likelihood(model, outputs_of(model, pp.simulate(model, 9)))
+
+
+@pytest.mark.parametrize("noise", [pp.Uniform(0.1), pp.Rademacher(0.1)])
+def test_outputs_that_bounded_noise_cannot_make_are_refused(noise: pp.Noise) -> None:
+    model = four(noise)
+    run = pp.simulate(four(pp.Gaussian(1.0)), 30)
+    with pytest.raises(pp.InvalidInputError, match="can make"):
+        likelihood(model, outputs_of(model, run))
+
+
+def test_rounded_outputs_have_no_exact_likelihood() -> None:
+    model = four(pp.Laplace(1.0))
+    with pytest.raises(pp.InvalidInputError, match="kalman"):
+        likelihood(model, outputs_of(model, pp.simulate(model, 9), Observation(rounding=0.1)))
