@@ -160,7 +160,14 @@ def _sweep() -> dict[str, pd.DataFrame]:
         for edges, source, (term, at) in product((1, 2), ("measured", "exact", "printed"), TERMS.items())
     ]
     comparison = [
-        {"edges": edges, "term": term, "regressor": "noise", "printed": at, "printed_error": 0.02, "measured": at + 0.01}
+        {
+            "edges": edges,
+            "term": term,
+            "regressor": "noise",
+            "printed": at,
+            "printed_error": 0.02,
+            "measured": at + 0.01,
+        }
         | {"measured_error": 0.02, "exact": at, "z": 0.3, "p": 0.76}
         for edges, (term, at) in product((1, 2), TERMS.items())
     ]
@@ -186,9 +193,16 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
 
 
 def _beyond() -> dict[str, pd.DataFrame]:
-    powers = {"ols": 0.0 * STEPS + 1.5, "wls": 3 / np.sqrt(STEPS), "innovations": 1 / STEPS, "cramer_rao": 1 / STEPS}
+    powers = {"ols": 0.0 * STEPS + 1.5, "wls": 3 / np.sqrt(STEPS), "innovations": 1 / STEPS}
     watched = [
-        {"fraction": part, "group": group, "agents": 10, "ratio": ratio, "low": 0.8 * ratio, "high": min(1, 1.2 * ratio)}
+        {
+            "fraction": part,
+            "group": group,
+            "agents": 10,
+            "ratio": ratio,
+            "low": 0.8 * ratio,
+            "high": min(1, 1.2 * ratio),
+        }
         for part in (0.2, 0.5, 0.8)
         for group, ratio in (("seen", 0.5 - 0.35 * part), ("unseen", 0.9 - 0.2 * part))
     ]
@@ -199,16 +213,18 @@ def _beyond() -> dict[str, pd.DataFrame]:
     return {
         "observers": pd.concat(
             [
-                pd.DataFrame({"network": network, "observer": name, "steps": STEPS, "variance": variance})
-                .assign(sampled=1.01 * variance, standard_error=0.05 * variance)
+                pd.DataFrame({"network": network, "observer": name, "steps": STEPS, "variance": variance}).assign(
+                    sampled=1.01 * variance, standard_error=0.05 * variance
+                )
                 for network, (name, variance) in product(("two_agents", "scale_free"), powers.items())
             ]
         ),
         "partial_observers": pd.DataFrame(watched),
         "privacy_over_time": pd.concat(
             [
-                pd.DataFrame({"design": name, "steps": STEPS, "mu": spent[name], "rms_error": missed[name]})
-                .assign(information=spent[name] ** 2, epsilon=2 * spent[name])
+                pd.DataFrame({"design": name, "steps": STEPS, "mu": spent[name], "rms_error": missed[name]}).assign(
+                    information=spent[name] ** 2, epsilon=2 * spent[name]
+                )
                 for name in spent
             ]
         ),

@@ -24,7 +24,7 @@ def test_a_prior_gives_the_conditional_mean_of_the_joint_law(noise: str, start: 
     gain = np.linalg.solve(Q @ P @ Q.T + V, Q @ P).T
     estimate = gls(model, outputs_of(model, run, VIEWS[view]), PRIOR)
     np.testing.assert_allclose(estimate.value.T, 0.3 + gain @ (Y - Q @ np.full((AGENTS, 1), 0.3)), atol=1e-8)
-    np.testing.assert_allclose(estimate.covariance, P - gain @ Q @ P, atol=1e-9)
+    np.testing.assert_allclose(np.asarray(estimate.covariance), P - gain @ Q @ P, atol=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["white", "ar1", "by agent"])
@@ -34,7 +34,7 @@ def test_without_a_prior_it_is_the_textbook_formula(noise: str) -> None:
     Q, V, Y = dense_regression(model, run, Observation())
     W = np.linalg.inv(V)
     estimate = gls(model, outputs_of(model, run), None)
-    np.testing.assert_allclose(estimate.covariance, np.linalg.inv(Q.T @ W @ Q), rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(np.asarray(estimate.covariance), np.linalg.inv(Q.T @ W @ Q), rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(estimate.value.T, np.linalg.solve(Q.T @ W @ Q, Q.T @ W @ Y), atol=1e-8)
 
 

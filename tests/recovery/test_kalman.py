@@ -31,8 +31,8 @@ def assert_same(one: Estimate, other: Estimate, tolerance: float = 1e-8) -> None
     np.testing.assert_array_equal(who, other.identified)
     assert one.rank == other.rank
     np.testing.assert_allclose(one.value[:, who], other.value[:, who], rtol=tolerance, atol=tolerance)
-    covariances = [(e.covariance @ np.eye(e.model.n))[np.ix_(who, who)] for e in (one, other)]
-    np.testing.assert_allclose(*covariances, rtol=tolerance, atol=tolerance * (1 + np.abs(covariances[0]).max()))
+    found, wanted = ((e.covariance @ np.eye(e.model.n))[np.ix_(who, who)] for e in (one, other))
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * (1 + np.abs(wanted).max(initial=0.0)))
 
 
 @pytest.mark.parametrize("prior", PRIORS)

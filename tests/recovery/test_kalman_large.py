@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, outputs_of, recover
-from peerpressure.recovery import sparse_estimate as module
+from peerpressure.recovery import Observation, Prior, outputs_of, recover, sparse_estimate as module
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.kalman import DENSE_LIMIT, kalman
 from peerpressure.recovery.sparse_estimate import sparse_estimate

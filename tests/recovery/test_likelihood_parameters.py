@@ -29,7 +29,7 @@ CASES: dict[str, tuple[pp.Schedule, tuple[str, ...]]] = {
 
 
 def six(pressure: pp.Schedule, **parts: Any) -> pp.Model:
-    values = {"noise": pp.Gaussian(0.7), "pressure": pressure, "start": np.linspace(-1, 1, 6)}
+    values: dict[str, Any] = {"noise": pp.Gaussian(0.7), "pressure": pressure, "start": np.linspace(-1, 1, 6)}
     return random_model(6, 3, **(values | parts))
 
 
@@ -192,6 +192,15 @@ def test_too_few_steps_are_refused(steps: int, unknown: tuple[str, ...]) -> None
     model = six(pp.Linear())
     with pytest.raises(pp.InvalidInputError, match="observe longer"):
         fit(model, outputs_of(model, pp.simulate(model, steps)), unknown)
+
+
+def test_a_fit_needs_something_to_find_and_a_network_that_fits() -> None:
+    model = six(pp.Linear(), start="hidden")
+    with pytest.raises(pp.InvalidInputError, match="something must be unknown"):
+        fit(model, outputs_of(model, pp.simulate(model, 9), Observation(sees_start=True)))
+    large = pp.Model(pp.cycle(1001), np.zeros(1001), noise=pp.Gaussian(1.0))
+    with pytest.raises(pp.TooLargeError, match="1,000 agents"):
+        fit(large, outputs_of(large, pp.simulate(large, 9)), ("std",))
 
 
 @pytest.mark.parametrize("noise", [pp.Laplace(1.0), pp.Gaussian(1.0, temporal=pp.AR1(0.3)), pp.NoNoise()])

@@ -1,6 +1,33 @@
-"""The experiments, one module each: parameters in, tidy tables out."""
+"""The experiments, one module each: parameters in, tidy tables out; the tables' columns stand in each module."""
 
+from peerpressure.experiments.audit import Evidence, Finding, audit
+from peerpressure.experiments.beyond import BeyondResult, beyond
+from peerpressure.experiments.comparison import Comparison
 from peerpressure.experiments.convergence import ConvergenceResult, convergence
+from peerpressure.experiments.noise_levels import NoiseLevelsResult, noise_levels
 from peerpressure.experiments.paper import paper_tables
+from peerpressure.experiments.residuals import ResidualsResult, residuals
+from peerpressure.experiments.size_effect import size_effect
+from peerpressure.experiments.sweep_ba import SweepResult, sweep_ba
+from peerpressure.experiments.two_agents_recovery import TwoAgentsResult, two_agents_recovery
 
-__all__ = ["ConvergenceResult", "convergence", "paper_tables"]
+__all__ = [
+    "BeyondResult",
+    "Comparison",
+    "ConvergenceResult",
+    "Evidence",
+    "Finding",
+    "NoiseLevelsResult",
+    "ResidualsResult",
+    "SweepResult",
+    "TwoAgentsResult",
+    "audit",
+    "beyond",
+    "convergence",
+    "noise_levels",
+    "paper_tables",
+    "residuals",
+    "size_effect",
+    "sweep_ba",
+    "two_agents_recovery",
+]

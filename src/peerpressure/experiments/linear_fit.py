@@ -15,7 +15,7 @@ COLUMNS = ("estimate", "standard_error", "t", "p", "low", "high")
 
 def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
     """Return one row for each term: estimate, standard error, t, p and the ends of the 95 % interval."""
-    import statsmodels.api as sm
+    import statsmodels.api as sm  # type: ignore[import-untyped,unused-ignore]
 
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
     found = sm.OLS(cells[response].to_numpy(), design).fit()

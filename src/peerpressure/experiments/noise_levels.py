@@ -1,4 +1,4 @@
-"""What louder noise does to convergence: slows it, or only adds variance?
+"""What louder noise does to convergence: whether it slows it, or only adds variance.
 
 Tables
 ------
@@ -6,8 +6,8 @@ noise_paths
     noise, time, minimum, maximum, expected_minimum, expected_maximum: the extremes over agents of one run, and those of
     the expected path, which is the same for every noise.
 noise_law
-    noise, time, bias, std, distance, spread: exact; bias and std of the consensus mode, distance to v and spread as root
-    mean squares weighted by degree, distance² = spread² + bias² + std².
+    noise, time, bias, std, distance, spread: exact; bias and std of the consensus mode, distance to v and spread as
+    root mean squares weighted by degree, distance² = spread² + bias² + std².
 noise_exponents
     noise, quantity (bias, std, distance, spread), source (exact, sampled), exponent, standard_error, low, high,
     constant: fits of constant·t^(−exponent) over the last decade; the standard error of a sampled fit is a jackknife

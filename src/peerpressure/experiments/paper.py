@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -26,8 +27,8 @@ MOST_EXACT_STEPS = 10_000
 MOST_APPROACH_STEPS = 5_000
 MOST_NOISE_STEPS = 3_000
 
-Tell = Callable[[str], None]
-Tables = dict[str, pd.DataFrame]
+Tell: TypeAlias = Callable[[str], None]
+Tables: TypeAlias = dict[str, pd.DataFrame]
 
 
 def paper_tables(
@@ -35,17 +36,20 @@ def paper_tables(
     steps: int = STEPS,
     replications: int = printed.SWEEP_REPLICATIONS,
     *,
+    sizes: Sequence[int] = printed.SWEEP_AGENTS,
     folder: Path | None = None,
     workers: int | None = None,
     tell: Tell = lambda stage: None,
 ) -> Tables:
     """Return every table by name; ``tell`` hears of each stage before it begins.
 
-    ``replications`` are those of each cell of the sweeps. With a ``folder`` the sweeps are kept there, so that an
-    interrupted run goes on where it was.
+    The sweeps go over graphs of these ``sizes`` with so many ``replications`` in each cell. With a ``folder`` they are
+    kept there, in ``workers`` processes, so that an interrupted run goes on where it was.
     """
     tables = _agreement(seed, steps, tell)
-    evidence, found, more = _recovery(seed, steps, replications, tables, folder, workers, tell)
+    tell("the sweep over sizes and noise levels")
+    sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
+    evidence, found, more = _recovery(seed, steps, tables, sweeps, effect, tell)
     tell("claims against findings")
     agreed = exact_vs_sampled(evidence, more, tables)
     return tables | found | more.tables() | {"exact_vs_sampled": agreed, "audit": audit(evidence)}
@@ -68,24 +72,21 @@ def _agreement(seed: int, steps: int, tell: Tell) -> Tables:
     return tables | {"wrong_values": wrong.values, "wrong_value_law": wrong.law}
 
 
+def _sweeps(seed: int, replications: int, sizes: Sequence[int], folder: Path | None, workers: int | None) -> Comparison:
+    """Return the sweeps over both graph families, each in a folder of its own."""
+    two, one = (
+        sweep_ba(seed, replications, edges=edges, sizes=sizes, folder=folder and folder / f"ba{edges}", workers=workers)
+        for edges in printed.SWEEP_EDGES
+    )
+    return Comparison(two, one)
+
+
 def _recovery(
-    seed: int,
-    steps: int,
-    replications: int,
-    tables: Tables,
-    folder: Path | None,
-    workers: int | None,
-    tell: Tell,
+    seed: int, steps: int, tables: Tables, sweeps: Comparison, effect: pd.DataFrame, tell: Tell
 ) -> tuple[Evidence, Tables, BeyondResult]:
     """Return what observers find, as evidence and as tables."""
     tell("what regression makes of two agents, and of a hundred")
     pair, hundred = two_agents_recovery(seed), residuals(seed)
-    tell("the sweep over sizes and noise levels")
-    two, one = (
-        sweep_ba(seed, replications, edges=edges, folder=folder and folder / f"ba{edges}", workers=workers)
-        for edges in printed.SWEEP_EDGES
-    )
-    sweeps, sizes = Comparison(two, one), size_effect(seed)
     tell("louder noise")
     noise = noise_levels(seed, steps=min(steps, MOST_NOISE_STEPS))
     tell("better observers, schedules and masks")
@@ -102,8 +103,8 @@ def _recovery(
         partial=more.partial,
         residuals=hundred,
         sweeps=sweeps,
-        sizes=sizes,
+        sizes=effect,
         noise=noise,
     )
-    found = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": sizes} | noise.tables()
+    found = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": effect} | noise.tables()
     return evidence, found, more

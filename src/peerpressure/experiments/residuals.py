@@ -79,7 +79,7 @@ class ResidualsResult:
         """Agents differ in variance, so that even jointly normal residuals mix to a law with heavier tails."""
         expected, _ = expected_variance(self.law.covariance / self.replications)
         variances = np.diag(self.law.covariance)
-        kurtosis = 3 * (np.mean(variances**2) / np.mean(variances) ** 2 - 1)
+        kurtosis = 3 * float(np.mean(variances**2) / np.mean(variances) ** 2 - 1)
         return _tested("mean_vector", self.residuals.mean(axis=0), np.sqrt(expected), kurtosis)
 
     def _whitened(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def residuals(
 
 def _tested(name: str, sample: NDArray[np.float64], exact_std: float, exact_kurtosis: float) -> dict[str, Any]:
     from scipy import stats
-    from statsmodels.stats.diagnostic import normal_ad
+    from statsmodels.stats.diagnostic import normal_ad  # type: ignore[import-untyped,unused-ignore]
 
     shapiro, anderson = stats.shapiro(sample), normal_ad(sample)
     return {

@@ -1,4 +1,4 @@
-"""Whether the regression's error depends on graph size and density: exact, over many graphs of each kind, no noise drawn.
+"""Whether the regression's error depends on the graph's size and density: exact, over many graphs, no noise drawn.
 
 Tables
 ------

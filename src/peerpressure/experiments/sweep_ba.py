@@ -13,9 +13,9 @@ sweep_boxes
 sweep_residuals
     edges, agents (20, 50, 80), noise, noise_variance, agent, mean_residual: the mean residual vectors themselves.
 regression
-    edges, source (measured, exact, printed), regressor (noise, noise_variance), term (intercept, agents, noise), estimate,
-    standard_error, t, p, low, high: ⟨σ²⟩ regressed on |V| and on the regressor, with 95 % intervals. The term noise is
-    the regressor's, whichever it is. Printed rows carry the printed numbers and the regressor of their label.
+    edges, source (measured, exact, printed), regressor (noise, noise_variance), term (intercept, agents, noise),
+    estimate, standard_error, t, p, low, high: ⟨σ²⟩ regressed on |V| and on the regressor, with 95 % intervals. The term
+    noise is the regressor's, whichever it is. Printed rows carry the printed numbers and the regressor of their label.
 """
 
 from __future__ import annotations

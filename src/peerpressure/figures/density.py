@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def normal(x: NDArray[np.float64], mean: float, std: float) -> NDArray[np.float64]:
+def normal(x: NDArray[np.float64], mean: float | NDArray[np.float64], std: float) -> NDArray[np.float64]:
     """Return the density of N(mean, std²)."""
     density: NDArray[np.float64] = np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * np.sqrt(2 * np.pi))
     return density

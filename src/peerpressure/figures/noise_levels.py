@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from peerpressure.figures.style import INK, OPINIONS, TWO_COLUMNS, label, panel, plain_ticks, styled, visible
+
+Shades: TypeAlias = Mapping[float, Any]
 
 
 @styled
@@ -24,7 +29,7 @@ def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
     return figure
 
 
-def _extremes(axes: Axes, paths: pd.DataFrame, shades: dict[float, object]) -> None:
+def _extremes(axes: Axes, paths: pd.DataFrame, shades: Shades) -> None:
     # The loudest noise goes first, so that the others show on top of it.
     for level in sorted(shades, reverse=True):
         own = paths[(paths["noise"] == level) & (paths["time"] >= 1)]
@@ -42,14 +47,14 @@ def _extremes(axes: Axes, paths: pd.DataFrame, shades: dict[float, object]) -> N
     axes.text(0.98, 0.03, "expected, under any noise", transform=axes.transAxes, color=INK, ha="right")
 
 
-def _errors(axes: Axes, law: pd.DataFrame, shades: dict[float, object]) -> None:
-    for level in shades:
+def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
+    for level, shade in shades.items():
         own = law[law["noise"] == level]
-        axes.loglog(own["time"], own["std"], color=shades[level])
-        if (own["std"] > 0).any():
-            end = own.iloc[-1]
-            name = rf"$\sigma_0 = {level:g}$"
-            label(axes, name, (end["time"], end["std"]), xytext=(4, 0), va="center", color=shades[level], clip_on=False)
+        axes.loglog(own["time"], own["std"], color=shade)
+        end = own.iloc[-1]
+        spot = (end["time"], end["std"])
+        name = rf"$\sigma_0 = {level:g}$"
+        label(axes, name, spot, xytext=(4, 0), va="center", color=shade, annotation_clip=False)
     bias = law[law["noise"] == max(shades)]
     axes.loglog(bias["time"], bias["bias"].abs(), color=INK, linestyle=(0, (1, 1.5)))
     axes.set_xlim(max(1.0, float(law["time"].min())), float(law["time"].max()))

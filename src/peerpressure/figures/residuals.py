@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.figures.style import BLUE, GREY, INK, RED, TWO_COLUMNS, label, panel, styled
 from peerpressure.figures.density import normal, smoothed
+from peerpressure.figures.style import BLUE, GREY, INK, RED, TWO_COLUMNS, label, panel, styled
 
 BINS = 17
 

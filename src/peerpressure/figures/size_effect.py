@@ -16,8 +16,9 @@ def size_effect(variances: pd.DataFrame) -> Figure:
     for edges, colour, mark in ((1, RED, "s"), (2, BLUE, "o")):
         own = variances[variances["edges"] == edges].sort_values("agents")
         error = 1.96 * own["standard_error"]
-        style = {"fmt": f"{mark}-", "markersize": 3, "elinewidth": 0.8, "linewidth": 0.9, "color": colour}
-        axes.errorbar(own["agents"], own["variance"], yerr=error, **style)
+        axes.errorbar(
+            own["agents"], own["variance"], yerr=error, fmt=f"{mark}-", markersize=3, linewidth=0.9, color=colour
+        )
         highest = own.loc[own["variance"].idxmax()]
         name = f"{edges} edge{'s' if edges > 1 else ''} per round"
         label(axes, name, (own["agents"].mean(), highest["variance"]), xytext=(0, 9), ha="center", color=colour)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -57,7 +56,7 @@ def _boxes(axes: Axes, levels: pd.DataFrame) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _stats(row: pd.Series) -> Mapping[str, float]:
+def _stats(row: pd.Series) -> dict[str, float]:
     names = {"whislo": "low_whisker", "q1": "first_quartile", "med": "median", "q3": "third_quartile"}
     return {key: row[name] for key, name in names.items()} | {"whishi": row["high_whisker"]}
 

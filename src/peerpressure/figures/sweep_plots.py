@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from peerpressure.errors import InvalidInputError, complain
-from peerpressure.figures.style import INK, ONE_COLUMN, OPINIONS, PALETTE, TWO_COLUMNS, label, styled, visible
+from peerpressure.figures.style import INK, ONE_COLUMN, OPINIONS, PALETTE, TWO_COLUMNS, plain_ticks, styled, visible
 
 OWN_COLUMNS = ("replication", "measure", "detail", "replicate", "value")
 MOST_PANELS = 3
@@ -69,7 +70,7 @@ def _draw(rows: pd.DataFrame, kind: str, measure: str, x: str, by: str | None) -
     panels = figure.subplots(1, len(details), squeeze=False, sharey=kind != "heat")[0]
     for axes, detail in zip(panels, details, strict=True):
         KINDS[kind](axes, rows if measure == "verdict" else rows[rows["detail"].fillna("") == detail], measure, x, by)
-        axes.set_title(words(f"{measure}, {detail}" if detail else measure), loc="left")
+        axes.set_title(words(detail or (measure if kind == "heat" else "")), loc="left")
         axes.set_xlabel(words(x))
     panels[0].set_ylabel(words(by or "") if kind == "heat" else words(measure))
     return figure
@@ -97,21 +98,10 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
         order = np.argsort(at)
         right, high, half = np.asarray(at)[order], mean.to_numpy()[order], error.to_numpy()[order]
         axes.fill_between(right, high - half, high + half, color=colour, alpha=0.15, linewidth=0)
-        axes.plot(right, high, color=colour, marker="o", markersize=2.6)
-        if by is not None:
-            label(
-                axes,
-                _short(value),
-                (right[-1], high[-1]),
-                xytext=(4, 0),
-                va="center",
-                color=colour,
-                annotation_clip=False,
-            )
+        axes.plot(right, high, color=colour, marker="o", markersize=2.6, label=_short(value))
     _tick(axes, places)
     _log_where_wide(axes, rows, places)
-    if by is not None:
-        axes.margins(x=0.12)
+    _legend(axes, by)
 
 
 def boxes(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
@@ -137,8 +127,7 @@ def boxes(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
         if by is not None:
             axes.plot([], [], color=colour, label=_short(value))
     axes.set_xticks(range(len(values)), [_short(value) for value in values])
-    if by is not None:
-        axes.legend(title=words(by), frameon=False, fontsize=7, title_fontsize=7)
+    _legend(axes, by)
 
 
 def heat(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
@@ -169,6 +158,11 @@ def _colours(count: int) -> list[Any]:
     return [visible(OPINIONS)(share) for share in np.linspace(0, 1, count)]
 
 
+def _legend(axes: Axes, by: str | None) -> None:
+    if by is not None:
+        axes.legend(title=words(by), frameon=False, fontsize=7, title_fontsize=7, handlelength=1.4)
+
+
 def _sorted(values: Any) -> list[Any]:
     given = list(values)
     return sorted(given) if all(isinstance(value, int | float) for value in given) else given
@@ -193,9 +187,24 @@ def _log_where_wide(axes: Axes, rows: pd.DataFrame, places: Mapping[Any, float])
     words_on_axis = any(isinstance(value, str) for value in places)
     if not words_on_axis and at.min() > 0 and at.max() > 20 * at.min():
         axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
     if values.min() > 0 and values.max() > 20 * values.min():
         axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)[:24]
+    """Return a value of an axis in few letters; of a table, which comes as JSON, its own values.
+
+    >>> _short(0.1234567), _short('{"kind": "power", "exponent": 0.5}')
+    ('0.1235', 'power 0.5')
+    """
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = str(value)
+    if text.startswith(("{", "[")):
+        inner = json.loads(text)
+        parts = list(inner.values()) if isinstance(inner, dict) else inner
+        # Words come before the numbers that qualify them, as people say them.
+        text = " ".join(map(_short, sorted(parts, key=lambda part: not isinstance(part, str))))
+    return text[:24]

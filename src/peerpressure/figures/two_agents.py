@@ -54,7 +54,7 @@ def _plane(axes: Axes, estimates: pd.DataFrame, covariances: pd.DataFrame) -> No
     axes.set_xlabel(r"estimate of agent 1, $\hat{x}_0^1$")
     axes.set_ylabel(r"estimate of agent 2, $\hat{x}_0^2$")
     label(axes, "regression", (centre[0] + 0.45 * reach, centre[1] - 0.45 * reach), xytext=(8, 4), color=BLUE)
-    label(axes, "innovations", centre, xytext=(10, 8), color=RED)
+    label(axes, "innovations", (centre[0], centre[1]), xytext=(10, 8), color=RED)
     label(axes, "printed limit: a line", (centre[0] - 0.62 * reach, centre[1] + 0.62 * reach), xytext=(7, 4), color=INK)
 
 

@@ -67,8 +67,10 @@ class StatePath:
 def kalman(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any outputs.
 
-    Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by a sparse system for all
-    states that are not seen, whose cost depends on how many there are and how they hang together.
+    Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by eliminating unseen states,
+    O(steps · front³) for a front of unseen agents and their neighbours. Measured on one core for 100 steps of a
+    Barabási–Albert graph: 300 agents, half of them seen, 4 s; 1,000, half seen, 8 s; 2,000, half seen, 58 s; 20,000,
+    99 % seen, 6 s; 100,000, 99.9 % seen, 26 s. A front of more than 6,000 is refused.
     """
     if model.n > DENSE_LIMIT:
         return sparse_estimate(model, data, prior, "kalman")

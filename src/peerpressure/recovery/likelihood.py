@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, complain
 from peerpressure.model import Model
 from peerpressure.noises import Gaussian, White
 from peerpressure.recovery.concave import Sample
@@ -24,6 +24,8 @@ from peerpressure.recovery.unknowns import Unknowns, unknowns
 from peerpressure.recovery.wishes import transitions, wishes
 
 NAME = "likelihood"
+# The second derivative is a dense matrix in two unknowns for each agent.
+_LARGEST_FIT = 1_000
 
 
 def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()) -> Estimate:
@@ -49,6 +51,7 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     (s x₀ + ρ_t Σ w y)/(s + ρ_t d) and standard deviation s σ/(s + ρ_t d).
     """
     what = unknowns(model, unknown)
+    _refuse_unfit(what, data)
     seen = transitions(model, data)
     known = ~np.isnan(data.known[0])
     settled = what.settled(seen.present, known)
@@ -60,6 +63,16 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
         for y, a, x in zip(seen.public, seen.around, data.known, strict=True)
     ]
     return _gathered(what, data, found)
+
+
+def _refuse_unfit(what: Unknowns, data: Outputs) -> None:
+    if not (what.names or data.seen.free.size):
+        remedy = "name a parameter, for instance unknown=('std',)"
+        raise InvalidInputError(complain("something must be unknown", got="a start that shows all", remedy=remedy))
+    if what.model.n > _LARGEST_FIT:
+        remedy = "fit a smaller network, or take the parameters as known"
+        rule = f"unknown parameters are fitted for up to {_LARGEST_FIT:,} agents"
+        raise TooLargeError(complain(rule, got=f"{what.model.n:,}", remedy=remedy))
 
 
 def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFit:
@@ -122,6 +135,12 @@ def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estim
         return estimate
     free = data.seen.free
     means, rest = prior.given(data.known)
+    if rest.is_diagonal and sparse.issparse(estimate.covariance):
+        # Agent by agent, for a network may be too large for a full covariance.
+        tau = rest.variances(free.size)
+        share = np.where(estimate.identified, tau / (tau + estimate.covariance.diagonal()), 0.0)
+        value = means + share * (estimate.value - means)
+        return estimate_from(estimate.model, data, NAME, value, sparse.diags_array((1 - share) * tau, format="csr"))
     reach = np.diag(estimate.identified[free].astype(float))
     spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
     value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))

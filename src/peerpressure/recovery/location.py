@@ -19,6 +19,8 @@ from peerpressure.noises import Custom, Noise, StudentT
 Present: TypeAlias = NDArray[np.bool_]
 Location: TypeAlias = tuple[Vector, Vector]
 _STUDENT_ITERATIONS = 500
+# Dividing by small gains leaves ξ_t with errors; those below this part of the noise are none of its doing.
+_ROUNDING = 1e-3
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
@@ -45,7 +47,7 @@ def uniform(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locati
     half = np.sqrt(3) * sigma
     low = np.where(present, xi - half, -np.inf).max(axis=1)
     high = np.where(present, xi + half, np.inf).min(axis=1)
-    slack = 1e-6 * half.max()
+    slack = _ROUNDING * half.max()
     if (low > high + slack).any():
         _refuse_impossible("uniform", int(np.argwhere(low > high + slack)[0][1]))
     count = present.sum(axis=0)
@@ -80,7 +82,7 @@ def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loc
     first = np.argmax(present, axis=0)
     each = np.arange(sigma.shape[1])
     start, size = xi[:, first, each], sigma[first, each]
-    slack = 1e-6 * size
+    slack = _ROUNDING * size
     possible = []
     for side in (start - size, start + size):
         off = np.abs(np.abs(xi - side[:, None]) - sigma) > slack

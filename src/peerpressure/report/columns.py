@@ -16,6 +16,17 @@ def _math(latex: str) -> Markup:
     return Markup(formula(latex))
 
 
+_NOISE: Final = {"noise": _math(r"\sigma_0"), "noise_variance": _math(r"\sigma_0^2")}
+_TERMS: Final = {"agents": _math("|V|"), "noise": "noise"}
+_METHODS: Final = {"ols": "regression"}
+_KINDS: Final = {
+    "printed_limit": "printed limit",
+    "homoskedastic": "claimed, all errors alike",
+    "textbook": "printed by software",
+    "exact": "true",
+    "empirical": "sampled",
+}
+
 SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
     {
         "summary": (
@@ -29,8 +40,8 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
             Column("predicted", "predicted"),
         ),
         "two_agents_covariances": (
-            Column("method", "method"),
-            Column("kind", "covariance"),
+            Column("method", "method", names=_METHODS),
+            Column("kind", "covariance", names=_KINDS),
             Column("variance_1", "variance", 4, Form.FIXED),
             Column("covariance", "with the other", 4, Form.FIXED),
             Column("smallest_eigenvalue", "smallest eigenvalue", 4, Form.FIXED),
@@ -49,8 +60,8 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
         ),
         "regression_comparison": (
             Column("edges", "edges per round"),
-            Column("regressor", "regressor"),
-            Column("term", "term"),
+            Column("regressor", "regressor", names=_NOISE),
+            Column("term", "term", names=_TERMS),
             Column("printed", "printed", 4, Form.FIXED),
             Column("printed_error", "error", 4, Form.FIXED),
             Column("measured", "measured", 4, Form.FIXED),

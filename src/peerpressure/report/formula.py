@@ -27,9 +27,10 @@ def formula(latex: str) -> str:
     outline = TextPath((0, 0), f"${latex}$", size=_SIZE, prop=_FONT)
     box = outline.get_extents()
     # The origin is kept on the left, since an italic letter may begin behind it.
-    left, right = min(0.0, box.x0), box.x1
-    view = f"{left:.0f} {-box.y1:.0f} {right - left:.0f} {box.height:.0f}"
-    size = f"width:{(right - left) / _SIZE:.3f}em;height:{box.height / _SIZE:.3f}em;vertical-align:{box.y0 / _SIZE:.3f}em"
+    left, width = min(0.0, box.x0), box.x1 - min(0.0, box.x0)
+    view = f"{left:.0f} {-box.y1:.0f} {width:.0f} {box.height:.0f}"
+    sizes = {"width": width, "height": box.height, "vertical-align": box.y0}
+    size = ";".join(f"{name}:{units / _SIZE:.3f}em" for name, units in sizes.items())
     name = escape(" ".join(latex.split()))
     return (
         f'<svg class="formula" role="img" aria-label="{name}" viewBox="{view}" style="{size}">'

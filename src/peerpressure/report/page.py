@@ -16,7 +16,8 @@ from peerpressure.experiments import printed
 from peerpressure.figures import FIGURES
 from peerpressure.report.columns import SHOWN
 from peerpressure.report.formula import with_formulas
-from peerpressure.report.tables import Table, matching, number, pick, raised, table
+from peerpressure.report.tables import Table, matching, number, pick, table
+from peerpressure.report.typeset import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,14 +93,15 @@ def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"n": _number, "set": raised}
+    environment.filters |= {"n": _number, "set": typeset}
     environment.globals.update(_reading(tables) | _placing(pictures))
     audit = tables["audit"].fillna("").to_dict(orient="records")
     return environment.get_template("report.html").render(
         sections=SECTIONS,
         audit=audit,
         counts=_counts(audit),
-        wrong=[row for verdict in ("refuted", "corrected") for row in audit if row["verdict"] == verdict],
+        refuted=[row for row in audit if row["verdict"] == "refuted"],
+        corrected=[row for row in audit if row["verdict"] == "corrected"],
         made=made,
         observed_steps=printed.STEPS,
         drawn_from=[(name, needed) for name, (_, needed) in FIGURES.items()],
@@ -112,7 +114,7 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         "table_of": partial(_table_of, tables),
         "value": lambda name, column, **where: pick(tables[name], column, where),
         "rows": lambda name: len(tables[name]),
-        "last": lambda name, column: tables[name][column].max(),
+        "largest": lambda name, column, **where: matching(tables[name], where)[column].abs().max(),
     }
 
 
@@ -146,4 +148,4 @@ def _counts(audit: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
 
 
 def _number(value: Any, digits: int = 3) -> Markup:
-    return raised(number(value, digits))
+    return typeset(number(value, digits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -78,7 +79,12 @@ def _computed(request: Request, workers: int, tell: Callable[[str], None]) -> di
     """Return all tables as files, from the experiments."""
     from peerpressure.experiments import paper_tables
 
-    tables = paper_tables(request.seed, request.steps, request.replications, workers=workers, tell=tell)
+    with tempfile.TemporaryDirectory(prefix="peerpressure-") as place:
+        # One worker computes here and needs no place.
+        folder = Path(place) if workers > 1 else None
+        tables = paper_tables(
+            request.seed, request.steps, request.replications, folder=folder, workers=workers, tell=tell
+        )
     return {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from markupsafe import Markup
+
+from peerpressure.report.typeset import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 MISSING: Final = "–"
 SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
 _MINUS: Final = "\N{MINUS SIGN}"
-_POWER: Final = re.compile(r"\^(\S+)")
 
 
 class Form(Enum):
@@ -32,13 +32,18 @@ class Form(Enum):
 @final
 @dataclass(frozen=True)
 class Column:
-    """One column as the reader sees it; with ``zero_is_none`` a zero is shown as missing."""
+    """One column as the reader sees it; with ``zero_is_none`` a zero is missing, and ``names`` replace words."""
 
     name: str
     heading: str | Markup
     digits: int = 3
     form: Form = Form.SIGNIFICANT
     zero_is_none: bool = False
+    names: Mapping[str, str | Markup] = field(default_factory=dict)
+
+    def cell(self, value: Any) -> str | Markup:
+        """Return one of its words."""
+        return self.names.get(value, typeset(word(value)))
 
     def text(self, value: Any) -> str:
         """Return one of its numbers."""
@@ -53,18 +58,21 @@ class Table:
     headings: Sequence[str | Markup]
     rows: Sequence[Sequence[str | Markup]]
     numeric: Sequence[bool]
+    rows_left_out: int = 0
 
 
-def table(data: pd.DataFrame, columns: Sequence[Column]) -> Table:
-    """Return the chosen columns, ready to be set."""
+def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> Table:
+    """Return the chosen columns of all rows, or of the first ones, ready to be set."""
+    shown = data if most is None else data.head(most)
     numeric = [_is_numeric(data[column.name].tolist()) for column in columns]
     cells = [
-        aligned([column.text(value) for value in data[column.name]])
+        aligned([column.text(value) for value in shown[column.name]])
         if on_point
-        else [raised(word(value)) for value in data[column.name]]
+        else [column.cell(value) for value in shown[column.name]]
         for column, on_point in zip(columns, numeric, strict=True)
     ]
-    return Table([column.heading for column in columns], list(zip(*cells, strict=True)), numeric)
+    rows = list(zip(*cells, strict=True))
+    return Table([column.heading for column in columns], rows, numeric, len(data) - len(shown))
 
 
 def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
@@ -104,7 +112,7 @@ def aligned(texts: Sequence[str]) -> list[Markup]:
     """Return numbers padded on the right by invisible digits, so that flush right puts their points in one line."""
     tails = [_tail(text) for text in texts]
     longest = max(map(len, tails), default=0)
-    return [raised(text) + _pad(tail, longest, text) for text, tail in zip(texts, tails, strict=True)]
+    return [typeset(text) + _pad(tail, longest, text) for text, tail in zip(texts, tails, strict=True)]
 
 
 def _tail(text: str) -> str:
@@ -119,15 +127,6 @@ def _pad(tail: str, longest: int, text: str) -> Markup:
         return Markup("")
     filling = ("0" if tail else ".") + "0" * (missing - 1)
     return Markup('<span class="pad" aria-hidden="true">{}</span>').format(filling)
-
-
-def raised(text: str) -> Markup:
-    """Return a text with its powers set high.
-
-    >>> raised("1.00×10^−7 <")
-    Markup('1.00×10<sup>−7</sup> &lt;')
-    """
-    return Markup(_POWER.sub(r"<sup>\1</sup>", str(Markup.escape(text))))
 
 
 def _is_missing(value: Any) -> bool:

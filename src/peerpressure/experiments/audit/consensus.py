@@ -23,6 +23,8 @@ FALLS, STAYS = 0.9, 0.98
 # A step that shrinks distances by less than this is no contraction in double precision.
 LEAST_SHRINKING = 1e-12
 ROUNDING = 1e-9
+# What two equal numbers of order 1 can differ by without showing it.
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 def contracts(e: Evidence) -> Finding:
@@ -83,11 +85,11 @@ def noise_vanishes(e: Evidence) -> Finding:
         verdict = CORRECTED
     return Finding(
         claim,
-        f"deviation of the mode {slow[0]:.3g} → {slow[1]:.3g} under {_rho(e.slow)}, {fast[0]:.3g} → {fast[1]:.3g} under "
-        f"{_rho(e.fast)}",
+        f"deviation of the mode {slow[0]:.3g} → {slow[1]:.3g} under {_rho(e.slow)}, {fast[0]:.3g} → {fast[1]:.3g} "
+        f"under {_rho(e.fast)}",
         verdict,
-        f"The printed reason does not suffice, for g_t falls to {gain:.1e} under {_rho(e.fast)} too, where the noise of "
-        f"{fast[1]:.3g} stays for ever; what makes it vanish is that Σ 1/ρ_t diverges."
+        f"The printed reason does not suffice, for g_t falls to {gain:.1e} under {_rho(e.fast)} too, where the noise "
+        f"of {fast[1]:.3g} stays for ever; what makes it vanish is that Σ 1/ρ_t diverges."
         if verdict == CORRECTED
         else f"The deviation changes by the factor {slow[1] / slow[0]:.3g} over the last decade of steps.",
     )
@@ -108,8 +110,8 @@ def growth_condition(e: Evidence) -> Finding:
         f"log Π α_t changes by {slow:.3g} from t = {e.steps // 10:,} to {e.steps:,} under {_rho(e.slow)}, and by "
         f"{fast:.2g} under {_rho(e.fast)}",
         verdict,
-        f"The logarithm goes on falling by {-slow:.3g} each decade for the first and stands still within {-fast:.1g} for "
-        "the second, as Σ 1/ρ_t diverges or converges.",
+        f"The logarithm goes on falling by {-slow:.3g} each decade for the first and stands still within {-fast:.1g} "
+        "for the second, as Σ 1/ρ_t diverges or converges.",
     )
 
 
@@ -130,8 +132,8 @@ def oscillates(e: Evidence) -> Finding:
         f"tree: swing {tree['swing']:.3g} of spread {tree['spread']:.3g}; odd cycles: spread {cycles['spread']:.1e}, "
         f"distance to v {cycles['distance']:.3g}",
         verdict,
-        f"It takes a bipartite graph: with odd cycles all agents agree within {cycles['spread']:.0e}, on a value that is "
-        f"{cycles['distance']:.3g} away from v."
+        f"It takes a bipartite graph: with odd cycles all agents agree within {max(cycles['spread'], EPSILON):.0e}, on "
+        f"a value that is {cycles['distance']:.3g} away from v."
         if verdict == CORRECTED
         else f"Agents swing by {tree['swing']:.3g} on the first graph and by {cycles['swing']:.3g} on the second.",
     )
@@ -157,8 +159,8 @@ def slows_down(e: Evidence) -> Finding:
         f"{loud['constant']:.3g}·t^−{loud['exponent']:.4f} for σ₀ = {loud['noise']:g}; sampled "
         f"{sampled.iloc[-1]['exponent']:.3f} ± {sampled.iloc[-1]['standard_error']:.3f}",
         verdict,
-        f"The exponent changes by {slower:.4f} while noise grows {loud['noise'] / quiet['noise']:.0f}-fold; the constant "
-        f"grows {larger:.3g}-fold: louder noise leaves agents farther off at any time"
+        f"The exponent changes by {slower:.4f} while noise grows {loud['noise'] / quiet['noise']:.0f}-fold; the "
+        f"constant grows {larger:.3g}-fold: louder noise leaves agents farther off at any time"
         + (", at the same rate." if verdict == CORRECTED else "."),
     )
 

@@ -97,12 +97,13 @@ def response(e: Evidence) -> Finding:
     verdict: Verdict = CONFIRMED if abs(z_one) < APART else CORRECTED if abs(z_mean) < APART else REFUTED
     return Finding(
         claim,
-        f"slope on σ₀ {of_one:.3g} for the mean of variances, {of_mean:.3g} for the variance of means, printed {value:g}",
+        f"slope on σ₀ {of_one:.3g} for the mean of variances, {of_mean:.3g} for the variance of means; printed "
+        f"{value:g}",
         verdict,
-        f"Only the variance over vertices of the mean residual vector (z = {z_mean:.1f}) gives the printed slope; the mean "
-        f"of variances is {of_one / of_mean:.3g} times that (z = {z_one:.1f})."
+        f"Only the variance over vertices of the mean residual vector (z = {z_mean:.1f}) gives the printed slope; "
+        f"the mean of variances is {of_one / of_mean:.3g} times that (z = {z_one:.1f})."
         if verdict == CORRECTED
-        else f"The mean of variances is {z_one:.1f} and the variance of means {z_mean:.1f} standard errors from the print.",
+        else f"The mean of variances is {z_one:.1f} and the variance of means {z_mean:.1f} standard errors off.",
     )
 
 
@@ -122,7 +123,7 @@ def print_agrees(e: Evidence) -> Finding:
         "print-agrees",
         "Estimates, t-statistics, p-values and intervals of the printed tables belong to one another.",
         "Empirical Results and Appendix A, parameter tables and intervals",
-        "24 numbers for each graph family",
+        "both parameter tables, and the intervals made from them",
     )
     from scipy import stats
 
@@ -136,8 +137,8 @@ def print_agrees(e: Evidence) -> Finding:
         claim,
         f"p-values within {max(p_off):.2f} and interval ends within {max(ends_off):.2f} of what rounding allows",
         CONFIRMED if holds else REFUTED,
-        f"With {freedom} degrees of freedom, one response for each of {freedom + len(TERMS)} cells, the printed p-values "
-        f"{'follow' if max(p_off) <= 1 else 'do not follow'} from the printed t, and the printed intervals "
+        f"With {freedom} degrees of freedom, one response for each of {freedom + len(TERMS)} cells, the printed "
+        f"p-values {'follow' if max(p_off) <= 1 else 'do not follow'} from the printed t, and the printed intervals "
         f"{'follow' if max(ends_off) <= 1 else 'do not follow'} from estimates and t.",
     )
 
@@ -152,7 +153,7 @@ def _p_value_off(term: PrintedTerm, freedom: int) -> float:
     # Two or three digits of t are printed, and of p too.
     t, step = abs(term.t), 0.05 if abs(term.t) > 10 and round(term.t, 1) == term.t else 0.005
     allowed = (log_p(t - step) - log_p(t + step)) / 2 + 0.01
-    return abs(np.log(term.p) - log_p(t)) / allowed
+    return float(abs(np.log(term.p) - log_p(t)) / allowed)
 
 
 def _interval_off(term: PrintedTerm, quantile: float) -> float:

@@ -8,6 +8,7 @@ import pandas as pd
 from peerpressure.experiments.audit.evidence import Evidence
 from peerpressure.experiments.audit.finding import CONFIRMED, CORRECTED, REFUTED, UNTESTABLE, Claim, Finding, Verdict
 from peerpressure.experiments.comparison import differences
+from peerpressure.experiments.printed import PrintedTerm
 
 # Scores beyond which two numbers differ: in one sample, and in exact numbers, whose only error is the draw of graphs.
 APART, FAR_APART = 3.0, 4.0
@@ -54,8 +55,8 @@ def independent_of_size(e: Evidence) -> Finding:
         claim,
         f"exact change from |V| = {high} to {low}: {words}",
         verdict,
-        f"Exact variances over {int(e.sizes['graphs'].sum()):,} graphs change with size by {words}, which a regression on "
-        "sampled variances is too weak to see.",
+        f"Over {int(e.sizes['graphs'].sum()):,} graphs the exact variance on {low} agents differs from that on {high} "
+        f"by {words}" + (", too little for a regression on sampled variances to see." if verdict == CORRECTED else "."),
     )
 
 
@@ -65,7 +66,7 @@ def identical_families(e: Evidence) -> Finding:
         "families-identical",
         "The coefficients for graphs with one and with two edges per round are statistically identical.",
         "Appendix A, comparison of confidence intervals",
-        "slopes 0.22 (0.19, 0.25) and 0.24 (0.20, 0.29)",
+        "slopes " + " and ".join(_interval(e.printed[edges]["noise"]) for edges in (2, 1)),
     )
     table = differences(e.sweeps.regression).query("term == 'noise'").set_index(["source", "regressor"])
     sampled, exact = table.loc[("measured", "noise")], table.loc[("exact", "noise")]
@@ -78,8 +79,13 @@ def identical_families(e: Evidence) -> Finding:
         f"{exact['difference']:.4f} ± {exact['standard_error']:.4f} exactly",
         verdict,
         f"The exact variances are {one:.3f} and {two:.3f} σ₀² ({one / two - 1:+.0%}), a difference of {exact['z']:.1f} "
-        f"standard errors of the draw of graphs that 20 replications show as z = {sampled['z']:.1f}.",
+        f"standard errors of the draw of graphs, which {e.sweeps.two.replications} replications show as z = "
+        f"{sampled['z']:.1f}.",
     )
+
+
+def _interval(term: PrintedTerm) -> str:
+    return f"{term.estimate:g} ({term.low:g}, {term.high:g})"
 
 
 def _size_effect(table: pd.DataFrame) -> tuple[float, float]:

@@ -90,8 +90,8 @@ def gram(e: Evidence) -> Finding:
         claim,
         f"series {c:.9f} at T = {T}, printed {stated:.9f}",
         verdict,
-        f"Only even times add to the series, so that it runs to ⌊T/2⌋ and is {true:.6f}, not {stated:.6f}; the limit is "
-        "the same."
+        f"Only even times add to the series, so that it runs to ⌊T/2⌋ and is {true:.6f}, not {stated:.6f}; the limit "
+        "is the same."
         if verdict == CORRECTED
         else f"The entries of the normal matrix differ from the printed ones by {abs(c - stated):.1e} in the series.",
     )
@@ -108,19 +108,19 @@ def series_limit(e: Evidence) -> Finding:
         claim,
         f"{left:.6e} left after T = {LONG:,}, the tail lies in ({low:.6e}, {high:.6e})",
         CONFIRMED if low <= left <= high else REFUTED,
-        f"(π² − 8)/16 = {closed.SERIES_LIMIT:.9f} exceeds the sum so far by {left:.3e}, where the terms to come add up to "
-        f"between {low:.3e} and {high:.3e}.",
+        f"(π² − 8)/16 = {closed.SERIES_LIMIT:.9f} exceeds the sum so far by {left:.3e}, where the terms to come add up "
+        f"to between {low:.3e} and {high:.3e}.",
     )
 
 
 def inverse_limit(e: Evidence) -> Finding:
     """Follow the inverse normal matrix towards its printed limit."""
-    claim = Claim("inverse-limit", "(QQᵀ)⁻¹ tends to the printed, singular matrix.", f"{WHERE}, last equation", "")
+    words = "(QQᵀ)⁻¹ tends to the printed, singular matrix."
     limit = closed.gram_inverse_limit()
     off = [float(np.abs(np.linalg.inv(_normal_matrix(e.pair.model, T)) - limit).max()) for T in (LONG // 10, LONG)]
     holds = off[1] < 0.01 * limit[0, 0] and off[1] < 0.2 * off[0]
     return Finding(
-        Claim(claim.id, claim.claim, claim.where, printed.INVERSE_LIMIT),
+        Claim("inverse-limit", words, f"{WHERE}, last equation", printed.INVERSE_LIMIT),
         f"off by {off[0]:.2e} at T = {LONG // 10:,} and by {off[1]:.2e} at T = {LONG:,}",
         CONFIRMED if holds else REFUTED,
         f"The largest difference to entries of {limit[0, 0]:.4f} falls {off[0] / off[1]:.3g}-fold as T grows tenfold.",

@@ -1,0 +1,205 @@
+"""Bad scenario files: all that is wrong is told at once, each problem with its place, its value and a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from peerpressure.scenario import ScenarioError, load_scenario, parse_scenario
+from peerpressure.scenario.places import lines_of
+
+MANY = """[network]
+generator = "barabasi_albert"
+n = 10
+mm = 2
+
+[agents]
+hidden = [1.0, 2.0,
+  nan]
+stubbornness = { law = "uniform", low = 0.5, hihg = 2 }
+
+[pressure]
+formula = "t +"
+
+[noise]
+law = "gauss"
+
+[run]
+steps = "many"
+record = { every = 0 }
+
+[observe]
+agents = [99, 1.5]
+methods = ["inovations"]
+
+[outputs]
+"""
+MISFITS = """[network]
+named = "karate"
+[agents]
+hidden = [1.0, 2.0]
+stubbornness = [1.0]
+start = [0.0]
+[noise]
+law = "gaussian"
+std = [1.0, 2.0]
+over_time = { kind = "table", values = [1.0, 2.0] }
+[pressure]
+kind = "table"
+values = [1.0]
+[run]
+steps = 10
+record = "final"
+[observe]
+agents = [99]
+prior = { mean = [1.0], variance = 1.0 }
+[privacy]
+delta = 3
+"""
+
+
+def problems(text: str, folder: Path | str = ".") -> dict[str, tuple[int | None, str]]:
+    with pytest.raises(ScenarioError) as told:
+        parse_scenario(text, folder=folder)
+    found = told.value.problems
+    assert len({problem.path for problem in found}) == len(found)
+    return {problem.path: (problem.line, problem.message) for problem in found}
+
+
+def test_many_mistakes_are_told_at_once_with_their_places() -> None:
+    found = problems(MANY)
+    assert {path: line for path, (line, _) in found.items()} == {
+        "network.m": 1,
+        "network.mm": 4,
+        "agents.hidden[2]": 7,
+        "agents.stubbornness.hihg": 9,
+        "pressure": 11,
+        "noise": 14,
+        "run.steps": 18,
+        "run.record.every": 19,
+        "observe.agents[1]": 22,
+        "observe.methods[0]": 23,
+        "outputs": 25,
+    }
+    for path, words in {
+        "network.mm": "did you mean 'm'?",
+        "agents.hidden[2]": "must be finite, got nan",
+        "agents.stubbornness.hihg": "did you mean 'high'?",
+        "noise": "gaussian, laplace",
+        "run.steps": "whole number, got 'many'",
+        "run.record.every": "at least 1, got 0",
+        "observe.methods[0]": "did you mean 'innovations'?",
+        "outputs": "did you mean 'output'?",
+    }.items():
+        assert words in found[path][1], path
+
+
+def test_parts_that_do_not_fit_are_told_beside_a_wrong_value_elsewhere() -> None:
+    found = problems(MISFITS)
+    assert set(found) == {
+        "agents.hidden",
+        "agents.stubbornness",
+        "agents.start",
+        "noise.std",
+        "noise.over_time",
+        "pressure",
+        "run.record",
+        "observe",
+        "observe.prior",
+        "privacy.delta",
+    }
+    assert all("34 agents" in found[path][1] for path in ("agents.hidden", "noise.std", "observe.prior"))
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "says"),
+    [
+        ("", "network", "needed"),
+        ("[run]\nsteps = 1", "network", "needed"),
+        ("network = 3\n[run]\nsteps = 1", "network", "generator"),
+        ("[network]\nn = 3\n[run]\nsteps = 1", "network", "generator"),
+        ("[network]\ngenerator = 'barabasi'\n[run]\nsteps = 1", "network", "barabasi_albert"),
+        ("[network]\nnamed = 'karat'\n[run]\nsteps = 1", "network.named", "did you mean 'karate'?"),
+        ("[network]\nfile = 'none.csv'\n[run]\nsteps = 1", "network.file", "must exist"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = true", "run.steps", "whole number"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1.5", "run.steps", "whole number"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 0", "run.steps", "at least 1"),
+        ("[network]\ngenerator = 'cycle'\nn = 2\n[run]\nsteps = 1", "network", "at least 3"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[noise]\nlaw='gaussian'\nstd=inf", "noise.std", "finite"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[noise]\nlaw='gaussian'\nstd=-1", "noise", "negative"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[noise]\nlaw='student'\ndf=2", "noise.df", "above 2"),
+        (
+            "[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[pressure]\nkind='linear'\nslope=0",
+            "pressure.slope",
+            "above",
+        ),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[pressure]\nformula='import os'", "pressure", "arithmetic"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[agents]\nhidden='some'", "agents.hidden", "law"),
+        (
+            "[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[agents]\nhidden={law='uniform', low=2, high=1}",
+            "agents.hidden",
+            "exchange",
+        ),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[observe]\nprior={low=1, high=0}", "observe.prior", "lower"),
+        ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[observe]\nmethods=['ols','ols']", "observe", "differ"),
+    ],
+)
+def test_one_mistake_is_told_at_its_place(text: str, path: str, says: str) -> None:
+    found = problems(text + "\n")
+    assert says in found[path][1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("agent,y\n0,1\n1,2\n", "column 'x'"),
+        ("agent,x\n0,1\n1,many\n", "line 3"),
+        ("agent,x\n0,1\n7,2\n", "name each agent"),
+        ("agent,x\n0,1\n0,2\n1,2\n", "twice"),
+        ("", "column 'x'"),
+    ],
+)
+def test_a_table_of_agents_that_does_not_fit(rows: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "agents.csv").write_text(rows)
+    text = "[network]\ngenerator='k2'\n[run]\nsteps=1\n[agents]\nhidden={file='agents.csv', column='x'}\n"
+    assert says in problems(text, tmp_path)["agents.hidden"][1]
+
+
+def test_what_is_not_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text("[network]\ngenerator = \n")
+    with pytest.raises(ScenarioError, match=r"bad\.toml: line 2: this is not TOML"):
+        load_scenario(file)
+
+
+def test_lines_of_keys_are_found_through_all_that_toml_allows() -> None:
+    text = '''top = 1
+["quoted table"]
+a.b = 2  # a comment with [brackets] = and equals
+text = """
+[not a table]
+x = 1
+"""
+list = [
+  "[", # ]
+  2,
+]
+after = 3
+[[axis]]
+field = "x"
+[[axis]]
+field = "y"
+'''
+    assert lines_of(text) == {
+        ("top",): 1,
+        ("quoted table",): 2,
+        ("quoted table", "a", "b"): 3,
+        ("quoted table", "text"): 4,
+        ("quoted table", "list"): 8,
+        ("quoted table", "after"): 12,
+        ("axis", 0): 13,
+        ("axis", 0, "field"): 14,
+        ("axis", 1): 15,
+        ("axis", 1, "field"): 16,
+    }

@@ -1,0 +1,157 @@
+"""Scenario files: what can be said reads back as it was, builds a model, and matches the schema that ships."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import peerpressure as pp
+from peerpressure.errors import FileFormatError
+from peerpressure.networks import GENERATORS
+from peerpressure.scenario import load_scenario, parse_scenario, scenario_from, schema_text, shipped_schema
+from peerpressure.scenario.shorthand import PARAMETERS, network_section, noise_section
+from peerpressure.scenario.toml import toml_text
+from tests.scenario.strategies import scenarios
+
+PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenarios)
+def test_every_scenario_reads_back_from_its_own_text(data: dict[str, Any]) -> None:
+    scenario = scenario_from(data)
+    again = parse_scenario(scenario.to_toml())
+    assert again == scenario
+    assert again.to_toml() == scenario.to_toml()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenarios)
+def test_every_scenario_makes_the_same_model_each_time(data: dict[str, Any]) -> None:
+    scenario = scenario_from(data)
+    one, two = scenario.model(), parse_scenario(scenario.to_toml()).model()
+    assert np.array_equal(one.hidden, two.hidden)
+    assert np.array_equal(one.start_state, two.start_state)
+    assert (one.pressure, one.noise, repr(one.network)) == (two.pressure, two.noise, repr(two.network))
+
+
+plain_values: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.text(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), plain_values, max_size=3), max_size=3))
+def test_whatever_is_written_as_toml_reads_back(tables: dict[str, Any]) -> None:
+    assert tomllib.loads(toml_text(tables)) == tables
+
+
+def test_the_shipped_schema_is_what_the_sections_make() -> None:
+    remedy = "write peerpressure.scenario.schema_text() to src/peerpressure/scenario.schema.json"
+    assert shipped_schema() == schema_text(), remedy
+
+
+def test_the_parts_of_a_file_reach_the_model(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("ann,bob\nbob,cat\ncat,ann\n")
+    (tmp_path / "agents.csv").write_text("agent,x,s\ncat,3,1\nann,1,2\nbob,2,1\n")
+    file = tmp_path / "scenario.toml"
+    file.write_text(
+        """
+[network]
+file = "edges.csv"
+[agents]
+hidden = { file = "agents.csv", column = "x" }
+stubbornness = { file = "agents.csv", column = "s" }
+start = [0.0, 0.0, 0.0]
+[pressure]
+kind = "power"
+exponent = 0.5
+[noise]
+law = "student"
+std = [1.0, 2.0, 3.0]
+df = 4.0
+temporal = { ar1 = 0.5 }
+over_time = { formula = "1/t" }
+[run]
+steps = 20
+record = { every = 5, agents = ["ann"] }
+"""
+    )
+    scenario = load_scenario(file)
+    model = scenario.model()
+    assert list(model.network.labels) == ["ann", "bob", "cat"]
+    assert model.hidden.tolist() == [1, 2, 3]
+    assert model.stubbornness.tolist() == [2, 1, 1]
+    assert model.start_state.tolist() == [0, 0, 0]
+    assert model.pressure == pp.Power(0.5)
+    assert model.noise == pp.StudentT([1.0, 2.0, 3.0], df=4.0, temporal=pp.AR1(0.5), over_time="1/t")
+    assert scenario.run.what_to_keep() == pp.Record(every=5, agents=["ann"])
+    # Paths are seen from the file, wherever the text goes next.
+    assert parse_scenario(scenario.to_toml(), folder="/").model().hidden.tolist() == [1, 2, 3]
+
+
+def test_seeds_of_their_own_hold_parts_fixed_and_the_others_follow_the_run() -> None:
+    def model(network: str, hidden: str, seed: int) -> pp.Model:
+        text = f"[network]\ngenerator='barabasi_albert'\nn=30\nm=2\n{network}\n"
+        text += f"[agents]\nhidden={{law='uniform'{hidden}}}\n"
+        return parse_scenario(f"{text}[run]\nsteps=1\nseed={seed}").model()
+
+    def same(one: pp.Model, two: pp.Model) -> tuple[bool, bool]:
+        graphs = (one.network.adjacency != two.network.adjacency).nnz == 0
+        return graphs, bool(np.array_equal(one.hidden, two.hidden))
+
+    assert same(model("", "", 1), model("", "", 1)) == (True, True)
+    assert same(model("", "", 1), model("", "", 2)) == (False, False)
+    assert same(model("seed=7", "", 1), model("seed=7", "", 2)) == (True, False)
+    assert same(model("", ", seed=7", 1), model("", ", seed=7", 2)) == (False, True)
+
+
+def test_two_camps_have_their_shares() -> None:
+    text = "[network]\ngenerator='complete'\nn=10\n[agents]\nhidden={law='two_camps', low=-1.0, high=1.0, share=0.3}\n"
+    hidden = parse_scenario(text + "[run]\nsteps=1").model().hidden
+    assert sorted(hidden) == [-1.0] * 7 + [1.0] * 3
+
+
+def test_the_tuned_schedule_knows_the_agents() -> None:
+    model = parse_scenario(PLAIN + "[agents]\nstubbornness=[1.0, 3.0]\n[pressure]\nkind='tuned'").model()
+    assert model.pressure == pp.Linear(2.0)
+
+
+def test_every_generator_has_a_section_and_a_shorthand() -> None:
+    assert set(PARAMETERS) == set(GENERATORS)
+    values = {"n": "12", "p": "0.5", "k": "4", "m": "2", "degree": "3", "rows": "3", "columns": "4"}
+    for name, parameters in PARAMETERS.items():
+        section = network_section(":".join([name, *(values[parameter] for parameter in parameters)]))
+        assert scenario_from({"network": section, "run": {"steps": 1}}).model().n in (2, 12)
+
+
+@pytest.mark.parametrize(
+    ("make", "words", "says"),
+    [
+        (network_section, "ba:100", "BA:N:M"),
+        (network_section, "ba:100:two", "whole number"),
+        (network_section, "nonsense", "karate"),
+        (noise_section, "gauss:1", "gaussian"),
+        (noise_section, "gaussian:much", "number"),
+        (noise_section, "none:1", "gaussian:1"),
+    ],
+)
+def test_shorthand_that_means_nothing_is_refused(make: Any, words: str, says: str) -> None:
+    with pytest.raises(pp.InvalidInputError) as told:
+        make(words)
+    assert says.lower() in str(told.value).lower()
+
+
+def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="check the path"):
+        load_scenario(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(FileFormatError, match="UTF-8"):
+        load_scenario(tmp_path / "bytes.toml")
