@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.engine.cpu import CHUNK, Graph
+from peerpressure.engine.arguments import CHUNK, Graph
 from peerpressure.engine.layout import aligned, graph_of
 from peerpressure.engine.plan import WIDTH
 from peerpressure.engine.random import GROUP

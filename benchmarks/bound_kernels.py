@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.cpu import CHUNK, Graph
+from peerpressure.engine.arguments import CHUNK, Graph
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
 from peerpressure.engine.plan import GAUSSIAN, WIDTH
 from peerpressure.engine.random import GROUP, U64, fill_narrow, fill_wide

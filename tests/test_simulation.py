@@ -11,7 +11,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.engine import cpu, layout, plan, runner
+from peerpressure.engine import layout, plan, runner
+from peerpressure.engine.narrow import draw_narrow
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
 
 
@@ -21,7 +22,7 @@ def _unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArr
 
     def raw(step: int, stream: int) -> NDArray[np.float64]:
         out = np.empty((1, model.n))
-        cpu.draw_narrow(plan.draw_of(noise, seed), step, replicate, stream, out)
+        draw_narrow(plan.draw_of(noise, seed), step, replicate, stream, out)
         return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.Custom) else out[0]
 
     fresh = np.array([raw(t, plan.STREAM_FRESH) for t in range(1, steps + 1)])

@@ -10,8 +10,10 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
-from peerpressure.engine import cpu, random
+from peerpressure.engine import random
+from peerpressure.engine.narrow import draw_narrow
 from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_HELD, WIDTH, draw_of
+from peerpressure.engine.wide import draw_wide
 from peerpressure.noises import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 
 U = np.uint64
@@ -79,7 +81,7 @@ def _draws(noise: Noise, *, agents: int, steps: int, replicates: int, seed: int 
     draw, out = draw_of(noise, seed), np.empty((replicates, steps, agents))
     for r in range(replicates):
         for t in range(steps):
-            cpu.draw_narrow(draw, t, r, STREAM_FRESH, out[r, t : t + 1])
+            draw_narrow(draw, t, r, STREAM_FRESH, out[r, t : t + 1])
     return out
 
 
@@ -122,7 +124,7 @@ def test_seeds_and_streams_give_unrelated_draws() -> None:
         values = _draws(Gaussian(1.0), agents=20_000, steps=1, replicates=1, seed=other).ravel()
         assert abs(np.corrcoef(base, values)[0, 1]) < 4.5 / np.sqrt(base.size)
     held = np.empty((1, 20_000))
-    cpu.draw_narrow(draw_of(Gaussian(1.0), 1), 0, 0, STREAM_HELD, held)
+    draw_narrow(draw_of(Gaussian(1.0), 1), 0, 0, STREAM_HELD, held)
     assert abs(np.corrcoef(base, held[0])[0, 1]) < 4.5 / np.sqrt(base.size)
 
 
@@ -131,15 +133,15 @@ def test_seeds_and_streams_give_unrelated_draws() -> None:
 def test_both_layouts_draw_the_same_bits(noise: Noise, agents: int) -> None:
     draw = draw_of(noise, 3)
     wide, narrow = np.empty((2, agents * WIDTH)), np.empty((2 * WIDTH, agents))
-    cpu.draw_wide(draw, 5, 32, STREAM_FRESH, wide)
-    cpu.draw_narrow(draw, 5, 32, STREAM_FRESH, narrow)
+    draw_wide(draw, 5, 32, STREAM_FRESH, wide)
+    draw_narrow(draw, 5, 32, STREAM_FRESH, narrow)
     np.testing.assert_array_equal(wide.reshape(2, agents, WIDTH).swapaxes(1, 2).reshape(-1, agents), narrow)
 
 
 def test_single_precision_draws_are_the_double_ones_rounded() -> None:
     draw, single, double = draw_of(Gaussian(1.0), 3), np.empty((1, 5000), np.float32), np.empty((1, 5000))
-    cpu.draw_narrow(draw, 1, 0, STREAM_FRESH, single)
-    cpu.draw_narrow(draw, 1, 0, STREAM_FRESH, double)
+    draw_narrow(draw, 1, 0, STREAM_FRESH, single)
+    draw_narrow(draw, 1, 0, STREAM_FRESH, double)
     np.testing.assert_array_equal(single, double.astype(np.float32))
 
 

@@ -20,9 +20,7 @@ def result() -> NoiseLevelsResult:
 
 def test_distance_splits_into_spread_bias_and_deviation(result: NoiseLevelsResult) -> None:
     law = result.law
-    np.testing.assert_allclose(
-        law["distance"] ** 2, law["spread"] ** 2 + law["bias"] ** 2 + law["std"] ** 2, rtol=1e-9
-    )
+    np.testing.assert_allclose(law["distance"] ** 2, law["spread"] ** 2 + law["bias"] ** 2 + law["std"] ** 2, rtol=1e-9)
 
 
 def test_noise_adds_variance_and_leaves_the_bias(result: NoiseLevelsResult) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from peerpressure.model import Model
 from peerpressure.networks import Network
 
-from .cpu import CHUNK, Agents, Graph
+from .arguments import CHUNK, Agents, Graph
 from .plan import NARROW_UP_TO, WIDTH
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line

@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from peerpressure.errors import PeerPressureError
 from peerpressure.noises import AR1, Custom, Persistent
 
-from . import cpu
+from .arguments import CHUNK, Clock, Ledger
 from .layout import Block, agents_of, graph_of, make_blocks
+from .narrow import draw_narrow, run_narrow
 from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
+from .recording import keep_all, reduce_summaries
+from .wide import draw_wide, run_wide
 
 _SEGMENT = 2e8  # bytes of state moved between two looks at progress and Ctrl-C: some tenths of a second
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
@@ -49,7 +52,7 @@ class _Run:
             public = block.states[:, plan.start_step & 1]
             block.write(start if start.ndim == 1 else start[block.rows], public)
             self._remember(block, memory)
-            cpu.keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.width, block.partial)
+            keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.width, block.partial)
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Bring correlated noise to where it stood: drawn if the run starts here, as it was if it goes on."""
@@ -62,7 +65,7 @@ class _Run:
             self._draw_into_memory(block, 0, STREAM_HELD)
 
     def _draw_into_memory(self, block: Block, step: int, stream: int) -> None:
-        draw = cpu.draw_wide if block.width > 1 else cpu.draw_narrow
+        draw = draw_wide if block.width > 1 else draw_narrow
         draw(self.draw, step, block.first, stream, block.memory)
         noise = self.plan.model.noise
         if isinstance(noise, Custom):
@@ -100,10 +103,10 @@ class _Run:
             yield begin, end
             begin = end
 
-    def _clock(self, begin: int, end: int) -> cpu.Clock:
+    def _clock(self, begin: int, end: int) -> Clock:
         times = np.arange(begin + 1, end + 1)
         relief, weight = self.plan.model.pressure.homogeneous(times)
-        return cpu.Clock(begin + 1, relief, weight, self.plan.model.noise.scale(times))
+        return Clock(begin + 1, relief, weight, self.plan.model.noise.scale(times))
 
     def _slots(self, begin: int, end: int) -> NDArray[np.int64]:
         """Return where each step of a segment is recorded, −1 for nowhere; slot 0 is the start's."""
@@ -125,7 +128,7 @@ class _Run:
         else:
             list(pool.map(lambda block: self._advance_block(block, clock, slots), self.blocks))
 
-    def _advance_block(self, block: Block, clock: cpu.Clock, slots: NDArray[np.int64]) -> None:
+    def _advance_block(self, block: Block, clock: Clock, slots: NDArray[np.int64]) -> None:
         if self.drawn_by_python:
             self._draw_custom(block, clock.first)
         self._call(block, clock, self._ledger(block, slots), 0, self.plan.model.n)
@@ -136,14 +139,14 @@ class _Run:
         if isinstance(self.plan.model.noise.temporal, AR1):
             block.memory[:] = self.draw.carry * before + self.draw.fresh * block.memory
 
-    def _advance_shared(self, block: Block, clock: cpu.Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
+    def _advance_shared(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
         """Let all threads take a part of the agents of each step; they meet at the end of every step."""
         assert pool is not None
         n, threads = self.plan.model.n, self.plan.threads
-        chunks = -(-n // cpu.CHUNK)
-        cuts = [min(n, cpu.CHUNK * (chunks * i // threads)) for i in range(threads + 1)]
+        chunks = -(-n // CHUNK)
+        cuts = [min(n, CHUNK * (chunks * i // threads)) for i in range(threads + 1)]
         for q in range(clock.relief.size):
-            one = cpu.Clock(clock.first + q, clock.relief[q : q + 1], clock.weight[q : q + 1], clock.scale[q : q + 1])
+            one = Clock(clock.first + q, clock.relief[q : q + 1], clock.weight[q : q + 1], clock.scale[q : q + 1])
             ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
@@ -151,15 +154,13 @@ class _Run:
             for part in parts:
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:
-                cpu.reduce_summaries(ledger, slots[q], n, block.partial)
+                reduce_summaries(ledger, slots[q], n, block.partial)
 
-    def _ledger(self, block: Block, slots: NDArray[np.int64]) -> cpu.Ledger:
-        return cpu.Ledger(
-            slots, self.plan.agents.astype(np.uint32), self.states[block.rows], self.summaries[block.rows]
-        )
+    def _ledger(self, block: Block, slots: NDArray[np.int64]) -> Ledger:
+        return Ledger(slots, self.plan.agents.astype(np.uint32), self.states[block.rows], self.summaries[block.rows])
 
-    def _call(self, block: Block, clock: cpu.Clock, ledger: cpu.Ledger, begin: int, end: int) -> None:
-        kernel = cpu.run_wide if block.width > 1 else cpu.run_narrow
+    def _call(self, block: Block, clock: Clock, ledger: Ledger, begin: int, end: int) -> None:
+        kernel = run_wide if block.width > 1 else run_narrow
         graph = graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1)
         kernel(
             graph, self.agents, self.draw, clock, ledger, block.first, begin, end,

@@ -75,11 +75,7 @@ class BeyondResult:
 
 
 def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = OBSERVED_AGENTS) -> BeyondResult:
-    """Compare observers, schedules, partial views and ways to hide, on two agents and on a scale-free graph.
-
-    >>> sorted(beyond(replications=4, agents=8).tables())
-    ['observers', 'partial_observers', 'privacy_over_time', 'schedules']
-    """
+    """Compare observers, schedules, partial views and ways to hide, on two agents and on a scale-free graph."""
     pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
     many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
     both = {"two_agents": pair, "scale_free": many}

@@ -19,6 +19,7 @@ from .temporal import Temporal
 class Gaussian(Noise):
     """Normal noise, the paper's.
 
+    >>> from peerpressure.noises import AR1
     >>> print(Gaussian(0.5, temporal=AR1(0.8)))
     Gaussian, standard deviation 0.5, AR(1) with φ = 0.8
     """

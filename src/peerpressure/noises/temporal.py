@@ -59,6 +59,7 @@ _TEMPORAL_WORDS: Mapping[str, Temporal] = {"white": White(), "persistent": Persi
 
 
 def as_temporal(value: object) -> Temporal:
+    """Return a temporal kind, or the one that a word stands for."""
     if isinstance(value, (White, Persistent, AR1)):
         return value
     if isinstance(value, str) and value in _TEMPORAL_WORDS:

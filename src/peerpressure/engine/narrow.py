@@ -1,0 +1,187 @@
+"""The kernel that carries one replicate, in chunks of agents: make the noise, gather the neighbours, update, record.
+
+It computes what ``wide`` computes, bit for bit. What a step reads once, the graph and the agents' constants, is read
+past the larger caches, which are left to the state that is gathered at random.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .arguments import CHUNK, Agents, Clock, Graph, Ledger, coefficients
+from .compiled import discard_stale_caches
+from .intrinsics import fma, prefetch_once
+from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
+from .random import U64, fill_narrow
+from .recording import keep, ledger_of, reduce_summaries
+
+_STREAM_AHEAD = 256  # edges by which the reading of the graph runs ahead of their use
+_TILE = 64  # agents by which the reading of their constants runs ahead
+
+
+@njit(error_model="numpy")
+def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
+    """Sum w_ij·y_j over the neighbours of each agent of a chunk.
+
+    Within a chunk, rows stand in the order of their length: the branch at a row's end is then foreseen, and the
+    processor has the loads of many rows in flight.
+    """
+    k = U64(graph.starts[first])
+    for i in range(first, first + count):
+        stop = U64(graph.starts[i + 1])
+        total = public.dtype.type(0)
+        prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
+        while k < stop:
+            total = fma(graph.weights[k], public[graph.columns[k]], total)
+            k += U64(1)
+        pressure[graph.order[i]] = total
+
+
+@njit(error_model="numpy")
+def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
+    """Do the same where one weight serves all edges."""
+    weight = graph.weights[0]
+    k = U64(graph.starts[first])
+    for i in range(first, first + count):
+        stop = U64(graph.starts[i + 1])
+        total = public.dtype.type(0)
+        prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
+        while k < stop:
+            total = fma(weight, public[graph.columns[k]], total)
+            k += U64(1)
+        pressure[graph.order[i]] = total
+
+
+@njit(error_model="numpy")
+def _step_narrow(
+    graph: Graph,
+    agents: Agents,
+    draw: Draw,
+    relief: Any,
+    weight: Any,
+    scale: Any,
+    step: int,
+    replicate: int,
+    begin: int,
+    end: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+    memory: NDArray[Any],
+    noise: NDArray[Any],
+    pairs: NDArray[Any],
+    pressure: NDArray[Any],
+) -> None:
+    per_agent = agents.deviation.size > 1
+    for first in range(begin, end, CHUNK):
+        count = min(CHUNK, end - first)
+        _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
+        if graph.stride:
+            _gather_weighted(graph, public, first, count, pressure)
+        else:
+            _gather_uniform(graph, public, first, count, pressure)
+        for begin_tile in range(first, first + count, _TILE):
+            end_tile = min(begin_tile + _TILE, first + count)
+            for ahead in range(end_tile, end_tile + _TILE, 64 // public.itemsize):
+                prefetch_once(agents.stubbornness, U64(ahead))
+                prefetch_once(agents.degrees, U64(ahead))
+                prefetch_once(agents.hidden, U64(ahead))
+            tile = slice(begin_tile, end_tile)
+            s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
+            gathered, z = pressure[begin_tile - first :], noise[begin_tile - first :]
+            deviation = agents.deviation[begin_tile if per_agent else 0 :]
+            for i in range(end_tile - begin_tile):
+                gain, pull = coefficients(relief, weight, s[i], d[i])
+                jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
+                out[i] = fma(pull, gathered[i], fma(jitter, z[i], gain * x[i]))
+
+
+@njit(error_model="numpy")
+def _noise_narrow(
+    noise: NDArray[Any],
+    pairs: NDArray[Any],
+    memory: NDArray[Any],
+    draw: Draw,
+    agent: int,
+    count: int,
+    step: int,
+    replicate: int,
+) -> None:
+    """Bring the noise of ``count`` ≤ CHUNK agents into the small buffer ``noise``."""
+    if draw.mode != HELD:
+        fill_narrow(
+            noise,
+            pairs,
+            count,
+            draw.law,
+            draw.shape,
+            U64(agent // 2),
+            U64(step),
+            U64(replicate),
+            U64(STREAM_FRESH),
+            draw.k0,
+            draw.k1,
+        )
+    if draw.mode != FRESH:
+        number = noise.dtype.type
+        carry, fresh = number(draw.carry), number(draw.fresh)
+        for j in range(count):
+            if draw.mode == RECURRENT:
+                memory[agent + j] = fma(carry, memory[agent + j], fresh * noise[j])
+            noise[j] = memory[agent + j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_narrow(
+    graph: Graph,
+    agents: Agents,
+    draw: Draw,
+    clock: Clock,
+    ledger: Ledger,
+    replicate: int,
+    begin: int,
+    end: int,
+    states: NDArray[Any],
+    memory: NDArray[Any],
+    partial: NDArray[np.float64],
+) -> None:
+    """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
+    number = states.dtype.type
+    noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
+    pressure = np.zeros(CHUNK, states.dtype)
+    count = agents.hidden.size
+    for layer in range(states.shape[0]):
+        part = ledger_of(ledger, layer, 1)
+        for q in range(clock.relief.size):
+            step = clock.first + q
+            public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
+            relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+            _step_narrow(
+                graph, agents, draw, relief, weight, scale, step, replicate + layer, begin, end,
+                public, output, memory[layer], noise, pairs, pressure,
+            )  # fmt: skip
+            if ledger.slots[q] >= 0:
+                keep(part, ledger.slots[q], output, 1, begin, end, partial)
+                if end - begin == count and ledger.summaries.shape[1]:
+                    reduce_summaries(part, ledger.slots[q], count, partial)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents)."""
+    noise, pairs = np.zeros(CHUNK, memory.dtype), np.zeros((2, CHUNK // 2), memory.dtype)
+    for layer in range(memory.shape[0]):
+        for agent in range(0, memory.shape[1], CHUNK):
+            count = min(CHUNK, memory.shape[1] - agent)
+            fill_narrow(
+                noise, pairs, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate + layer),
+                U64(stream), draw.k0, draw.k1,
+            )  # fmt: skip
+            for j in range(count):
+                memory[layer, agent + j] = noise[j]
+
+
+discard_stale_caches(run_narrow, draw_narrow)

@@ -1,0 +1,147 @@
+"""The kernel that carries WIDTH replicates side by side: gather the neighbours, make the noise, update, record.
+
+State is laid out as (agent, replicate), so that one gathered neighbour row serves all replicates. ``narrow`` computes
+the same numbers, bit for bit, one replicate at a time. Both take a range of agents, so that threads can share one large
+step. Neither is compiled for threads: they release the interpreter's lock, and Python's own threads run them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .arguments import Agents, Clock, Graph, Ledger, coefficients
+from .compiled import discard_stale_caches
+from .intrinsics import fma, prefetch, update_row
+from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from .random import GROUP, U64, fill_wide
+from .recording import keep, ledger_of, reduce_summaries
+
+_CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
+_LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
+
+
+@njit(error_model="numpy")
+def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> None:
+    """Ask for the neighbours of the next agents while the noise of these is being made."""
+    for agent in range(begin, end):
+        k = U64(graph.starts[agent])
+        stop = min(U64(graph.starts[agent + 1]), k + U64(_LOOK_AHEAD))
+        while k < stop:
+            base = U64(graph.columns[k]) * U64(WIDTH)
+            prefetch(public, base)
+            prefetch(public, base + U64(WIDTH // 2))
+            k += U64(1)
+
+
+@njit(error_model="numpy")
+def _noise_wide(
+    noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int, step: int, replicate: int
+) -> None:
+    """Bring the noise of ``count`` ≤ GROUP agents into the small buffer ``noise``."""
+    if draw.mode != HELD:
+        fill_wide(
+            noise, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH),
+            draw.k0, draw.k1,
+        )  # fmt: skip
+    if draw.mode != FRESH:
+        number = noise.dtype.type
+        carry, fresh = number(draw.carry), number(draw.fresh)
+        base = U64(agent * WIDTH)
+        for j in range(count * WIDTH):
+            if draw.mode == RECURRENT:
+                memory[base + U64(j)] = fma(carry, memory[base + U64(j)], fresh * noise[j])
+            noise[j] = memory[base + U64(j)]
+
+
+@njit(error_model="numpy")
+def _step_wide(
+    graph: Graph,
+    agents: Agents,
+    draw: Draw,
+    relief: Any,
+    weight: Any,
+    scale: Any,
+    step: int,
+    replicate: int,
+    begin: int,
+    end: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+    memory: NDArray[Any],
+    noise: NDArray[Any],
+) -> None:
+    per_agent = agents.deviation.size > 1
+    past_caches = output.nbytes > _CACHE
+    for first in range(begin, end, GROUP):
+        count = min(GROUP, end - first)
+        _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
+        _noise_wide(noise, memory, draw, first, count, step, replicate)
+        for i in range(count):
+            agent = U64(first + i)
+            gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+            jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
+            drift = gain * agents.hidden[agent]
+            begin_row, end_row = U64(graph.starts[agent]), U64(graph.starts[agent + U64(1)])
+            update_row(
+                public, graph.columns, graph.weights, graph.stride, begin_row, end_row,
+                pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_wide(
+    graph: Graph,
+    agents: Agents,
+    draw: Draw,
+    clock: Clock,
+    ledger: Ledger,
+    replicate: int,
+    begin: int,
+    end: int,
+    states: NDArray[Any],
+    memory: NDArray[Any],
+    partial: NDArray[np.float64],
+) -> None:
+    """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
+
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time lies in row 0, at an odd time in row 1.
+    """
+    number = states.dtype.type
+    noise = np.zeros(GROUP * WIDTH, states.dtype)
+    count = agents.hidden.size
+    for layer in range(states.shape[0]):
+        part = ledger_of(ledger, layer, WIDTH)
+        for q in range(clock.relief.size):
+            step = clock.first + q
+            public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
+            relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+            _step_wide(
+                graph, agents, draw, relief, weight, scale, step, replicate + layer * WIDTH, begin, end,
+                public, output, memory[layer], noise,
+            )  # fmt: skip
+            if ledger.slots[q] >= 0:
+                keep(part, ledger.slots[q], output, WIDTH, begin, end, partial)
+                if end - begin == count and ledger.summaries.shape[1]:
+                    reduce_summaries(part, ledger.slots[q], count, partial)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_wide(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents·WIDTH)."""
+    noise = np.zeros(GROUP * WIDTH, memory.dtype)
+    for layer in range(memory.shape[0]):
+        for base in range(0, memory.shape[1], GROUP * WIDTH):
+            size = min(noise.size, memory.shape[1] - base)
+            fill_wide(
+                noise, size // WIDTH, draw.law, draw.shape, U64(base // (2 * WIDTH)), U64(step),
+                U64(replicate + layer * WIDTH), U64(stream), draw.k0, draw.k1,
+            )  # fmt: skip
+            for j in range(size):
+                memory[layer, base + j] = noise[j]
+
+
+discard_stale_caches(run_wide, draw_wide)
