@@ -22,9 +22,19 @@ from peerpressure.experiments import (
     sweep_ba,
     two_agents_recovery,
 )
-from peerpressure.experiments.audit import CHECKS, Check, consensus, hurried, protection, regressions, secrecy, sweep
-from peerpressure.experiments.audit import two_agents
+from peerpressure.experiments.audit import (
+    CHECKS,
+    Check,
+    consensus,
+    hurried,
+    protection,
+    regressions,
+    secrecy,
+    sweep,
+    two_agents,
+)
 from peerpressure.experiments.beyond import observers, partial_observers
+from peerpressure.experiments.linear_fit import fit
 from peerpressure.experiments.printed import PrintedTerm
 from peerpressure.experiments.rates import scale_free_model
 from peerpressure.theory.two_agents import printed_gram
@@ -78,7 +88,7 @@ def test_every_claim_has_a_row_with_a_verdict_and_a_reason(evidence: Evidence) -
     assert table["why"].str.contains(r"\d").all()
 
 
-STANDING = {
+STANDING: dict[Check, str] = {
     consensus.contracts: "confirmed",
     consensus.reaches_v: "confirmed",
     consensus.noise_vanishes: "corrected",
@@ -135,7 +145,7 @@ def _printing(e: Evidence, regressor: str, response: str = "mean_residual_varian
     """Let the paper have printed our own fits."""
     tables = {}
     for result in (e.sweeps.two, e.sweeps.one):
-        fits = regressions.fit(result.cells, response, regressor).set_index("term")
+        fits = fit(result.cells, response, regressor).set_index("term")
         tables[result.edges] = {
             term: PrintedTerm(
                 row.estimate, row.standard_error, row.t, row.p, 1e-3 * abs(row.estimate), row.low, row.high, 0.0
@@ -149,7 +159,7 @@ def _misprint(**changes: float) -> Turn:
     def turn(e: Evidence) -> Evidence:
         tables = {edges: dict(terms) for edges, terms in printed.REGRESSIONS.items()}
         for terms in tables.values():
-            terms["noise"] = replace(terms["noise"], **changes)  # type: ignore[arg-type]
+            terms["noise"] = replace(terms["noise"], **changes)
         return replace(e, printed=tables)
 
     return turn
@@ -223,7 +233,7 @@ TURNS: list[tuple[Check, str, Turn]] = [
         secrecy.normal_residuals,
         "refuted",
         lambda e: replace(
-            e, residuals=residuals(1, 1, steps=2, model=Model(cycle(61), np.zeros(61), noise=StudentT(df=2.2)))
+            e, residuals=residuals(1, 2, steps=2, model=Model(cycle(61), np.zeros(61), noise=StudentT(df=2.2)))
         ),
     ),
     (secrecy.normal_residuals, "cannot be tested", lambda e: replace(e, residuals=residuals(3, 5, agents=12))),

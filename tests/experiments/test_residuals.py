@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from peerpressure import Gaussian, Model, StudentT, cycle
+from peerpressure import Gaussian, InvalidInputError, Model, StudentT, cycle
 from peerpressure.experiments import ResidualsResult, residuals
 
 
@@ -45,5 +45,10 @@ def test_agents_who_are_alike_make_no_mixture() -> None:
 
 def test_heavy_tails_are_found_out() -> None:
     model = Model(cycle(61), np.zeros(61), noise=StudentT(df=2.2))
-    table = residuals(seed=1, replications=1, steps=2, model=model).tables()["residual_normality"].set_index("sample")
+    table = residuals(seed=1, replications=2, steps=2, model=model).tables()["residual_normality"].set_index("sample")
     assert table.loc["whitened", "shapiro_p"] < 1e-3
+
+
+def test_one_replicate_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="2 or more, got 1"):
+        residuals(replications=1)

@@ -36,7 +36,8 @@ def path_of(run: str, low: float, high: float) -> pd.DataFrame:
 
 def sample_tables() -> dict[str, pd.DataFrame]:
     """Return one table of each name that a figure or the report reads."""
-    return _convergence() | _rates() | _two_agents() | _residuals() | _sweep() | _noise_levels() | _beyond()
+    parts = (_convergence(), _rates(), _two_agents(), _residuals(), _sweep(), _noise_levels(), _beyond())
+    return {name: table for part in parts for name, table in part.items()} | {"audit": sample_audit()}
 
 
 def _convergence() -> dict[str, pd.DataFrame]:
@@ -171,7 +172,12 @@ def _sweep() -> dict[str, pd.DataFrame]:
         | {"measured_error": 0.02, "exact": at, "z": 0.3, "p": 0.76}
         for edges, (term, at) in product((1, 2), TERMS.items())
     ]
+    effect = [
+        {"edges": edges, "agents": size, "graphs": 9, "variance": 0.35 - 0.05 * edges, "standard_error": 0.01}
+        for edges, size in product((1, 2), (20, 50, 80))
+    ]
     return {
+        "size_effect": pd.DataFrame(effect),
         "sweep_boxes": pd.DataFrame(boxes),
         "sweep_residuals": pd.concat(vectors),
         "regression": pd.DataFrame(terms),
@@ -189,7 +195,16 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
         paths.append(pd.DataFrame({"noise": noise, "time": time} | ends))
         parts = {"bias": -0.1 * time**-0.2, "std": 0.2 * noise * time**-0.3, "spread": calm, "distance": 2 * calm}
         law.append(pd.DataFrame({"noise": noise, "time": time} | parts))
-    return {"noise_paths": pd.concat(paths), "noise_law": pd.concat(law)}
+    powers = [
+        {"noise": noise, "quantity": "bias", "source": "exact", "exponent": 0.2, "standard_error": 0.001}
+        | {"low": 0.198, "high": 0.202, "constant": 0.1}
+        for noise in (0.5, 1.0, 2.0)
+    ]
+    return {
+        "noise_paths": pd.concat(paths),
+        "noise_law": pd.concat(law),
+        "noise_exponents": pd.DataFrame(powers),
+    }
 
 
 def _beyond() -> dict[str, pd.DataFrame]:
@@ -233,3 +248,14 @@ def _beyond() -> dict[str, pd.DataFrame]:
             | {"exact": exact, "sampled": exact * (1 + 0.01 * z), "standard_error": 0.01 * exact, "z": z}
         ),
     }
+
+
+def sample_audit() -> pd.DataFrame:
+    """Return one claim of each verdict, with text that would break a careless page."""
+    claims = {"confirmed": "A < B & C", "corrected": "x_t^2 is 1e-07", "refuted": "<script>alert(1)</script>"}
+    rows = [
+        {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "1.0", "found": "1.00 ± 0.01"}
+        | {"verdict": verdict, "why": f"Because of {claim}."}
+        for verdict, claim in (claims | {"cannot be tested": "Too few runs."}).items()
+    ]
+    return pd.DataFrame(rows)

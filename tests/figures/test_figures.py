@@ -18,78 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from peerpressure.figures import FIGURES, convergence, draw, graph, rates, save, style, wrong_values
-
-V = 0.5
-TIMES = np.arange(0, 1001)
-
-
-def path_of(run: str, low: float, high: float) -> pd.DataFrame:
-    """Extremes that close in on [low, high], and an agent who swings between them."""
-    reach = 0.5 / np.sqrt(1 + TIMES)
-    minimum, maximum = low - reach, high + reach
-    return pd.DataFrame(
-        {
-            "run": run,
-            "time": TIMES,
-            "minimum": minimum,
-            "maximum": maximum,
-            "mean": (minimum + maximum) / 2,
-            "agent_1": np.where(TIMES % 2, maximum, minimum),
-            "spread": maximum - minimum,
-            "distance": np.maximum(maximum - V, V - minimum),
-            "expected_minimum": minimum + 0.01,
-            "expected_maximum": maximum - 0.01,
-        }
-    )
+from tests.figures.samples import V, sample_tables
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    rng = np.random.default_rng(0)
-    time = np.array([1, 10, 100, 1000])
-    runs = {"slow_tree": (V, V), "fast_tree": (0.45, 0.55), "fast_cycles": (0.4, 0.4)}
-    return {
-        "agents": pd.DataFrame(
-            {"agent": [1, 2, 3, 4], "hidden": [0.1, 0.4, 0.6, 0.9], "degree_tree": [3, 1, 1, 1]},
-        ),
-        "edges": pd.DataFrame({"network": ["tree"] * 3 + ["cycles"], "source": [1, 1, 1, 2], "target": [2, 3, 4, 3]}),
-        "paths": pd.concat([path_of(run, *ends) for run, ends in runs.items()], ignore_index=True),
-        "summary": pd.DataFrame(
-            {"run": list(runs), "consensus_value": V, "mean": [np.mean(ends) for ends in runs.values()]}
-        ),
-        "contraction": pd.concat(
-            [
-                pd.DataFrame({"schedule": name, "time": time, "product": product, "forgets": forgets})
-                for name, product, forgets in (("t", 1 / (time + 1.0), True), ("2^√t", 0.03 + 0.5 / time, False))
-            ]
-        ),
-        "approach_exact": pd.DataFrame(
-            {
-                "time": time,
-                "error": -0.1 / time,
-                "error_low": -0.2 / time,
-                "error_high": -0.05 / time,
-                "distance": 0.3 / np.sqrt(time),
-                "spread": 0.2 / time,
-            }
-        ),
-        "approach_paths": pd.concat(
-            [
-                pd.DataFrame(
-                    {"path": p, "time": time, "error": -0.1 / time, "distance": 0.3 / time, "spread": 0.2 / time}
-                )
-                for p in range(3)
-            ]
-        ),
-        "tuning": pd.concat(
-            [
-                pd.DataFrame({"schedule": name, "time": time, "rms": time**power, "ideal": 0.5 * time**-0.5})
-                for name, power in (("t", -0.2), ("κt", -0.5))
-            ]
-        ),
-        "wrong_values": pd.DataFrame({"value": rng.normal(0.4, 0.01, 500)}),
-        "wrong_value_law": pd.DataFrame([{"mean": 0.4, "std": 0.01, "consensus_value": V}]),
-    }
+    return sample_tables()
 
 
 def drawn(axes: Any, table: pd.DataFrame, x: str, y: str) -> bool:
@@ -116,10 +50,11 @@ def test_every_figure_has_named_axes_fits_a_page_and_leaves_no_global_state(
     figure = draw(name, tables)
     assert isinstance(figure, Figure)
     assert figure.get_size_inches()[0] in (style.ONE_COLUMN, style.TWO_COLUMNS)
+    # A colour bar has its name at its side, and names of rows stand for that of their axis.
     for axes in figure.axes:
         if axes.axison and name != "graph":
-            assert axes.get_xlabel()
-    assert figure.axes[0].get_ylabel() or name == "graph"
+            assert axes.get_xlabel() or axes.get_ylabel()
+    assert figure.axes[0].get_ylabel() or name in ("graph", "intervals")
     assert all(axes.get_legend() is None for axes in figure.axes)
     assert dict(mpl.rcParams) == before
     for key, table in tables.items():

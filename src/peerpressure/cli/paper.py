@@ -38,6 +38,9 @@ def paper(
 ) -> None:
     """Reproduce the paper: every figure and table, and an audit of its claims.
 
+    It is printed how far the agents of three runs end from each other (spread) and from the consensus value v
+    (distance), which are two different things, and how many of the claims hold.
+
     The report is one HTML page, report.html, that needs nothing but a browser. Figures lie beside it as PDF and PNG
     and tables as CSV. The same seed, replications and steps give the same tables, byte for byte; if they are there
     already, they are reused.

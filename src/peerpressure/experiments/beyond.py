@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from peerpressure.experiments import printed
 from peerpressure.experiments.convergence import SEED, agents_drawn
 from peerpressure.experiments.ols_law import ols_law
+from peerpressure.experiments.replications import enough
 from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
@@ -76,6 +77,7 @@ class BeyondResult:
 
 def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = OBSERVED_AGENTS) -> BeyondResult:
     """Compare observers, schedules, partial views and ways to hide, on two agents and on a scale-free graph."""
+    enough(replications, "what lies beyond")
     pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
     many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
     both = {"two_agents": pair, "scale_free": many}

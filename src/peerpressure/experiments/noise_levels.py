@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from peerpressure.experiments.convergence import AGENTS, SEED, agents_drawn
 from peerpressure.experiments.rates import spaced_times
+from peerpressure.experiments.replications import enough
 from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
@@ -83,7 +84,7 @@ def noise_levels(
     ['bias', 'std', 'distance', 'spread', 'distance', 'spread']
     """
     chosen = model or Model(barabasi_albert(AGENTS, 2, seed=seed), *agents_drawn(AGENTS, seed), noise=Gaussian(1.0))
-    unit = replace(chosen, noise=Gaussian(1.0))
+    unit, count = replace(chosen, noise=Gaussian(1.0)), enough(replications, "noise levels")
     times = spaced_times(steps)
     squares = _squares(unit, times)
     law = pd.concat([_law(level, squares) for level in levels], ignore_index=True)
@@ -98,7 +99,7 @@ def noise_levels(
         extremes |= {"expected_minimum": expected.minimum, "expected_maximum": expected.maximum}
         paths.append(_path(level, np.concatenate([[0], times]), extremes))
         fits += _exact_fits(level, law[law["noise"] == level][late])
-        fits += _sampled_fits(loud, level, steps, replications, noise_seed)
+        fits += _sampled_fits(loud, level, steps, count, noise_seed)
     return NoiseLevelsResult(chosen, pd.concat(paths, ignore_index=True), law, pd.DataFrame(fits))
 
 

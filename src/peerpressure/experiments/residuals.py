@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from peerpressure.experiments import printed
 from peerpressure.experiments.convergence import SEED, agents_drawn
 from peerpressure.experiments.ols_law import OlsLaw, expected_variance, ols_law
+from peerpressure.experiments.replications import enough
 from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
@@ -103,7 +104,7 @@ def residuals(
     network = barabasi_albert(agents, EDGES, seed=seed)
     chosen = model or Model(network, *agents_drawn(agents, seed), noise=Gaussian(printed.TWO_AGENTS_NOISE))
     law = ols_law(chosen, steps)
-    return ResidualsResult(law, law.residuals(replications, stream(seed, "residuals")))
+    return ResidualsResult(law, law.residuals(enough(replications, "residuals"), stream(seed, "residuals")))
 
 
 def _tested(name: str, sample: NDArray[np.float64], exact_std: float, exact_kurtosis: float) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from peerpressure.experiments import printed
 from peerpressure.experiments.ols_law import OlsLaw, ols_law
+from peerpressure.experiments.replications import enough
 from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import k2
@@ -94,7 +95,7 @@ def two_agents_recovery(
     (1.6, 2.19)
     """
     chosen = model or Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
-    run = simulate(chosen, steps, replications, seed=stream(seed, "two agents"))
+    run = simulate(chosen, steps, enough(replications, "two agents"), seed=stream(seed, "two agents"))
     law = ols_law(chosen, steps)
     return TwoAgentsResult(law, recover(chosen, run, "ols"), recover(chosen, run, "innovations"))
 

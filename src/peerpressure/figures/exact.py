@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from peerpressure.figures.style import GREY, INK, PALETTE, TWO_COLUMNS, panel, styled
 
+_NAMES = {"two_agents_recovery": "two agents", "sweep_ba": "sweeps", "beyond": "observers, schedules"}
 NORMAL_95 = 1.959963984540054
 
 
@@ -51,5 +52,5 @@ def _apart(axes: Axes, pairs: pd.DataFrame) -> None:
     axes.set_xlabel("(sampled − exact) / standard error; 95 % within the band")
 
 
-def _words(name: object) -> str:
-    return str(name).replace("_", " ")
+def _words(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))

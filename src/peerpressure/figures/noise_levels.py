@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from peerpressure.figures.style import INK, OPINIONS, TWO_COLUMNS, label, panel, plain_ticks, styled, visible
+from peerpressure.figures.style import INK, OPINIONS, TWO_COLUMNS, name_ends, panel, plain_ticks, styled, visible
 
 Shades: TypeAlias = Mapping[float, Any]
 
@@ -48,19 +48,16 @@ def _extremes(axes: Axes, paths: pd.DataFrame, shades: Shades) -> None:
 
 
 def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
+    ends = {}
     for level, shade in shades.items():
         own = law[law["noise"] == level]
         axes.loglog(own["time"], own["std"], color=shade)
-        end = own.iloc[-1]
-        spot = (end["time"], end["std"])
-        name = rf"$\sigma_0 = {level:g}$"
-        label(axes, name, spot, xytext=(4, 0), va="center", color=shade, annotation_clip=False)
-    bias = law[law["noise"] == max(shades)]
-    axes.loglog(bias["time"], bias["bias"].abs(), color=INK, linestyle=(0, (1, 1.5)))
+        ends[rf"$\sigma_0 = {level:g}$"] = (float(own["std"].iloc[-1]), shade)
+    # Bias is the same under every noise.
+    axes.loglog(own["time"], own["bias"].abs(), color=INK, linestyle=(0, (1, 1.5)))
+    ends["bias"] = (abs(float(own["bias"].iloc[-1])), INK)
     axes.set_xlim(max(1.0, float(law["time"].min())), float(law["time"].max()))
     axes.set_xlabel("time $t$")
     axes.set_ylabel("error of the consensus mode")
     plain_ticks(axes.yaxis)
-    middle = bias.iloc[len(bias) // 2]
-    spot = (middle["time"], abs(middle["bias"]))
-    label(axes, "bias, under any noise", spot, xytext=(-4, -3), ha="right", va="top", color=INK)
+    name_ends(axes, float(law["time"].max()), ends)

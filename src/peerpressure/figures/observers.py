@@ -50,7 +50,9 @@ def _over_time(axes: Axes, method: str, curve: pd.DataFrame) -> None:
     else:
         axes.loglog(curve["steps"], curve["variance"], color=colour)
     _sampled(axes, curve, colour)
-    label(axes, name, spot, xytext=(4, 6), color=colour)
+    # Errors that stay where they are have room below them, and those that fall above.
+    stays = float(curve["variance"].iloc[-1]) > spot[1] / 2
+    label(axes, name, spot, color=colour, **({"xytext": (0, -7), "va": "top"} if stays else {"xytext": (4, 6)}))
 
 
 def _sampled(axes: Axes, curve: pd.DataFrame, colour: str) -> None:

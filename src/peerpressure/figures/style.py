@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, ParamSpec
 
@@ -100,6 +100,19 @@ def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> Non
 
     halo = [withStroke(linewidth=2.0, foreground="white")]
     axes.annotate(text, at, path_effects=halo, **({"xytext": (0, 0), "textcoords": "offset points"} | options))
+
+
+def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, gap: float = 0.08) -> None:
+    """Write names in their colours to the right of where curves end, moved up where they would touch.
+
+    ``ends`` gives the height and the colour of each; the axes' limits must be set.
+    """
+    to_part = axes.transData + axes.transAxes.inverted()
+    height = -gap
+    for name, (y, colour) in sorted(ends.items(), key=lambda item: item[1][0]):
+        height = max(float(to_part.transform((x, y))[1]), height + gap)
+        spot = to_part.inverted().transform((1.0, height))
+        label(axes, name, (x, float(spot[1])), xytext=(4, 0), va="center", color=colour, annotation_clip=False)
 
 
 def visible(name: str) -> Colormap:

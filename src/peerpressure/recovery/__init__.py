@@ -17,8 +17,8 @@ from peerpressure.recovery.gls import gls
 from peerpressure.recovery.information import Information, information
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.inversion import invert
-from peerpressure.recovery.kalman import kalman
-from peerpressure.recovery.likelihood import likelihood
+from peerpressure.recovery.kalman import kalman, kalman_filter, kalman_smoother
+from peerpressure.recovery.likelihood import fit, likelihood
 from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.ols import ols
 from peerpressure.recovery.outputs import Outputs, outputs_of
@@ -49,7 +49,10 @@ __all__ = [
     "Outputs",
     "Prior",
     "ResolvedObservation",
+    "fit",
     "information",
+    "kalman_filter",
+    "kalman_smoother",
     "outputs_of",
     "recover",
 ]

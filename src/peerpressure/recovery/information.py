@@ -50,13 +50,21 @@ class Information:
 
     @cached_property
     def bound(self) -> Array:
-        """The least variance of an unbiased estimate of each agent, others unknown, (n,); ∞ if not identified."""
+        """The least variance of an unbiased estimate of each agent, others unknown, (n,); ∞ if not identified.
+
+        Where the covariance is an operator its diagonal is estimated from random probes; ``of`` is always exact.
+        """
         return np.where(self.identified, np.maximum(self.covariance.diagonal(), 0.0), np.inf)
 
     def of(self, agent: Hashable) -> float:
         """Return the information about one agent, others unknown: 1/bound, 0 if not identified, ∞ if known."""
-        bound = float(self.bound[self.model.network.index(agent)])
-        return np.inf if bound == 0 else 1 / bound
+        index = self.model.network.index(agent)
+        if not self.identified[index]:
+            return 0.0
+        column = np.zeros((self.model.n, 1))
+        column[index] = 1.0
+        bound = float(np.asarray(self.covariance @ column)[index, 0])
+        return 1 / bound if bound > 0 else np.inf
 
     def __repr__(self) -> str:
         bound = self.bound[self.identified]

@@ -1,0 +1,61 @@
+"""Command lines as tests run them: in this process, or as one of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import pytest
+
+from peerpressure import cli
+
+SMALL = """[network]
+generator = "cycle"
+n = 7
+[noise]
+law = "gaussian"
+std = 0.5
+[run]
+steps = 40
+replicates = 2
+seed = 3
+[observe]
+methods = ["innovations", "ols"]
+prior = { low = 0.0, high = 1.0 }
+[privacy]
+"""
+
+
+class Answer(NamedTuple):
+    """What a command line gave."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The standard output, read as JSON without its extensions."""
+        return json.loads(self.out, parse_constant=pytest.fail)
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> Answer:
+    capfd.readouterr()
+    status = cli.run([str(argument) for argument in arguments])
+    return Answer(status, *capfd.readouterr())
+
+
+def process(*arguments: object, **environment: str) -> Answer:
+    done = subprocess.run(
+        [sys.executable, "-m", "peerpressure", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)

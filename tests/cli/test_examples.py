@@ -1,0 +1,30 @@
+"""The examples that ship: each passes the check, and runs when it is cut short."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import run
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+SCENARIOS = [path for path in EXAMPLES if "[run]" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_passes_the_check(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(capfd, "check", path).status == 0
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.name)
+def test_every_scenario_runs_when_it_is_cut_short(
+    path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    short = tmp_path / path.name
+    text = re.sub(r"(?m)^steps = \d+", "steps = 40", path.read_text(encoding="utf-8"))
+    short.write_text(re.sub(r"(?m)^replicates = \d+", "replicates = 2", text), encoding="utf-8")
+    answer = run(capfd, "run", short, "--out", tmp_path / "out", "--json")
+    assert (answer.status, answer.err) == (0, "")
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000

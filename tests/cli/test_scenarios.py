@@ -1,0 +1,257 @@
+"""new, check, run, diagnose and recover: good paths, every kind of bad input, and what programs read."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+
+import peerpressure as pp
+from peerpressure import cli
+from peerpressure.measures import Experiment
+from peerpressure.scenario import load_scenario
+from tests.cli.calling import SMALL, process, run
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def test_help_is_quick_and_lists_every_command() -> None:
+    process("--help")
+    began = time.perf_counter()
+    answer = process("--help")
+    # Twice what it takes on a quiet machine, for tests run beside others.
+    assert time.perf_counter() - began < 2.0
+    assert answer.status == 0
+    assert all(
+        f"\n  {name} " in answer.out for name in ("new", "check", "run", "diagnose", "recover", "sweep", "paper")
+    )
+
+
+def test_new_writes_a_sound_scenario_and_never_overwrites(tmp_path: Path, capfd: Captured) -> None:
+    answer = run(capfd, "new", tmp_path / "study")
+    assert answer.status == 0
+    made = tmp_path / "study" / "scenario.toml"
+    assert str(made) in answer.out
+    assert {path.name for path in made.parent.iterdir()} == {"scenario.toml", "scenario.schema.json"}
+    assert run(capfd, "check", made).status == 0
+    made.write_text("mine")
+    assert run(capfd, "new", made.parent).status == 2
+    assert made.read_text() == "mine"
+    assert run(capfd, "new", made).status == 2
+
+
+def test_every_commented_line_of_the_starter_is_legal(tmp_path: Path, capfd: Captured) -> None:
+    """What the comments offer instead can be used by removing the # and the lines that it replaces."""
+    run(capfd, "new", tmp_path)
+    (tmp_path / "agents.csv").write_text("hidden\n" + "0.5\n" * 100)
+    (tmp_path / "friends.csv").write_text("\n".join(f"{i},{(i + 1) % 100}" for i in range(100)))
+    text = (tmp_path / "scenario.toml").read_text()
+    offers = [line for line in text.splitlines() if re.match(r"# [a-z_]+ = ", line)]
+    assert len(offers) > 8
+    for offer in offers:
+        changed = _with_offer(text, offer)
+        (tmp_path / "changed.toml").write_text(changed)
+        answer = run(capfd, "check", tmp_path / "changed.toml")
+        wrong_number = "one number for each of" in answer.out and "hidden = [" in offer
+        assert answer.status == 0 or wrong_number, f"{offer}\n{answer.out}"
+
+
+def _with_offer(text: str, offer: str) -> str:
+    """Put an offered line in the place of what it stands for."""
+    key = offer[2:].split(" = ")[0]
+    section = next(part for part in re.split(r"(?m)^(?=\[)", text) if offer in part)
+    rival = {"named": "generator|n|m", "file": "generator|n|m", "formula": "kind|slope"}.get(key, key)
+    chosen = re.sub(rf"(?m)^({rival}) = .*\n", "", section).replace(offer, offer[2:])
+    return text.replace(section, chosen)
+
+
+def test_check_lists_all_problems_with_their_lines(tmp_path: Path, capfd: Captured) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[network]\ngenerator = 'cycle'\nn = 2.5\n[run]\nstep = 3\n[noise]\nlaw = 'loud'\n")
+    answer = run(capfd, "check", bad)
+    assert answer.status == 2
+    assert answer.err == ""
+    assert answer.out.splitlines()[0] == f"{bad}: 4 problems"
+    assert all(place in answer.out for place in ("line 3, network.n", "line 5, run.step", "line 6, noise"))
+    told = run(capfd, "check", bad, "--json")
+    assert told.status == 2
+    assert [problem["line"] for problem in told.json["problems"]] == [3, 4, 5, 6]
+    assert not told.json["valid"]
+
+
+def test_check_as_a_process_of_a_file_that_is_not_there(tmp_path: Path) -> None:
+    answer = process("check", tmp_path / "none.toml")
+    assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
+    assert "check the path" in answer.err
+
+
+def test_run_writes_everything_the_file_asks_for(file: Path, capfd: Captured, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    answer = run(capfd, "run", file, "--out", out, "--json")
+    assert (answer.status, answer.err) == (0, "")
+    names = {path.name for path in out.iterdir()}
+    tables = {"agents.csv", "summaries.csv", "estimates.csv"}
+    figures = {f"{name}.{kind}" for name in ("opinions", "estimates", "exposure") for kind in ("pdf", "png")}
+    assert names == tables | figures | {"run.nc", "verdict.json", "scenario.toml", "report.html"}
+    assert {Path(name).name for name in answer.json["files"]} == names
+    assert answer.json["verdict"]["outcome"] == "consensus"
+    # Nothing is left of the folder in which the results were made.
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+    check_numbers(file, out)
+    check_page((out / "report.html").read_text())
+
+
+def check_numbers(file: Path, out: Path) -> None:
+    """The files hold the very numbers that the library gives."""
+    experiment = Experiment(load_scenario(file))
+    with xarray.open_dataset(out / "run.nc", engine="scipy") as data:
+        assert np.array_equal(data["public"], experiment.run.states)
+    read = pd.read_csv(out / "estimates.csv", float_precision="round_trip")
+    assert set(read["method"]) == {"innovations", "ols"}
+    value = read.loc[read["method"] == "ols", "value"].to_numpy().reshape(2, 7)
+    assert np.array_equal(value, experiment.estimates["ols"].value)
+    agents = pd.read_csv(out / "agents.csv", float_precision="round_trip")
+    assert np.array_equal(agents["hidden"], experiment.model.hidden)
+    assert load_scenario(out / "scenario.toml").model_dump(exclude={"output"}) == experiment.scenario.model_dump(
+        exclude={"output"}
+    )
+
+
+def check_page(page: str) -> None:
+    """The page is complete in itself and says what was found."""
+    assert "<script" not in page
+    assert not re.search(r"""(src|href)=["'](?!data:)""", page)
+    for words in ("Consensus on v", "innovations", "What was run", "agents.csv", "prefers-color-scheme: dark"):
+        assert words in page
+
+
+def test_a_second_run_replaces_its_own_files_and_leaves_others(file: Path, capfd: Captured) -> None:
+    quick = file.read_text().split("[observe]")[0] + "[output]\nfigures = false\nreport = false\nfolder = 'here'\n"
+    file.write_text(quick)
+    out = file.parent / "here"
+    assert run(capfd, "run", file).status == 0
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    (out / "notes.txt").write_text("mine")
+    (out / "agents.csv").write_text("damaged")
+    answer = run(capfd, "run", file)
+    assert answer.status == 0
+    assert "files in" in answer.out
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first | {"notes.txt": b"mine"}
+
+
+def test_a_run_that_fails_leaves_nothing(file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr("peerpressure.report.store.replacing", fails)
+    answer = run(capfd, "run", file)
+    assert (answer.status, answer.err) == (1, "peerpressure: No space left on device: somewhere\n")
+    assert [path.name for path in file.parent.iterdir()] == ["small.toml"]
+
+
+def test_a_bad_scenario_is_refused_line_by_line_before_any_work(tmp_path: Path, capfd: Captured) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[network]\ngenerator = 'cycle'\nn = 2.5\n[run]\nsteps = nan\n")
+    for arguments in (["run"], ["diagnose"], ["recover", "--outputs", "x.csv"]):
+        answer = run(capfd, arguments[0], bad, *arguments[1:])
+        assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 2)
+        assert all(line.startswith(f"peerpressure: {bad}: line ") for line in answer.err.splitlines())
+    assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_diagnose_from_flags_says_what_the_library_says(capfd: Captured) -> None:
+    flags = ["--graph", "cycle:9", "--pressure", "t", "--noise", "laplace:0.5", "--steps", "50", "--seed", "2"]
+    told = run(capfd, "diagnose", *flags, "--json")
+    assert told.status == 0
+    assert told.json["outcome"] == "consensus"
+    assert told.json["forecast"]["steps"] == 50
+    words = run(capfd, "diagnose", *flags).out
+    assert words.startswith("Consensus on v")
+    fast = run(capfd, "diagnose", "--graph", "star:9", "--pressure", "2^sqrt(t)", "--json").json
+    assert (fast["outcome"], fast["forecast"]) == ("oscillation", None)
+
+
+def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) -> None:
+    assert run(capfd, "diagnose", file, "--json").json["forecast"]["steps"] == 40
+    changed = run(capfd, "diagnose", file, "--pressure", "2^sqrt(t)", "--steps", "30", "--json").json
+    assert (changed["outcome"], changed["forecast"]["steps"]) == ("wrong_value", 30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "--graph"),
+        (["--graph", "ba:100"], "ba:N:M"),
+        (["--graph", "nowhere"], "karate"),
+        (["--graph", "none.csv"], "must exist"),
+        (["--graph", "cycle:2"], "at least 3"),
+        (["--graph", "karate", "--pressure", "exit()"], "arithmetic"),
+        (["--graph", "karate", "--noise", "loud"], "gaussian"),
+        (["--graph", "karate", "--steps", "0"], "--steps"),
+    ],
+)
+def test_diagnose_refuses_what_means_nothing(arguments: list[str], says: str, capfd: Captured) -> None:
+    answer = run(capfd, "diagnose", *arguments)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert says.lower() in answer.err.lower()
+
+
+def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_path: Path) -> None:
+    experiment = Experiment(load_scenario(file))
+    observed, out = tmp_path / "observed.csv", tmp_path / "estimates.csv"
+    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
+    answer = run(capfd, "recover", file, "--outputs", observed, "--out", out, "--json")
+    assert answer.status == 0
+    assert [one["method"] for one in answer.json["methods"]] == ["innovations", "ols"]
+    found = pd.DataFrame(answer.json["agents"])
+    for method, estimate in experiment.estimates.items():
+        value = found.loc[found["method"] == method, "value"].to_numpy().reshape(2, 7)
+        np.testing.assert_allclose(value, estimate.value, atol=1e-9)
+    assert len(pd.read_csv(out)) == len(found)
+    words = run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
+    assert "standard error" in words
+    assert "\x1b" not in words
+
+
+@pytest.mark.parametrize(
+    ("rows", "method", "status", "says"),
+    [
+        (None, "ols", 1, "readable CSV"),
+        ("time,agent,public\n1,99,0.5\n", "ols", 2, "agents must be"),
+        ("time,agent,public\n1,0,some\n", "ols", 2, "public must be a number"),
+        ("when,agent,public\n1,0,0.5\n", "ols", 2, "'time'"),
+        ("time,agent,public\n1,0,0.5\n", "magic", 2, "the method must be"),
+    ],
+)
+def test_recover_refuses_what_it_cannot_read(
+    rows: str | None, method: str, status: int, says: str, file: Path, capfd: Captured
+) -> None:
+    observed = file.with_name("observed.csv")
+    if rows is not None:
+        observed.write_text(rows)
+    answer = run(capfd, "recover", file, "--outputs", observed, "--method", method)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (status, "", 1)
+    assert says in answer.err
+
+
+def test_no_command_shows_colour_or_progress_outside_a_terminal(file: Path) -> None:
+    answer = process("diagnose", file, NO_COLOR="1")
+    assert (answer.status, answer.err) == (0, "")
+    assert "\x1b" not in answer.out
+
+
+def test_the_library_and_the_command_line_agree_on_the_version(capfd: Captured) -> None:
+    assert run(capfd, "--version").out == f"peerpressure {pp.__version__}\n"
+    assert cli.run(["version"]) == 0

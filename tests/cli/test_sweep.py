@@ -1,0 +1,161 @@
+"""sweep run, status, collect and plot: what a file asks for is what the measures give, once each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from peerpressure.measures import load_sweep, measure_scenario
+from tests.cli.calling import SMALL, run
+
+Captured = pytest.CaptureFixture[str]
+
+SWEEP = """scenario = "small.toml"
+replications = 2
+seed = 5
+
+[[axis]]
+field = "noise.std"
+values = [0.1, 1.0]
+
+[[axis]]
+field = "run.steps"
+range = { start = 10, stop = 20, count = 2 }
+
+[measure]
+names = ["spread", "recovery_error", "verdict"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("sweep")
+    (place / "small.toml").write_text(SMALL)
+    (place / "sweep.toml").write_text(SWEEP)
+    return place
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sweep, run once for all tests."""
+    from peerpressure import cli
+
+    assert cli.run(["sweep", str(folder / "sweep.toml"), "--workers", "1", "--json"]) == 0
+    return folder / "sweep-results"
+
+
+def test_a_sweep_from_a_file_is_the_measures_called_directly(done: Path, folder: Path, capfd: Captured) -> None:
+    answer = run(capfd, "sweep", "collect", done, "--out", folder / "table.csv", "--json")
+    assert answer.status == 0
+    table = pd.read_csv(folder / "table.csv", float_precision="round_trip")
+    assert answer.json["rows"] == len(table)
+    plan = load_sweep(folder / "sweep.toml").plan
+    rows = []
+    for unit in plan.units:
+        import json
+
+        parameters = json.loads(unit.parameters)
+        point = {"noise.std": parameters["noise.std"], "run.steps": parameters["run.steps"]}
+        rows += [point | {"replication": unit.replication} | row for row in measure_scenario(parameters, unit.seed)]
+    expected = pd.DataFrame(rows)
+    assert len(plan) == 8
+    pd.testing.assert_frame_equal(
+        table.fillna({"detail": ""}), expected, check_dtype=False, check_exact=True, check_column_type=False
+    )
+
+
+def test_a_second_run_computes_nothing_and_status_tells_so(done: Path, folder: Path, capfd: Captured) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (done / "units").rglob("*.json")}
+    again = run(capfd, "sweep", "run", folder / "sweep.toml", "--workers", "1")
+    assert (again.status, again.err) == (0, "")
+    assert "8 of 8 done" in again.out
+    assert {path: path.stat().st_mtime_ns for path in (done / "units").rglob("*.json")} == before
+    told = run(capfd, "sweep", "status", folder / "sweep.toml", "--json").json
+    assert (told["total"], told["done"], told["failed"]) == (8, 8, 0)
+    assert run(capfd, "sweep", "status", done).status == 0
+
+
+@pytest.mark.parametrize("kind", ["lines", "boxes", "heat"])
+def test_every_kind_of_plot_is_drawn(kind: str, done: Path, capfd: Captured, tmp_path: Path) -> None:
+    arguments = ["--kind", kind, "--measure", "recovery_error", "--out", tmp_path]
+    answer = run(capfd, "sweep", "plot", done, *arguments, "--json")
+    assert (answer.status, answer.err) == (0, "")
+    assert (answer.json["x"], answer.json["by"]) == ("noise.std", "run.steps")
+    assert all(Path(name).stat().st_size > 1000 for name in answer.json["files"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--kind", "pie"], "lines, boxes or heat"),
+        (["--measure", "speed"], "spread"),
+        (["--x", "noise.law"], "noise.std"),
+    ],
+)
+def test_plots_that_cannot_be_drawn(arguments: list[str], says: str, done: Path, capfd: Captured) -> None:
+    answer = run(capfd, "sweep", "plot", done, *arguments)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert says in answer.err
+
+
+def test_everything_wrong_with_a_sweep_file_is_told(folder: Path, capfd: Captured) -> None:
+    bad = folder / "bad.toml"
+    bad.write_text(
+        SWEEP.replace('"noise.std"', '"noise.sdt"').replace('"verdict"]', '"verdikt"]').replace("seed = 5", "sed = 5")
+    )
+    answer = run(capfd, "sweep", bad)
+    assert (answer.status, answer.out) == (2, "")
+    assert "did you mean 'verdict'?" in answer.err
+    assert "did you mean 'seed'?" in answer.err
+    bad.write_text(SWEEP.replace('"noise.std"', '"noise.sdt"').replace("start = 10", "start = 0"))
+    told = run(capfd, "check", bad, "--json").json["problems"]
+    assert {(problem["path"], problem["line"]) for problem in told} == {("axis[0]", 5), ("axis[1]", 9)}
+    assert any("did you mean 'std'?" in problem["message"] for problem in told)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"small.toml"', '"none.toml"', "must exist"),
+        ("values = [0.1, 1.0]", "", "values, range and random"),
+        ("values = [0.1, 1.0]", "values = [0.1, 0.1]", "distinct"),
+        ("count = 2", "count = 0", "at least 1"),
+        ("start = 10", "start = 'ten'", "must be a number"),
+        ('"run.steps"', '"noise.std"', "axes must differ"),
+        ('"run.steps"', '"Run Steps"', "dotted path"),
+    ],
+)
+def test_one_mistake_in_a_sweep_file(old: str, new: str, says: str, folder: Path, capfd: Captured) -> None:
+    bad = folder / "bad.toml"
+    bad.write_text(SWEEP.replace(old, new))
+    answer = run(capfd, "sweep", bad)
+    assert (answer.status, answer.out) == (2, "")
+    assert says in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_failed_units_are_named_and_give_status_1(folder: Path, tmp_path: Path, capfd: Captured) -> None:
+    (tmp_path / "small.toml").write_text(
+        SMALL.replace('generator = "cycle"', 'generator = "random_regular"\ndegree = 2')
+    )
+    file = tmp_path / "fails.toml"
+    # Seven agents cannot have three neighbours each, which shows only when the network is built.
+    file.write_text(
+        'scenario = "small.toml"\n[[axis]]\nfield = "network.degree"\nvalues = [3]\n[measure]\nnames = ["mean"]'
+    )
+    answer = run(capfd, "sweep", file, "--workers", "1")
+    assert answer.status == 1
+    assert "even" in answer.out
+    assert answer.err == "peerpressure: 1 of 1 units failed; see sweep status\n"
+    collected = run(capfd, "sweep", "collect", tmp_path / "fails-results")
+    assert (collected.status, collected.err.count("\n")) == (1, 1)
+
+
+def test_help_of_the_group_and_of_its_commands(capfd: Captured) -> None:
+    for arguments in (["sweep", "--help"], ["sweep", "run", "--help"], ["sweep", "plot", "--help"]):
+        answer = run(capfd, *arguments)
+        assert answer.status == 0
+        assert "sweep" in answer.out
+    assert run(capfd, "sweep", "none.toml").status == 1

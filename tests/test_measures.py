@@ -1,0 +1,102 @@
+"""Measures of a scenario: each is what the library gives when it is asked directly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.measures import MEASURES, Experiment, measure, measure_scenario, with_fields
+from peerpressure.privacy import budget, exposure
+from peerpressure.recovery import Observation, Prior, recover
+from peerpressure.scenario import scenario_from
+from peerpressure.theory import mode_error
+
+DATA: dict[str, Any] = {
+    "network": {"generator": "cycle", "n": 9},
+    "noise": {"law": "gaussian", "std": 0.3},
+    "run": {"steps": 60, "replicates": 3, "seed": 4},
+    "observe": {"methods": ["innovations", "ols"], "prior": {"low": 0.0, "high": 1.0}},
+    "privacy": {"sensitivity": 0.5, "delta": 1e-4},
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    return measure(Experiment(scenario_from(DATA), threshold=0.2), [*MEASURES])
+
+
+def pick(rows: list[dict[str, Any]], name: str, detail: str = "") -> list[float]:
+    return [row["value"] for row in rows if row["measure"] == name and row["detail"] == detail]
+
+
+def test_measures_of_a_run_are_those_of_its_trajectory(rows: list[dict[str, Any]]) -> None:
+    model = scenario_from(DATA).model()
+    path = pp.simulate(model, 60, 3, seed=4)
+    assert path.spread is not None
+    assert path.distance is not None
+    assert pick(rows, "spread") == path.spread[:, -1].tolist()
+    assert pick(rows, "distance") == path.distance[:, -1].tolist()
+    np.testing.assert_allclose(pick(rows, "mean"), path.final.public.mean(axis=1), rtol=1e-12)
+    first = [float(path.times[np.flatnonzero(spread < 0.2)[0]]) for spread in path.spread]
+    assert pick(rows, "time_to_consensus") == first
+    assert [row["replicate"] for row in rows if row["measure"] == "spread"] == [0, 1, 2]
+
+
+def test_measures_without_sampling_are_those_of_the_theory(rows: list[dict[str, Any]]) -> None:
+    model = scenario_from(DATA).model()
+    assert pick(rows, "exact_error") == [mode_error(model, 60)]
+    assert pick(rows, "verdict", "consensus") == [1.0]
+    assert pick(rows, "epsilon") == [budget(model, 60, 0.5, 1e-4).epsilon]
+    bits = exposure(model, 60, Observation(), Prior.uniform(0, 1)).table["bits"]
+    assert pick(rows, "exposure", "mean") == [bits.mean()]
+    assert pick(rows, "exposure", "worst") == [bits.max()]
+
+
+def test_measures_of_an_onlooker_are_those_of_its_estimates(rows: list[dict[str, Any]]) -> None:
+    model = scenario_from(DATA).model()
+    path = pp.simulate(model, 60, 3, seed=4)
+    for method in ("innovations", "ols"):
+        estimate = recover(model, path, method, Observation(), Prior.uniform(0, 1))
+        off = estimate.residuals()
+        np.testing.assert_allclose(pick(rows, "recovery_error", method), np.sqrt((off**2).mean(axis=1)), rtol=1e-9)
+        np.testing.assert_allclose(pick(rows, "recovery_variance", method), off.var(axis=1), rtol=1e-9)
+        assert pick(rows, "standard_error", method) == [pytest.approx(math.sqrt(estimate.variance.mean()))]
+        assert pick(rows, "identified", method) == [1.0]
+
+
+def test_agents_who_never_agree_have_no_time_to_consensus() -> None:
+    loud = scenario_from(with_fields(DATA, {"noise.std": 5.0, "pressure.kind": "constant", "pressure.value": 1.0}))
+    found = measure(Experiment(loud), ["time_to_consensus", "verdict"])
+    assert all(math.isnan(row["value"]) for row in found[:3])
+    assert (found[3]["detail"], found[3]["value"]) == ("spread", 0.0)
+
+
+def test_a_unit_sets_fields_and_draws_all_else_from_its_seed() -> None:
+    base = {"scenario": DATA, "measures": ["spread"], "threshold": 0.01}
+    one = measure_scenario(base | {"noise.std": 0.1}, seed=11)
+    assert one == measure_scenario(base | {"noise.std": 0.1}, seed=11)
+    assert one != measure_scenario(base | {"noise.std": 0.1}, seed=13)
+    direct = scenario_from(with_fields(DATA, {"noise.std": 0.1, "run.seed": 5}))
+    assert one == measure(Experiment(direct), ["spread"])
+    assert DATA["noise"]["std"] == 0.3
+
+
+def test_states_are_kept_only_where_a_measure_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    real = pp.simulate
+    monkeypatch.setattr(
+        "peerpressure.measures.experiment.simulate",
+        lambda *args, **options: kept.append(options["record"].states) or real(*args, **options),
+    )
+    for names in (["spread", "exact_error"], ["recovery_error"]):
+        measure_scenario({"scenario": DATA, "measures": names, "threshold": 0.01}, seed=1)
+    assert kept == [False, True]
+
+
+def test_a_field_inside_what_is_no_table_is_refused_by_the_scenario() -> None:
+    with pytest.raises(pp.InvalidInputError, match=r"run\.steps"):
+        scenario_from(with_fields(DATA, {"run.steps.more": 1}))
