@@ -59,6 +59,9 @@ class Update:
     def _columns(values: Vector, like: Vector) -> Vector:
         return values[:, None] if like.ndim == 2 else values
 
+    def __repr__(self) -> str:
+        return f"Update({self.gain.size:,} agents, gain {self.gain.min():.4g}–{self.gain.max():.4g})"
+
 
 @final
 @dataclass(frozen=True, eq=False, init=False)

@@ -233,7 +233,7 @@ TURNS: list[tuple[Check, str, Turn]] = [
         secrecy.normal_residuals,
         "refuted",
         lambda e: replace(
-            e, residuals=residuals(1, 2, steps=2, model=Model(cycle(61), np.zeros(61), noise=StudentT(df=2.2)))
+            e, residuals=residuals(1, 2, steps=2, model=Model(cycle(201), np.zeros(201), noise=StudentT(df=2.2)))
         ),
     ),
     (secrecy.normal_residuals, "cannot be tested", lambda e: replace(e, residuals=residuals(3, 5, agents=12))),

@@ -44,7 +44,7 @@ def test_agents_who_are_alike_make_no_mixture() -> None:
 
 
 def test_heavy_tails_are_found_out() -> None:
-    model = Model(cycle(61), np.zeros(61), noise=StudentT(df=2.2))
+    model = Model(cycle(201), np.zeros(201), noise=StudentT(df=2.2))
     table = residuals(seed=1, replications=2, steps=2, model=model).tables()["residual_normality"].set_index("sample")
     assert table.loc["whitened", "shapiro_p"] < 1e-3
 

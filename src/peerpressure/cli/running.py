@@ -71,5 +71,5 @@ def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) ->
     ]
     rows += privacy_rows(experiment)
     show(heading(experiment.verdict), facts(rows))
-    page = [path for path in written if path.suffix == ".html"]
-    show(f"{len(written)} files in {folder}" + f"; open {page[0]}" * bool(page))
+    pages = [f"; open {path}" for path in written if path.suffix == ".html"]
+    show("".join([f"{len(written)} files in {folder}", *pages]))

@@ -46,12 +46,18 @@ class Beliefs:
     @property
     def variance(self) -> Vector:
         """The variance of each entry at each time, (times, n)."""
-        return np.where(self.identified, np.diagonal(self.covariance, axis1=1, axis2=2), np.inf)
+        diagonal = np.maximum(np.diagonal(self.covariance, axis1=1, axis2=2), 0.0)
+        return np.where(self.identified, diagonal, np.inf)
 
     @property
     def std(self) -> Vector:
         """The standard deviations, (times, n)."""
-        return np.sqrt(np.maximum(self.variance, 0.0))
+        return np.sqrt(self.variance)
+
+    def __repr__(self) -> str:
+        replicates, times, n = self.mean.shape
+        known = int(self.identified[-1].sum())
+        return f"Beliefs({replicates} replicates, {times} times, {known} of {n} entries identified in the end)"
 
 
 @final
@@ -62,6 +68,9 @@ class StatePath:
     times: NDArray[np.int64]
     hidden: Beliefs
     public: Beliefs
+
+    def __repr__(self) -> str:
+        return f"StatePath(times {self.times[0]}–{self.times[-1]}, hidden {self.hidden!r}, public {self.public!r})"
 
 
 def kalman(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:

@@ -1,0 +1,112 @@
+"""The report in a real browser: nothing is fetched, everything is seen, on a desk, on a phone, in the dark, on paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from peerpressure.figures import FIGURES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+DESK, PHONE = {"width": 1100, "height": 900}, {"width": 400, "height": 800}
+
+
+def opened(browser: Browser, address: str, **options: Any) -> Page:
+    page = browser.new_page(**options)
+    page.goto(address)
+    return page
+
+
+def test_nothing_is_asked_of_any_network_and_no_error_is_reported(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    assert [url for url in asked if url != address and not url.startswith("data:")] == []
+    assert said == []
+
+
+def test_the_policy_is_in_force(browser: Browser, address: str) -> None:
+    page = opened(browser, address)
+    # The page's own policy stops what is injected into it.
+    added = """() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';
+        document.head.append(s); return window.ran ?? 0 }"""
+    assert page.evaluate(added) == 0
+    assert page.title() == "Consensus under noise and peer pressure: a reproduction"
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_every_figure_and_formula_is_seen_and_the_page_does_not_scroll_sideways(
+    viewport: dict[str, int], browser: Browser, address: str
+) -> None:
+    page = opened(browser, address, viewport=viewport)
+    sizes = page.evaluate("[...document.images].map(i => [i.naturalWidth, i.clientWidth, i.alt.length])")
+    assert len(sizes) == len(FIGURES)
+    assert min(min(size) for size in sizes) > 20
+    formulas = page.evaluate("[...document.querySelectorAll('svg.formula')].map(s => s.getBoundingClientRect().width)")
+    assert len(formulas) > 20
+    assert min(formulas) > 2
+    assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def test_wide_things_scroll_in_their_own_box_on_a_phone(browser: Browser, address: str) -> None:
+    page = opened(browser, address, viewport=PHONE)
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('.scroll, .drawing')].map(b => [b.scrollWidth, b.clientWidth, b.tabIndex])"
+    )
+    wide = [tab for inner, outer, tab in boxes if inner > outer + 1]
+    assert wide
+    # Whoever has no finger to drag with can reach them by keyboard.
+    assert set(wide) == {0}
+
+
+def test_decimal_points_stand_under_each_other(browser: Browser, address: str) -> None:
+    page = opened(browser, address, viewport=DESK)
+    points = page.evaluate(
+        """() => { const of = cell => { const text = cell.firstChild, at = text.data.indexOf('.');
+               const range = document.createRange(); range.setStart(text, at); range.setEnd(text, at + 1);
+               return range.getBoundingClientRect().x };
+           const cells = [...document.querySelectorAll('#table-regression_comparison ~ .scroll td.n:nth-child(6)')];
+           return cells.filter(c => c.firstChild.data.includes('.')).map(of) }"""
+    )
+    assert len(points) > 3
+    assert max(points) - min(points) < 0.5
+
+
+def test_links_inside_the_page_lead_somewhere(browser: Browser, address: str) -> None:
+    page = opened(browser, address)
+    targets = page.evaluate("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
+    assert all(target.startswith("#") for target in targets)
+    assert page.evaluate("targets => targets.filter(t => !document.querySelector(t))", targets) == []
+
+
+def luminance(colour: str) -> float:
+    r, g, b = (int(part) / 255 for part in colour.removeprefix("rgb(").rstrip(")").split(","))
+    return 0.2126 * r**2.2 + 0.7152 * g**2.2 + 0.0722 * b**2.2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_light_and_in_the_dark(scheme: str, browser: Browser, address: str) -> None:
+    page = opened(browser, address, color_scheme=scheme)
+    back = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert (back < 0.05) == (scheme == "dark")
+    colours = page.evaluate(
+        "[...document.querySelectorAll('p, td, a, figcaption, .badge')].map(e => getComputedStyle(e).color)"
+    )
+    for colour in set(colours):
+        light, dark = sorted((back, luminance(colour)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 4.5, colour
+
+
+def test_printing_shows_all_and_leaves_out_what_is_for_screens(browser: Browser, address: str) -> None:
+    page = opened(browser, address, viewport=DESK)
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert page.pdf(format="A4").startswith(b"%PDF")

@@ -1,0 +1,189 @@
+"""The reproduction on disk: what is there, what is reused, what a stopped run leaves, and the command around it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from peerpressure import cli
+from peerpressure.experiments import paper_tables, printed
+from peerpressure.experiments.convergence import SEED, STEPS
+from peerpressure.figures import FIGURES
+from peerpressure.report import paper, store
+from tests.report.conftest import REQUEST
+
+
+@pytest.fixture
+def counted(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Experiments and drawing replaced by what counts how often they are called."""
+    calls: list[dict[str, Any]] = []
+
+    def instead(*arguments: Any, tell: Callable[[str], None], **options: Any) -> dict[str, pd.DataFrame]:
+        calls.append({"arguments": arguments, **options})
+        tell("an experiment")
+        return tables
+
+    monkeypatch.setattr("peerpressure.experiments.paper_tables", instead)
+    monkeypatch.setattr("peerpressure.report.drawing._draw", _quick)
+    return calls
+
+
+def _quick(order: tuple[str, object]) -> Any:
+    from peerpressure.report.drawing import Drawn
+    from peerpressure.report.images import Image
+
+    return Drawn(order[0], b"pdf", b"png", Image("data:,", 10, 10))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_figure_and_table_is_there_and_nothing_else(
+    built: paper.Reproduction, tables: dict[str, pd.DataFrame]
+) -> None:
+    folder = built.report.parent
+    expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
+    expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json"}
+    assert set(contents(folder)) == expected == {str(path.relative_to(folder)) for path in built.files}
+    assert not built.reused
+    assert contents(folder)["figures/graph.pdf"].startswith(b"%PDF")
+    assert contents(folder)["figures/graph.png"].startswith(b"\x89PNG")
+
+
+def test_workers_change_nothing(built: paper.Reproduction, tables: dict[str, pd.DataFrame]) -> None:
+    from peerpressure.report.drawing import draw_all
+
+    told: list[str] = []
+    drawn = draw_all({name: tables[name] for name in tables}, 2, told.append)
+    folder = built.report.parent
+    for one in drawn:
+        assert (folder / f"figures/{one.name}.pdf").read_bytes() == one.pdf
+        assert (folder / f"figures/{one.name}.png").read_bytes() == one.png
+        assert one.picture.address in built.report.read_text()
+    assert told[-1] == f"drawing figures ({len(FIGURES)} of {len(FIGURES)})"
+
+
+def test_a_second_run_reuses_what_is_there_and_fresh_does_not(tmp_path: Path, counted: list[Any]) -> None:
+    first = paper.reproduce(tmp_path, REQUEST)
+    before = {path: path.stat().st_mtime_ns for path in first.files}
+    second = paper.reproduce(tmp_path, REQUEST)
+    assert (len(counted), second.reused) == (1, True)
+    assert {path: path.stat().st_mtime_ns for path in second.files} == before
+    for name, table in first.tables.items():
+        pd.testing.assert_frame_equal(table, second.tables[name])
+    assert not paper.reproduce(tmp_path, REQUEST, fresh=True).reused
+    assert len(counted) == 2
+
+
+@pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 6}, {"steps": 101}])
+def test_another_request_is_computed_anew(change: dict[str, int], tmp_path: Path, counted: list[Any]) -> None:
+    from dataclasses import replace
+
+    paper.reproduce(tmp_path, REQUEST)
+    paper.reproduce(tmp_path, replace(REQUEST, **change))
+    assert len(counted) == 2
+
+
+def test_another_version_is_computed_anew(tmp_path: Path, counted: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    paper.reproduce(tmp_path, REQUEST)
+    monkeypatch.setattr(store, "__version__", "9.9")
+    paper.reproduce(tmp_path, REQUEST)
+    assert len(counted) == 2
+
+
+def test_a_lost_figure_is_drawn_from_the_tables_that_are_there(tmp_path: Path, counted: list[Any]) -> None:
+    paper.reproduce(tmp_path, REQUEST)
+    before = contents(tmp_path)
+    (tmp_path / "figures/graph.pdf").unlink()
+    assert not paper.reproduce(tmp_path, REQUEST).reused
+    assert (len(counted), contents(tmp_path)) == (1, before)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"made_with": 1, "files": {}}'])
+def test_a_touched_table_or_a_damaged_manifest_is_not_trusted(
+    damage: bytes, tmp_path: Path, counted: list[Any]
+) -> None:
+    paper.reproduce(tmp_path, REQUEST)
+    before = contents(tmp_path)
+    (tmp_path / "tables/summary.csv").write_bytes(b"steps\n1\n")
+    paper.reproduce(tmp_path, REQUEST)
+    assert (len(counted), contents(tmp_path)) == (2, before)
+    (tmp_path / store.MANIFEST).write_bytes(damage)
+    paper.reproduce(tmp_path, REQUEST)
+    assert (len(counted), contents(tmp_path)) == (3, before)
+
+
+def test_a_run_that_fails_while_drawing_or_writing_leaves_the_former_report(
+    tmp_path: Path, counted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper.reproduce(tmp_path, REQUEST)
+    before = contents(tmp_path)
+
+    def fails(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("peerpressure.report.drawing._draw", fails)
+        with pytest.raises(KeyboardInterrupt):
+            paper.reproduce(tmp_path, REQUEST, fresh=True)
+    assert contents(tmp_path) == before
+    with monkeypatch.context() as patch:
+        patch.setattr("peerpressure.report.page.page", lambda *_: "another report")
+        patch.setattr(store, "replacing", fails)
+        with pytest.raises(KeyboardInterrupt):
+            paper.reproduce(tmp_path, REQUEST, fresh=True)
+    assert contents(tmp_path) == before
+
+
+def test_the_report_is_written_last(tmp_path: Path, counted: list[Any]) -> None:
+    files = paper.reproduce(tmp_path, REQUEST).files
+    assert [path.name for path in files[-2:]] == ["manifest.json", "report.html"]
+
+
+def test_tables_read_back_as_they_were(tables: dict[str, pd.DataFrame]) -> None:
+    awkward = pd.DataFrame({"x": [0.1 + 0.2, 1e-300, float("nan")], "word": ["NA", "null", "a,b"], "yes": [True] * 3})
+    for table in (*tables.values(), awkward):
+        assert store.to_csv(store.from_csv(store.to_csv(table))) == store.to_csv(table)
+        pd.testing.assert_frame_equal(store.from_csv(store.to_csv(table)), table)
+
+
+def test_the_manifest_says_what_made_the_files(built: paper.Reproduction) -> None:
+    said = json.loads((built.report.parent / "manifest.json").read_text())
+    assert said["made_with"]["seed"] == REQUEST.seed
+    assert {f"{name}" for name in said["files"]} == set(contents(built.report.parent)) - {"manifest.json"}
+
+
+def test_the_command_passes_its_options_on_and_answers_for_programs(
+    tmp_path: Path, counted: list[dict[str, Any]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "deep" / "out"
+    options = ["--seed", "3", "--replications", "5", "--steps", "100", "--workers", "1"]
+    assert cli.run(["paper", "--out", str(out), *options, "--json"]) == 0
+    assert counted[0]["arguments"] == (3, 100, 5)
+    assert (counted[0]["workers"], counted[0]["folder"]) == (1, None)
+    shown = capfd.readouterr()
+    answer = json.loads(shown.out)
+    assert (answer["seed"], answer["reused"], len(answer["audit"]), shown.err) == (3, False, 4, "")
+    assert {Path(name) for name in answer["files"]} == {out / name for name in contents(out)}
+    assert cli.run(["paper", "--out", str(out), *options]) == 0
+    words = capfd.readouterr().out
+    for word in ("spread", "distance to v", "oscillation", "1 refuted", "reused", "report.html"):
+        assert word in words
+    assert cli.run(["paper", "--out", str(out), *options, "--fresh"]) == 0
+    assert len(counted) == 2
+    shutil.rmtree(out)
+
+
+def test_the_options_defaults_are_the_experiments_own() -> None:
+    defaults = {name: option.default for name, option in inspect.signature(cli.paper).parameters.items()}
+    assert (defaults["seed"], defaults["steps"]) == (SEED, STEPS)
+    assert defaults["replications"] == printed.SWEEP_REPLICATIONS
+    assert list(inspect.signature(paper_tables).parameters)[:3] == ["seed", "steps", "replications"]
