@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -14,7 +15,7 @@ from peerpressure.sweep import Plan, run_sweep, status
 from peerpressure.sweep.ledger import Outcome, open_ledger
 
 from .report import show
-from .sections import Section, Table, Target
+from .sections import Cell, Section, Table, Target
 
 TASK = "benchmarks.sweeps:busy"
 MANY = 100_000
@@ -23,7 +24,7 @@ TEXT = """\
 Units that keep a core busy for 100 ms in one worker process and in two; units that do nothing, whose cost is all
 overhead (a message, a result file that is on the disk before it is named, a line in the ledger); a plan of 100 000
 units made and registered; and the status of a ledger of that size with half of it done. Workers are started before the
-clock is.
+clock is. The time of processors is the figure to read where other work keeps the cores busy.
 """
 
 
@@ -35,15 +36,28 @@ def busy(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     return {"value": seed}
 
 
-def _per_unit(units: int, seconds: float, workers: int) -> float:
-    """Return seconds per unit from the first result to the last."""
+class Cost(NamedTuple):
+    """Seconds per unit: of the clock, from the first results to the last, and of processors."""
+
+    clock: float
+    processors: float
+
+
+def _cost(units: int, seconds: float, workers: int) -> Cost:
     marks: list[tuple[float, int]] = []
     plan = Plan(TASK, base={"seconds": seconds}, axes={"i": list(range(units))})
+    before = _processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         run_sweep(plan, folder, workers=workers, progress=lambda done, _: marks.append((time.perf_counter(), done)))
-    # The first results of all workers: later than their start, which costs the same whatever the length of a sweep.
-    (begin, first), (end, last) = marks[workers - 1], marks[-1]
-    return (end - begin) / (last - first)
+    # From the first results on, for workers cost the same to start whatever the length of a sweep.
+    (begin, first), (end, last) = marks[workers], marks[-1]
+    return Cost((end - begin) / (last - first), (_processor_seconds() - before) / units)
+
+
+def _processor_seconds() -> float:
+    """Return what this process and its ended children have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -68,20 +82,22 @@ def _at_scale() -> tuple[float, float, float]:
 
 def measure(units: int = 60, small: int = 2000) -> Section:
     """Return the figures."""
-    one, two = (_per_unit(units, 0.1, workers) for workers in (1, 2))
-    overhead = _per_unit(small, 0.0, 1)
+    one, two = (_cost(units, 0.1, workers) for workers in (1, 2))
+    empty, none = _cost(small, 0.0, 1), _cost(2, 0.0, 1)
+    processors = empty.processors - none.processors * 2 / small  # less what it takes to start
     planning, again, told = _at_scale()
-    rows = [
-        ["units of 100 ms, one worker: ms per unit", one * 1e3],
-        ["units of 100 ms, two workers: ms per unit", two * 1e3],
-        ["empty units, one worker: ms per unit", overhead * 1e3],
+    rows: list[list[Cell]] = [
+        ["units of 100 ms, one worker: ms per unit", one.clock * 1e3],
+        ["units of 100 ms, two workers: ms per unit", two.clock * 1e3],
+        ["empty units, one worker: ms per unit", empty.clock * 1e3],
+        ["empty units, one worker: ms of processors per unit", processors * 1e3],
         [f"{MANY} units planned and registered: s", planning],
         [f"{MANY} units registered again: s", again],
         [f"status of {MANY} units: s", told],
     ]
     targets = [
-        Target("two workers against one, units of 100 ms", 1.7, one / two, "×"),
-        Target("overhead per unit of a sweep", 2.0, overhead * 1e3, " ms", at_least=False),
+        Target("two workers against one, units of 100 ms", 1.7, one.clock / two.clock, "×"),
+        Target("overhead per unit of a sweep", 2.0, empty.clock * 1e3, " ms", at_least=False),
         Target("planning 100 000 units", 5.0, planning, " s", at_least=False),
         Target("status of 100 000 units", 1.0, told, " s", at_least=False),
     ]

@@ -87,11 +87,12 @@ def test_a_unit_sets_fields_and_draws_all_else_from_its_seed() -> None:
 
 def test_states_are_kept_only_where_a_measure_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
-    real = pp.simulate
-    monkeypatch.setattr(
-        "peerpressure.measures.experiment.simulate",
-        lambda *args, **options: kept.append(options["record"].states) or real(*args, **options),
-    )
+
+    def watched(*args: Any, **options: Any) -> pp.Trajectory:
+        kept.append(options["record"].states)
+        return pp.simulate(*args, **options)
+
+    monkeypatch.setattr("peerpressure.measures.experiment.simulate", watched)
     for names in (["spread", "exact_error"], ["recovery_error"]):
         measure_scenario({"scenario": DATA, "measures": names, "threshold": 0.01}, seed=1)
     assert kept == [False, True]

@@ -117,7 +117,7 @@ def check_numbers(file: Path, out: Path) -> None:
     """The files hold the very numbers that the library gives."""
     experiment = Experiment(load_scenario(file))
     with xarray.open_dataset(out / "run.nc", engine="scipy") as data:
-        assert np.array_equal(data["public"], experiment.run.states)
+        assert np.array_equal(data["public"], np.asarray(experiment.run.states))
     read = pd.read_csv(out / "estimates.csv")
     assert set(read["method"]) == {"innovations", "ols"}
     value = read.loc[read["method"] == "ols", "value"].to_numpy().reshape(2, 7)
@@ -149,6 +149,21 @@ def test_a_second_run_replaces_its_own_files_and_leaves_others(file: Path, capfd
     assert answer.status == 0
     assert "files in" in answer.out
     assert {path.name: path.read_bytes() for path in out.iterdir()} == first | {"notes.txt": b"mine"}
+
+
+def test_results_never_mix_with_those_of_another_run_or_with_a_users_files(file: Path, capfd: Captured) -> None:
+    refused = run(capfd, "run", file, "--out", file.parent)
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "name a new folder" in refused.err
+    assert file.read_text() == SMALL
+    file.write_text(SMALL.split("[observe]")[0] + "[output]\nreport = false\nfigures = false\n")
+    out = file.with_name("small-results")
+    out.mkdir()
+    (out / "run.nc").touch()
+    (out / "verdict.json").touch()
+    (out / "estimates.csv").write_text("of an earlier run")
+    assert run(capfd, "run", file).status == 0
+    assert not (out / "estimates.csv").exists()
 
 
 def test_a_run_that_fails_leaves_nothing(file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,7 +254,7 @@ def sample_audit() -> pd.DataFrame:
     """Return one claim of each verdict, with text that would break a careless page."""
     claims = {"confirmed": "A < B & C", "corrected": "x_t^2 is 1e-07", "refuted": "<script>alert(1)</script>"}
     rows = [
-        {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "1.0", "found": "1.00 ± 0.01"}
+        {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "about 1", "found": "1.00 ± 0.01"}
         | {"verdict": verdict, "why": f"Because of {claim}."}
         for verdict, claim in (claims | {"cannot be tested": "Too few runs."}).items()
     ]

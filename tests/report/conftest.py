@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from peerpressure.report import paper
+from peerpressure.figures import FIGURES, draw
+from peerpressure.report.images import image
+from peerpressure.report.page import Making, page
 from peerpressure.report.store import from_csv, to_csv
 from tests.figures.samples import sample_tables
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-REQUEST = paper.Request(seed=3, replications=5, steps=100)
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +28,12 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def built(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> paper.Reproduction:
-    """A whole reproduction whose experiments are the fixed tables."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("peerpressure.experiments.paper_tables", lambda *_, **__: tables)
-        return paper.reproduce(tmp_path_factory.mktemp("paper") / "out", REQUEST)
+def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page with all its figures."""
+    pictures = {name: image(draw(name, tables)) for name in FIGURES}
+    place = tmp_path_factory.mktemp("report") / "report.html"
+    place.write_text(page(tables, pictures, Making("1.2.3", 7, "peerpressure paper", [("seed", "7")])), "utf-8")
+    return place
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +54,6 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def address(built: paper.Reproduction) -> str:
+def address(report: Path) -> str:
     """Where a browser finds the report."""
-    return Path(built.report).as_uri()
+    return report.as_uri()

@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing is fetched, everything is seen, on a desk, on a phone, in the dark, on paper."""
+"""The report in a real browser: nothing is fetched, all is seen, on a desk, on a phone, in the dark and on paper."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_links_inside_the_page_lead_somewhere(browser: Browser, address: str) ->
 
 
 def luminance(colour: str) -> float:
-    r, g, b = (int(part) / 255 for part in colour.removeprefix("rgb(").rstrip(")").split(","))
-    return 0.2126 * r**2.2 + 0.7152 * g**2.2 + 0.0722 * b**2.2
+    r, g, b = ((int(part) / 255) ** 2.2 for part in colour.removeprefix("rgb(").rstrip(")").split(","))
+    return float(0.2126 * r + 0.7152 * g + 0.0722 * b)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

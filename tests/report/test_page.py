@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from jinja2 import UndefinedError
@@ -13,8 +14,6 @@ import peerpressure.report
 from peerpressure.figures import FIGURES
 from peerpressure.report.images import MOST_VECTOR_BYTES, Image, image
 from peerpressure.report.page import SECTIONS, VERDICTS, Making, page
-from peerpressure.report.paper import Reproduction
-from tests.figures.samples import sample_tables
 
 MADE = Making("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)
@@ -70,8 +69,8 @@ def test_a_missing_table_or_picture_is_an_error_and_not_a_gap(tables: dict[str, 
         page(tables, {}, MADE)
 
 
-def test_the_whole_page_is_small_and_the_same_each_time(built: Reproduction) -> None:
-    assert built.report.stat().st_size < 6_000_000
+def test_the_whole_page_is_small_enough_to_send(report: Path) -> None:
+    assert report.stat().st_size < 6_000_000
 
 
 def test_templates_hold_no_mathematics_that_was_forgotten(text: str) -> None:
@@ -86,14 +85,8 @@ def test_small_figures_become_vectors_and_large_ones_dots() -> None:
     small, large = Figure((2, 1)), Figure((2, 1))
     small.add_subplot().plot([0, 1])
     axes = large.add_subplot()
-    for _ in range(MOST_VECTOR_BYTES // 200):
-        axes.plot([0, 1], [1, 0])
+    x = np.linspace(0, 1, MOST_VECTOR_BYTES // 10)
+    axes.scatter(x, np.sin(9 * x), s=1)
     assert image(small).address.startswith("data:image/svg+xml;base64,")
     assert image(large).address.startswith("data:image/png;base64,")
     assert (image(small).width, image(small).height) == (230, 115)
-    assert image(small) == image(small)
-
-
-def test_the_samples_are_not_changed_by_reading(tables: dict[str, pd.DataFrame]) -> None:
-    for name, table in sample_tables().items():
-        pd.testing.assert_frame_equal(table.reset_index(drop=True), tables[name], check_dtype=False)

@@ -13,11 +13,13 @@ import pandas as pd
 import pytest
 
 from peerpressure import cli
+from peerpressure.cli.paper import paper as command
 from peerpressure.experiments import paper_tables, printed
 from peerpressure.experiments.convergence import SEED, STEPS
 from peerpressure.figures import FIGURES
-from peerpressure.report import paper, store
-from tests.report.conftest import REQUEST
+from peerpressure.report import drawing, paper, store
+
+REQUEST = paper.Request(seed=3, replications=5, steps=100)
 
 
 @pytest.fixture
@@ -47,28 +49,27 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_figure_and_table_is_there_and_nothing_else(
-    built: paper.Reproduction, tables: dict[str, pd.DataFrame]
+    tmp_path: Path, counted: list[Any], tables: dict[str, pd.DataFrame]
 ) -> None:
-    folder = built.report.parent
+    made = paper.reproduce(tmp_path, REQUEST)
     expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
     expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json"}
-    assert set(contents(folder)) == expected == {str(path.relative_to(folder)) for path in built.files}
-    assert not built.reused
-    assert contents(folder)["figures/graph.pdf"].startswith(b"%PDF")
-    assert contents(folder)["figures/graph.png"].startswith(b"\x89PNG")
+    assert set(contents(tmp_path)) == expected == {str(path.relative_to(tmp_path)) for path in made.files}
+    said = json.loads((tmp_path / "manifest.json").read_text())
+    assert set(said["files"]) == expected - {"manifest.json"}
+    assert (said["made_with"]["seed"], made.reused) == (REQUEST.seed, False)
 
 
-def test_workers_change_nothing(built: paper.Reproduction, tables: dict[str, pd.DataFrame]) -> None:
-    from peerpressure.report.drawing import draw_all
-
+def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    some = {name: FIGURES[name] for name in ("size_effect", "partial_observers", "graph")}
+    monkeypatch.setattr(drawing, "FIGURES", some)
     told: list[str] = []
-    drawn = draw_all({name: tables[name] for name in tables}, 2, told.append)
-    folder = built.report.parent
-    for one in drawn:
-        assert (folder / f"figures/{one.name}.pdf").read_bytes() == one.pdf
-        assert (folder / f"figures/{one.name}.png").read_bytes() == one.png
-        assert one.picture.address in built.report.read_text()
-    assert told[-1] == f"drawing figures ({len(FIGURES)} of {len(FIGURES)})"
+    alone, together = (drawing.draw_all(tables, workers, told.append) for workers in (1, 2))
+    assert alone == together
+    assert [drawn.name for drawn in alone] == list(some)
+    assert alone[0].pdf.startswith(b"%PDF")
+    assert alone[0].png.startswith(b"\x89PNG")
+    assert told[-1] == "drawing figures (3 of 3)"
 
 
 def test_a_second_run_reuses_what_is_there_and_fresh_does_not(tmp_path: Path, counted: list[Any]) -> None:
@@ -155,12 +156,6 @@ def test_tables_read_back_as_they_were(tables: dict[str, pd.DataFrame]) -> None:
         pd.testing.assert_frame_equal(store.from_csv(store.to_csv(table)), table)
 
 
-def test_the_manifest_says_what_made_the_files(built: paper.Reproduction) -> None:
-    said = json.loads((built.report.parent / "manifest.json").read_text())
-    assert said["made_with"]["seed"] == REQUEST.seed
-    assert {f"{name}" for name in said["files"]} == set(contents(built.report.parent)) - {"manifest.json"}
-
-
 def test_the_command_passes_its_options_on_and_answers_for_programs(
     tmp_path: Path, counted: list[dict[str, Any]], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,7 +178,7 @@ def test_the_command_passes_its_options_on_and_answers_for_programs(
 
 
 def test_the_options_defaults_are_the_experiments_own() -> None:
-    defaults = {name: option.default for name, option in inspect.signature(cli.paper).parameters.items()}
+    defaults = {name: option.default for name, option in inspect.signature(command).parameters.items()}
     assert (defaults["seed"], defaults["steps"]) == (SEED, STEPS)
     assert defaults["replications"] == printed.SWEEP_REPLICATIONS
     assert list(inspect.signature(paper_tables).parameters)[:3] == ["seed", "steps", "replications"]

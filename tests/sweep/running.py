@@ -59,7 +59,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something to happen; the limit is only there to end a test that has failed."""
     limit = time.monotonic() + seconds
     while not condition():

@@ -23,6 +23,8 @@ from peerpressure.cli.terminal import FAILURE, INTERRUPTED, USAGE, RefusedFileEr
 from peerpressure.errors import InvalidInputError, PeerPressureError
 from peerpressure.version import __version__
 
+__all__ = ["app", "main", "paper", "run"]
+
 app = typer.Typer(name="peerpressure", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 

@@ -32,8 +32,10 @@ def run_scenario(
     folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
     refuse_file(folder)
     from peerpressure.measures import Experiment
-    from peerpressure.report.run_folder import run_files, write_run
+    from peerpressure.report.run_folder import may_be_written, run_files, write_run
 
+    if not may_be_written(folder):
+        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
     experiment = Experiment(scenario, progress=True)
     # The bar of the simulation and the line of the stages take turns on the terminal.
     _ = experiment.run

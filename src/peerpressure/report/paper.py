@@ -117,7 +117,7 @@ def _making(request: Request) -> Making:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     facts = (
         ("seed", str(request.seed)),
-        ("replications", f"{request.replications} runs for each average"),
+        ("replications", f"{request.replications:,} in each cell of the sweeps"),
         ("longest run", f"{request.steps:,} steps"),
         ("peerpressure", __version__),
         ("Python", platform.python_version()),

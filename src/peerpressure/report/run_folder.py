@@ -13,6 +13,12 @@ from peerpressure.errors import FileFormatError, complain
 from peerpressure.measures import Experiment, results
 from peerpressure.report.store import publish, to_csv
 
+MARKS = ("run.nc", "verdict.json")
+OWN = frozenset(f"{name}.csv" for name in ("agents", "summaries", "estimates", "states")) | {
+    *(f"{name}.{kind}" for name in ("opinions", "estimates", "exposure") for kind in ("pdf", "png")),
+    "report.html",
+}
+
 
 def run_files(experiment: Experiment, title: str, tell: Callable[[str], None] = lambda stage: None) -> dict[str, bytes]:
     """Return the files of a run by name, the page last."""
@@ -40,9 +46,17 @@ def _verdict(experiment: Experiment) -> bytes:
     return (json.dumps(experiment.verdict.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
 
 
+def may_be_written(out: Path) -> bool:
+    """Say whether a folder is new, empty or the results of a run, so that nobody's own files are at risk."""
+    return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
+
+
 def write_run(files: dict[str, bytes], out: Path) -> list[Path]:
     """Write the files: a new folder appears whole, and in one that is there each file is replaced whole."""
     if out.exists():
+        # What an earlier run left and this one does not have would be taken for a part of it.
+        for name in OWN - files.keys():
+            (out / name).unlink(missing_ok=True)
         return publish(out, files)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

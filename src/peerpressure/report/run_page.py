@@ -11,6 +11,7 @@ from peerpressure.measures import Experiment
 from peerpressure.report.images import Image, image
 from peerpressure.report.run_summary import model_rows, observer_rows, outcome_rows, privacy_rows
 from peerpressure.report.tables import Column, table
+from peerpressure.report.typeset import typeset
 from peerpressure.theory.render import heading, rows as verdict_rows
 from peerpressure.version import __version__
 
@@ -63,6 +64,7 @@ def run_page(
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["typeset"] = typeset
     return environment.get_template("run.html").render(
         title=title,
         version=__version__,

@@ -42,7 +42,7 @@ def _with_scatter(values: NDArray[np.float64]) -> str:
     if not scatter:
         return number(float(values.mean()))
     places = max(0, 1 - math.floor(math.log10(scatter)))
-    return f"{values.mean():.{places}f} ± {scatter:.{places}f}"
+    return f"{values.mean():.{places}f} ± {scatter:.{places}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:

@@ -84,7 +84,7 @@ def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
     if _is_missing(value):
         return MISSING
     if isinstance(value, (int, np.integer)):
-        return f"{value:,}".replace("-", _MINUS).replace(",", "\N{NARROW NO-BREAK SPACE}")
+        return f"{value:,}".replace("-", _MINUS)
     value = float(value)
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"

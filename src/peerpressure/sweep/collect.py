@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from peerpressure.errors import FileFormatError, complain
 from peerpressure.files import replacing
 
-from .errors import OtherSweepError, UnfinishedSweepError
-from .ledger import damaged, open_ledger
+from .errors import OtherSweepError, UnfinishedSweepError, damaged
+from .ledger import open_ledger
 from .plan import REPLICATION, Fingerprint
 from .results import read_result
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, final
 
 from peerpressure.errors import complain
 
-from .errors import DamagedSweepError, SweepError
+from .errors import SweepError, damaged, no_room
 from .plan import Fingerprint, Plan, order_digest
 
 STATES = ("planned", "running", "done", "failed")
@@ -219,24 +219,13 @@ class Ledger:
         self._connection.commit()
 
 
-def damaged(why: str) -> DamagedSweepError:
-    """Return the error that says so, with the remedy."""
-    remedy = "run the sweep again: the ledger is made anew from the results on disk"
-    return DamagedSweepError(complain("the ledger must be as it was written", got=why, remedy=remedy))
-
-
 def _translated(error: Exception, path: Path) -> SweepError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     if code == sqlite3.SQLITE_IOERR_SHORT_READ:
         return damaged(f"{path} ({error})")
     if code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        return SweepError(no_room(f"{path} ({error})"))
+        return no_room(f"{path} ({error})")
     if code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY):
         rule = "the ledger must be open to this process"
         return SweepError(complain(rule, got=f"{path} ({error})", remedy="see who owns it or has it open"))
     return damaged(f"{path} ({error})")
-
-
-def no_room(got: str) -> str:
-    """Return the message for a disk that takes no more."""
-    return complain("the disk must take the results", got=got, remedy="free some space and run the sweep again")

@@ -17,7 +17,7 @@ from typing import IO
 
 from peerpressure.errors import complain
 
-from .errors import SweepBusyError, SweepError
+from .errors import SweepBusyError, SweepError, no_room
 
 _NAME = "lock"
 _TRIES = 5  # a status command may look at the lock for an instant
@@ -28,7 +28,7 @@ def holding(folder: Path) -> Iterator[None]:
     """Keep others from running the sweep in ``folder`` while the block lasts."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / _NAME, "a+", encoding="utf-8")  # noqa: SIM115 — closed below, after the block
+        file = open(folder / _NAME, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
     except OSError as error:
         got = f"{folder} ({error.strerror})"
         raise SweepError(
@@ -36,9 +36,11 @@ def holding(folder: Path) -> Iterator[None]:
         ) from error
     with file:
         _acquire(file, folder)
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        file.flush()
+        try:
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
+        except OSError as error:
+            raise no_room(f"{folder} ({error.strerror})") from error
         try:
             yield
         finally:
@@ -58,7 +60,7 @@ def is_held(folder: Path) -> bool:
     return False
 
 
-def _acquire(file: IO[str], folder: Path) -> None:
+def _acquire(file: IO[bytes], folder: Path) -> None:
     for _ in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,6 +68,6 @@ def _acquire(file: IO[str], folder: Path) -> None:
         except BlockingIOError:
             time.sleep(0.05)
     file.seek(0)
-    holder = file.read() or "another process"
+    holder = file.read().decode() or "another process"
     rule = f"one process at a time may run the sweep in {folder}"
     raise SweepBusyError(complain(rule, got=f"{holder} at work on it", remedy="wait for it, or end it and run again"))

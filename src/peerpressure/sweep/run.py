@@ -70,6 +70,7 @@ def _run(
         done = sum(state == "done" for state in states.values())
         try:
             with reporter(progress, len(plan)) as report:
+                report(done)
                 _compute(Work(ledger, units, done, report), plan, folder, workers, dask)
         finally:
             ledger.mark("planned", [key for key, state in ledger.states().items() if state == "running"])

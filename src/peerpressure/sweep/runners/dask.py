@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, final
 
 from peerpressure.errors import complain
-from peerpressure.sweep.errors import SweepError
-from peerpressure.sweep.ledger import Outcome, no_room
+from peerpressure.sweep.errors import SweepError, no_room
+from peerpressure.sweep.ledger import Outcome
 from peerpressure.sweep.plan import Plan, Unit
 from peerpressure.sweep.results import write_result
 from peerpressure.sweep.work import Work
@@ -101,7 +101,7 @@ class Cluster:
             try:
                 write_result(self._folder, self._plan.fingerprint.digest, unit, computed.rows)
             except OSError as error:
-                raise SweepError(no_room(str(error))) from error
+                raise no_room(str(error)) from error
         return Outcome(unit.key, computed.seconds, computed.traceback)
 
 

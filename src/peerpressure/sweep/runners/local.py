@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, final
 
 from peerpressure.errors import complain
-from peerpressure.sweep.errors import SweepError
-from peerpressure.sweep.ledger import Outcome, no_room
+from peerpressure.sweep.errors import SweepError, no_room
+from peerpressure.sweep.ledger import Outcome
 from peerpressure.sweep.plan import Plan, Unit
 from peerpressure.sweep.work import Work
 
@@ -95,8 +95,11 @@ class Crew:
         self._work, self._setting, self._size = work, setting, size
         self._false_starts = 0
 
-    def fill(self) -> None:
-        """Start workers until there are enough for the units that are left."""
+    def employ(self) -> None:
+        """Give a batch to every idle worker, and start workers until there are enough for what is left."""
+        for worker in self.workers:
+            if worker.ready and not worker.batch and (batch := self._work.take(f"process {worker.process.pid}")):
+                worker.give(batch)
         starting = sum(not worker.ready for worker in self.workers)
         while len(self.workers) < self._size and starting < self._work.left:
             self.workers.append(Worker(self._setting))
@@ -115,13 +118,9 @@ class Crew:
 
     def _hear(self, worker: Worker, answer: dict[str, Any]) -> None:
         if "unwritten" in answer:
-            raise SweepError(no_room(answer["unwritten"]))
-        worker.ready, self._false_starts = True, 0
+            raise no_room(answer["unwritten"])
+        worker.ready, worker.batch, self._false_starts = True, [], 0
         self._work.record([Outcome(*outcome) for outcome in answer.get("outcomes", ())])
-        if batch := self._work.take(f"process {worker.process.pid}"):
-            worker.give(batch)
-        else:
-            worker.batch = []
 
     def _bury(self, worker: Worker) -> None:
         self.workers.remove(worker)
@@ -141,7 +140,7 @@ def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
     crew = Crew(work, setting, workers)
     try:
         while not work.finished:
-            crew.fill()
+            crew.employ()
             crew.look()
     finally:
         for worker in crew.workers:
