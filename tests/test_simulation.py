@@ -140,6 +140,13 @@ def test_going_on_equals_running_in_one_go(noise: str, replicates: int) -> None:
     np.testing.assert_array_equal(whole.final.public, rest.final.public)
 
 
+def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert plan.available_threads() == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert plan.available_threads() >= 1
+
+
 def test_different_seeds_differ() -> None:
     model = random_model(noise=pp.Gaussian(1.0))
     finals = [pp.simulate(model, 3, seed=seed).final.public for seed in (0, 1, 2**32, 2**64 - 1)]

@@ -30,6 +30,7 @@ _HOMES = {
     """,
     "recovery": "recover Observation Prior Estimate information",
     "privacy": "exposure budget calibrate frontier",
+    "scenario": "Scenario load_scenario",
     "errors": """
         PeerPressureError InvalidInputError NetworkError ScheduleError FormulaError NoiseError ModelError
         TooLargeError FileFormatError

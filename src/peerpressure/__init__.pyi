@@ -55,6 +55,10 @@ from .recovery import (
     information as information,
     recover as recover,
 )
+from .scenario import (
+    Scenario as Scenario,
+    load_scenario as load_scenario,
+)
 from .schedules import (
     Constant as Constant,
     Formula as Formula,

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
 from peerpressure.networks import Network, k2, named, path, read_network, write_network

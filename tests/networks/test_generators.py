@@ -7,11 +7,17 @@ from inspect import signature
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from peerpressure.networks import GENERATORS, NAMED, Network, named, random_regular, watts_strogatz
-from peerpressure.networks import generators as module
+from peerpressure.networks import (
+    GENERATORS,
+    NAMED,
+    Network,
+    generators as module,
+    named,
+    random_regular,
+    watts_strogatz,
+)
 from peerpressure.networks.attachment import attach
 from peerpressure.networks.sampling import random_pairs
 from tests.networks.strategies import same

@@ -10,8 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from peerpressure.errors import NetworkError
 from peerpressure.networks import Network, cycle, k2, named, path

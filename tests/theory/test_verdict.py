@@ -10,8 +10,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError, ScheduleError
 from peerpressure.model import Model

@@ -12,7 +12,7 @@ from peerpressure.affine import coefficients as plain_coefficients
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 
-coefficients = njit(inline="always", error_model="numpy")(plain_coefficients)
+coefficients = njit(forceinline=True, error_model="numpy")(plain_coefficients)
 
 
 class Graph(NamedTuple):

@@ -88,10 +88,13 @@ class Result:
 
 
 def available_threads() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Return the number of cores that this process may use.
+
+    ``NUMBA_NUM_THREADS`` and ``OMP_NUM_THREADS`` lower it, as users of compiled code on shared machines expect.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = [os.environ.get(name, "") for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")]
+    return max(1, min([cores, *(int(text) for text in asked if text.isdigit())]))
 
 
 def bytes_needed(agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool) -> int:

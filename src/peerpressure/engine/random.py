@@ -35,14 +35,14 @@ _WEYL_0, _WEYL_1 = U64(0x9E3779B9), U64(0xBB67AE85)
 _32 = U64(32)
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _round(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word, Word, Word]:
     p0 = (c0 & _LOW) * _MULTIPLY_0
     p1 = (c2 & _LOW) * _MULTIPLY_1
     return (p1 >> _32) ^ c1 ^ k0, p1, (p0 >> _32) ^ c3 ^ k1, p0, (k0 + _WEYL_0) & _LOW, (k1 + _WEYL_1) & _LOW
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     """Return the four 32-bit words, in uint64, of Philox-4x32-10 at counter c under key k.
 
@@ -69,7 +69,7 @@ _MANTISSA = U64(0x000FFFFFFFFFFFFF)
 _SIGN = U64(0x8000000000000000)
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _natural_log(u: float) -> float:
     """Return log u of a positive normal double to within 1 ulp or so, by the odd series of atanh in vectors."""
     shifted = bits_of_float64(u) + (_ONE - _SQRT_HALF)
@@ -86,13 +86,13 @@ def _natural_log(u: float) -> float:
     return fma(exponent, 0.6931471805599453, fma(s * z, p, s + s))
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _open_unit(high: Word, low: Word) -> float:
     """Return a double in (0, 1], 52 bits, from two 32-bit words."""
     return 2.0 - float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE)
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _octant(bits: Word) -> tuple[float, float]:
     """Return cos and sin of an angle uniform on the circle: 52 bits choose it in an octant, three more the octant."""
     angle = (float64_from_bits((bits >> U64(12)) | _ONE) - (1.0 - 1.11e-16)) * 0.78539816339744830962
@@ -118,7 +118,7 @@ def _octant(bits: Word) -> tuple[float, float]:
     )
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _centred_unit(high: Word, low: Word) -> float:
     """Return a double uniform on (−½, ½), exactly symmetric about 0."""
     return float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE) - (1.5 - 1.1102230246251565e-16)
@@ -127,7 +127,7 @@ def _centred_unit(high: Word, low: Word) -> float:
 # Each law below turns the counter (block, step, replicate, stream) into the noise of the two agents of the block.
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return standard normals (Box & Muller)."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
@@ -136,7 +136,7 @@ def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape:
     return radius * cosine, radius * sine
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return double exponentials: an exponential of mean 1/√2 with a sign from a bit that its uniform does not use."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
@@ -148,14 +148,14 @@ def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: 
     )
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _uniform(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return draws uniform on (−√3, √3)."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     return _centred_unit(w0, w1) * 3.4641016151377545871, _centred_unit(w2, w3) * 3.4641016151377545871
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return Student's t with ``shape`` degrees of freedom, scaled to unit variance.
 
@@ -170,14 +170,14 @@ def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: 
     return first * _octant((w2 << _32) | w3)[0], second * _octant((v2 << _32) | v3)[0]
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _rademacher(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return −1 or 1 with equal chance."""
     w0, _, w2, _ = philox(c0, c1, c2, c3, k0, k1)
     return float64_from_bits(_ONE ^ ((w0 << _32) & _SIGN)), float64_from_bits(_ONE ^ ((w2 << _32) & _SIGN))
 
 
-@njit(inline="always", error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return draws uniform on (0, 1), for laws that Python transforms by their own inverse distribution function."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)

@@ -14,7 +14,7 @@ from .intrinsics import larger, smaller
 from .random import GROUP, U64
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy", forceinline=True)
 def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, partial: NDArray[np.float64]) -> None:
     """Write minimum, maximum and sum over a chunk's agents, for each of ``width`` replicates, to ``partial``.
 
@@ -45,7 +45,7 @@ def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, p
         partial[0, lane], partial[1, lane], partial[2, lane] = low[lane], high[lane], total[lane]
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy", forceinline=True)
 def keep(
     ledger: Ledger,
     slot: int,

@@ -84,9 +84,7 @@ class Schedule(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``schedule_from_dict`` makes an equal schedule."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
-        plain = {
-            name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields.items()
-        }
+        plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
         return {"kind": self.kind, **plain}
 
     def _checked(self, times: Array) -> Array:
@@ -97,9 +95,7 @@ class Schedule(ABC):
             first = np.flatnonzero(~(np.atleast_1d(rho) >= 0))[0]
             value, time = np.atleast_1d(rho).flat[first], np.atleast_1d(times).flat[first]
             rule = f"peer pressure must be a number ≥ 0 at every t, and {self} is not at t = {time:.17g}"
-            raise ScheduleError(
-                complain(rule, got=f"{value:.17g}", remedy="change the schedule or the range of t")
-            )
+            raise ScheduleError(complain(rule, got=f"{value:.17g}", remedy="change the schedule or the range of t"))
         return rho
 
     def _inverse(self, times: Array, rho: Array) -> Array:
@@ -124,9 +120,7 @@ def as_times(t: ArrayLike) -> Array:
     return times.astype(np.float64, copy=False)
 
 
-def real_parameter(
-    owner: Schedule, name: str, *, above: float = -math.inf, at_least: float = -math.inf
-) -> float:
+def real_parameter(owner: Schedule, name: str, *, above: float = -math.inf, at_least: float = -math.inf) -> float:
     """Store the parameter as a finite float in its legal range, and return it."""
     given = getattr(owner, name)
     try:
@@ -135,9 +129,7 @@ def real_parameter(
     except OverflowError:
         value = math.inf
     if not (math.isfinite(value) and value > above and value >= at_least):
-        bounds = f" above {above:g}" * (above > -math.inf) + f" of at least {at_least:g}" * (
-            at_least > -math.inf
-        )
+        bounds = f" above {above:g}" * (above > -math.inf) + f" of at least {at_least:g}" * (at_least > -math.inf)
         rule = f"{type(owner).__name__} needs a finite {name}{bounds}"
         raise ScheduleError(complain(rule, got=repr(given)[:80], remedy=f"pass {name} as such a number"))
     object.__setattr__(owner, name, value)

@@ -16,8 +16,7 @@ from peerpressure.schedules.closed import Constant, Linear, Logarithmic, Power, 
 from peerpressure.schedules.given import Formula, Table
 
 SCHEDULES: Mapping[str, type[Schedule]] = {
-    member.kind: member
-    for member in (Constant, Linear, Power, Logarithmic, StretchedExponential, Table, Formula)
+    member.kind: member for member in (Constant, Linear, Power, Logarithmic, StretchedExponential, Table, Formula)
 }
 
 
@@ -33,14 +32,10 @@ def as_schedule(value: object) -> Schedule:
         return Formula(value)
     if isinstance(value, numbers.Real):
         return Constant(cast(float, value))
-    if isinstance(value, np.ndarray) or (
-        isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)
-    ):
+    if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)):
         return Table(value)
     rule = "pressure must be a schedule, a number, a formula or a sequence of values"
-    raise ScheduleError(
-        complain(rule, got=repr(value)[:80], remedy="for example Linear(), 2.0, 't*log(t)', [1, 2]")
-    )
+    raise ScheduleError(complain(rule, got=repr(value)[:80], remedy="for example Linear(), 2.0, 't*log(t)', [1, 2]"))
 
 
 def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
@@ -62,9 +57,7 @@ def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
     needed = [field.name for field in fields if field.default is dataclasses.MISSING]
     given = {name: value for name, value in data.items() if name != "kind"}
     if not set(needed) <= set(given) <= set(legal):
-        rule = f"a {kind} schedule takes {', '.join(legal)}" + f" and needs {', '.join(needed)}" * bool(
-            needed
-        )
+        rule = f"a {kind} schedule takes {', '.join(legal)}" + f" and needs {', '.join(needed)}" * bool(needed)
         got = ", ".join(map(str, given)) or "none of them"
         raise ScheduleError(complain(rule, got=got[:80], remedy="give just these"))
     return member(**given)

@@ -59,7 +59,7 @@ def _require_pyarrow(target: Path) -> None:
     try:
         import pyarrow  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
     except ImportError as error:
-        remedy = "pip install pyarrow, or write .csv"
+        remedy = "pip install pyarrow (peerpressure[cluster] brings it), or write .csv"
         raise FileFormatError(
             complain("Parquet files need pyarrow, which is not installed", got=target.name, remedy=remedy)
         ) from error
