@@ -2,9 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-JOBS   := 2
 
-.PHONY: help paper test lint types tests bench docs constraints clean
+.PHONY: help paper test lint types tests browser bench docs constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,8 +26,15 @@ lint: $(VENV)/.ready-test
 types: $(VENV)/.ready-test
 	$(BIN)/mypy
 
-tests: $(VENV)/.ready-test
+tests: $(VENV)/.ready-test browser
 	$(BIN)/pytest
+
+# The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	} || echo "Chromium is not to be had; the browser tests will be skipped"
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks

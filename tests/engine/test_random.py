@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -148,3 +149,17 @@ def test_single_precision_draws_are_the_double_ones_rounded() -> None:
 def test_every_law_has_a_code() -> None:
     codes: dict[str, Any] = dict(LAW_CODES)
     assert len(set(codes.values())) == len(codes)
+
+
+def test_compiled_functions_have_names_of_their_own() -> None:
+    """Kernels stored on disk carry copies of what they call, by name: two loops of one name would be mixed up."""
+    modules = ("random", "recording", "wide", "narrow", "arguments")
+    found = {
+        id(item): item.py_func
+        for module in modules
+        for item in vars(importlib.import_module(f"peerpressure.engine.{module}")).values()
+        if hasattr(item, "py_func")
+    }
+    names = [(function.__module__, function.__qualname__) for function in found.values()]
+    assert len(names) == len(set(names))
+    assert len(names) > 20

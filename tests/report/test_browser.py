@@ -11,12 +11,13 @@ from peerpressure.figures import FIGURES
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+PATIENCE = 120_000  # milliseconds, for machines that do much else
 DESK, PHONE = {"width": 1100, "height": 900}, {"width": 400, "height": 800}
 
 
 def opened(browser: Browser, address: str, **options: Any) -> Page:
     page = browser.new_page(**options)
-    page.goto(address)
+    page.goto(address, timeout=PATIENCE)
     return page
 
 
@@ -27,8 +28,8 @@ def test_nothing_is_asked_of_any_network_and_no_error_is_reported(browser: Brows
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(address)
-    page.wait_for_load_state("networkidle")
+    page.goto(address, timeout=PATIENCE)
+    page.wait_for_load_state("networkidle", timeout=PATIENCE)
     assert [url for url in asked if url != address and not url.startswith("data:")] == []
     assert said == []
 

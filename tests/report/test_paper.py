@@ -84,6 +84,16 @@ def test_a_second_run_reuses_what_is_there_and_fresh_does_not(tmp_path: Path, co
     assert len(counted) == 2
 
 
+@pytest.mark.parametrize(("replications", "apart"), [(5, False), (paper.MANY, True)])
+def test_large_sweeps_have_a_place_for_their_workers(
+    replications: int, apart: bool, tmp_path: Path, counted: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peerpressure.report.drawing.draw_all", lambda *_: list(map(_quick, FIGURES.items())))
+    paper.reproduce(tmp_path, paper.Request(seed=3, replications=replications, steps=100), workers=2)
+    assert (counted[0]["folder"] is not None, counted[0]["workers"]) == (apart, 2)
+    assert not apart or not counted[0]["folder"].exists()
+
+
 @pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 6}, {"steps": 101}])
 def test_another_request_is_computed_anew(change: dict[str, int], tmp_path: Path, counted: list[Any]) -> None:
     from dataclasses import replace

@@ -31,7 +31,8 @@ def paper(
         int, typer.Option(min=100, max=MOST_STEPS, help="How long the longest runs are; small ones take less time.")
     ] = 100_000,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Processes that draw figures; as many as there are cores.")
+        int | None,
+        typer.Option(min=1, max=256, help="Processes to draw, and for large sweeps; as many as cores."),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute everything anew, whatever is there already.")] = False,
     as_json: AsJson = False,

@@ -184,10 +184,19 @@ def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: flo
     return _centred_unit(w0, w1) + 0.5, _centred_unit(w2, w3) + 0.5
 
 
+def _compiled(fill: Callable[..., None], layout: str, law: Any) -> Callable[..., None]:
+    """Compile a loop under a name of its own.
+
+    Kernels on disk carry their own copies of what they call, and copies of one name are taken to be one function:
+    loops of different laws that shared a name would be mixed up.
+    """
+    fill.__name__ = fill.__qualname__ = f"{layout}{law.py_func.__name__}"
+    return njit(error_model="numpy")(fill)
+
+
 def _wide(law: Any) -> Callable[..., None]:
     """Make the loop that fills the noise of up to GROUP agents in WIDTH replicates; flat, so that it vectorises."""
 
-    @njit(error_model="numpy")
     def fill(
         out: NDArray[Any],
         count: int,
@@ -206,13 +215,12 @@ def _wide(law: Any) -> Callable[..., None]:
             out[j] = first
             out[HALF * WIDTH + j] = second
 
-    return fill
+    return _compiled(fill, "wide", law)
 
 
 def _narrow(law: Any) -> Callable[..., None]:
     """Make the loop that fills the noise of consecutive agents in one replicate."""
 
-    @njit(error_model="numpy")
     def fill(
         out: NDArray[Any],
         pairs: NDArray[Any],
@@ -236,7 +244,7 @@ def _narrow(law: Any) -> Callable[..., None]:
                 out[GROUP * group + j] = pairs[0, HALF * group + j]
                 out[GROUP * group + HALF + j] = pairs[1, HALF * group + j]
 
-    return fill
+    return _compiled(fill, "narrow", law)
 
 
 _gaussian_wide, _gaussian_narrow = _wide(_gaussian), _narrow(_gaussian)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from peerpressure.report.page import Making
 
 REPORT: Final = "report.html"
+MANY: Final = 200  # replications from which the sweeps are worth processes of their own
 _LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "statsmodels", "matplotlib")
 
 
@@ -80,8 +81,8 @@ def _computed(request: Request, workers: int, tell: Callable[[str], None]) -> di
     from peerpressure.experiments import paper_tables
 
     with tempfile.TemporaryDirectory(prefix="peerpressure-") as place:
-        # One worker computes here and needs no place.
-        folder = Path(place) if workers > 1 else None
+        # Few replications are computed here sooner than processes start.
+        folder = Path(place) if workers > 1 and request.replications >= MANY else None
         tables = paper_tables(
             request.seed, request.steps, request.replications, folder=folder, workers=workers, tell=tell
         )

@@ -57,7 +57,7 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 def _require_pyarrow(target: Path) -> None:
     try:
-        import pyarrow  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+        import pyarrow  # noqa: F401
     except ImportError as error:
         remedy = "pip install pyarrow (peerpressure[cluster] brings it), or write .csv"
         raise FileFormatError(
