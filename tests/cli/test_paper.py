@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from peerpressure import TooLargeError, __version__, cli
 from peerpressure.experiments import paper as paper_experiments
-from peerpressure.figures import FIGURES
 
 STEPS = "200"
 COMMAND = [sys.executable, "-m", "peerpressure"]
@@ -31,45 +27,6 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         timeout=120,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
     )
-
-
-def test_two_runs_write_the_same_bytes_one_for_programs_and_one_for_people(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    first, second = tmp_path / "deep" / "first", tmp_path / "second"
-    done = call("paper", "--out", str(first), "--steps", STEPS, "--seed", "3", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    check_files(first)
-    check_json(json.loads(done.stdout), first)
-    assert cli.run(["paper", "--out", str(second), "--steps", STEPS, "--seed", "3"]) == 0
-    check_words(capfd.readouterr().out)
-    for path in first.iterdir():
-        assert path.read_bytes() == (second / path.name).read_bytes(), path.name
-
-
-def check_files(out: Path) -> None:
-    """Every figure and table is there, and nothing else."""
-    needed = {f"{table}.csv" for _, tables in FIGURES.values() for table in tables}
-    figures = {f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
-    assert {path.name for path in out.iterdir()} == needed | figures
-    assert all(path.stat().st_size > 50 for path in out.iterdir())
-
-
-def check_json(answer: dict[str, Any], out: Path) -> None:
-    """The answer is the summary table."""
-    assert answer["seed"] == 3
-    assert {Path(name).name for name in answer["files"]} == {path.name for path in out.iterdir()}
-    with (out / "summary.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [{name: str(value) for name, value in run.items()} for run in answer["runs"]] == rows
-    assert [run["steps"] for run in answer["runs"]] == [int(STEPS)] * 3
-
-
-def check_words(shown: str) -> None:
-    """A person finds both measurements and all three outcomes, and no colour codes outside a terminal."""
-    assert "\x1b" not in shown
-    for word in ("spread", "distance to v", "tree", "odd cycles", "oscillation", "wrong value", "24 files"):
-        assert word in shown
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,10 @@ def test_stages_are_told(told: list[str], tables: dict[str, pd.DataFrame]) -> No
     assert tables
     assert told[-1] == "claims against findings"
     assert len(told) == len(set(told))
+
+
+def test_two_runs_give_the_same_bytes(tables: dict[str, pd.DataFrame]) -> None:
+    again = paper_tables(seed=3, steps=300, replications=3, sizes=[20, 30])
+    assert {name: table.to_csv(index=False) for name, table in again.items()} == {
+        name: table.to_csv(index=False) for name, table in tables.items()
+    }
