@@ -71,7 +71,7 @@ def _gather_wide(graph: Graph, public: NDArray[Any], begin: int, end: int, repea
             _fetch_ahead(graph, public, min(agent + GROUP, end - 1))
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]),
-                U64(graph.starts[agent + 1]), one, zero, zero, row, U64(0), row, U64(0),
+                U64(graph.starts[agent + 1]), one, zero, zero, row, U64(0), row, U64(0), False,
             )  # fmt: skip
             total += row[0]
     return total
