@@ -92,6 +92,8 @@ class Block:
     def read(self, field: NDArray[Any]) -> NDArray[Any]:
         """Return a field of this block, (layers, agents·width), as (lanes, agents)."""
         layers = field.reshape(field.shape[0], -1, self.width)
+        if layers.shape[0] == 1:  # the large ones, of which a view spares a copy
+            return layers[0, :, : self.lanes].T
         return layers.swapaxes(1, 2).reshape(-1, layers.shape[1])[: self.lanes]
 
     def write(self, values: NDArray[Any], field: NDArray[Any]) -> None:

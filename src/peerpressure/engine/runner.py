@@ -25,7 +25,7 @@ from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
 from .recording import keep_all, reduce_summaries
 from .wide import draw_wide, run_wide
 
-_SEGMENT = 2e8  # bytes of state moved between two looks at progress and Ctrl-C: some tenths of a second
+_SEGMENT = 2e9  # bytes of state moved between two looks at progress and Ctrl-C: less than a second
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
 
 
@@ -45,6 +45,7 @@ class _Run:
         self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Persistent)
         self.agents = agents_of(plan.model, plan.dtype)
         self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
+        self.kept_agents = (plan.agents if plan.keep_states else plan.agents[:0]).astype(np.uint32)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
@@ -150,14 +151,16 @@ class _Run:
             ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
-            parts = [pool.submit(self._call, block, one, ledger, begin, end) for begin, end in itertools.pairwise(cuts)]
+            *others, own = itertools.pairwise(cuts)
+            parts = [pool.submit(self._call, block, one, ledger, *part) for part in others]
+            self._call(block, one, ledger, *own)
             for part in parts:
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:
                 reduce_summaries(ledger, slots[q], n, block.partial)
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> Ledger:
-        return Ledger(slots, self.plan.agents.astype(np.uint32), self.states[block.rows], self.summaries[block.rows])
+        return Ledger(slots, self.kept_agents, self.states[block.rows], self.summaries[block.rows])
 
     def _call(self, block: Block, clock: Clock, ledger: Ledger, begin: int, end: int) -> None:
         kernel = run_wide if block.width > 1 else run_narrow

@@ -3,8 +3,9 @@
 Tables
 ------
 observers
-    network (two_agents, scale_free), observer (ols, innovations), steps, variance, sampled, standard_error: the error
-    variance of one hidden opinion, mean over agents, in units of σ₀²; exact, and over sampled replicates.
+    network (two_agents, scale_free), observer (ols, wls, snapshot, innovations), steps, variance, sampled,
+    standard_error: the error variance of one hidden opinion, mean over agents, in units of σ₀²; exact, and over sampled
+    replicates. There is no row where an observer cannot tell all opinions apart, or is off by more than HOPELESS.
 schedules
     schedule (t, κt), steps, bias, std, rms, sampled_rms, standard_error, ideal, gain: error of the consensus mode; gain
     is the rms of ρ_t = t over this one's.
@@ -52,6 +53,8 @@ SCHEDULE_STEPS = (10, 30, 100, 300, 1_000, 3_000)
 REPLICATIONS = 200
 # Opinions on [0, 1] differ by at most 1; noise of this size hides them for some tens of steps.
 MASK = 10.0
+# In units of σ₀²: an observer who is off by more has learned nothing, and would squeeze the others off a figure.
+HOPELESS = 100.0
 GROWTH = 0.6
 
 
@@ -98,16 +101,20 @@ def observers(
     replications: int = REPLICATIONS,
     seed: int = SEED,
 ) -> pd.DataFrame:
-    """Return how well regression and the best observer know a hidden opinion after so many steps."""
+    """Return how well each observer of everyone knows a hidden opinion after so many steps."""
     unit = float(np.mean(model.noise.deviations(model.n) ** 2))
     rows = []
     for steps in times:
-        law = ols_law(model, steps)
+        law, run = ols_law(model, steps), simulate(model, steps, replications, seed=seed)
         found = {
             "ols": (np.diag(law.covariance), law.residuals(replications, seed)),
-            "innovations": (information(model, steps).bound, _best_residuals(model, steps, replications, seed)),
+            "wls": _recovered(model, run, "wls"),
+            "snapshot": _recovered(model, run, "snapshot"),
+            "innovations": (information(model, steps).bound, recover(model, run).residuals()),
         }
         for observer, (variances, residuals) in found.items():
+            if not variances.mean() < HOPELESS * unit:
+                continue
             sampled, error = _mean_square(residuals)
             row = {"network": name, "observer": observer, "steps": steps, "variance": variances.mean() / unit}
             rows.append(row | {"sampled": sampled / unit, "standard_error": error / unit})
@@ -174,8 +181,9 @@ def privacy_over_time(model: Model, times: Sequence[int] = HORIZONS) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def _best_residuals(model: Model, steps: int, replications: int, seed: int) -> NDArray[np.float64]:
-    return recover(model, simulate(model, steps, replications, seed=seed)).residuals()
+def _recovered(model: Model, run: Trajectory, method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    estimate = recover(model, run, method)
+    return estimate.variance, estimate.residuals()
 
 
 def _mean_square(residuals: NDArray[np.float64]) -> tuple[float, float]:
