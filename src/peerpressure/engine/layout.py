@@ -17,6 +17,7 @@ from .arguments import CHUNK, Agents, Graph
 from .plan import NARROW_UP_TO, WIDTH
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
+_PIECE = 2**12  # agents whose states are turned over in one go
 _NUMBERS = 2**16  # in the layers of a block: enough work for one call
 
 _graphs: WeakKeyDictionary[Network, dict[tuple[bool, np.dtype[Any]], Graph]] = WeakKeyDictionary()
@@ -89,12 +90,14 @@ class Block:
         """The block's place among the results."""
         return slice(self.row, self.row + self.lanes)
 
-    def read(self, field: NDArray[Any]) -> NDArray[Any]:
-        """Return a field of this block, (layers, agents·width), as (lanes, agents)."""
+    def read(self, field: NDArray[Any], out: NDArray[Any]) -> None:
+        """Copy a field of this block, (layers, agents·width), to its rows (lanes, agents) of ``out``."""
         layers = field.reshape(field.shape[0], -1, self.width)
-        if layers.shape[0] == 1:  # the large ones, of which a view spares a copy
-            return layers[0, :, : self.lanes].T
-        return layers.swapaxes(1, 2).reshape(-1, layers.shape[1])[: self.lanes]
+        for layer, values in enumerate(layers):
+            rows = out[self.row + layer * self.width : self.row + min((layer + 1) * self.width, self.lanes)]
+            # Piece by piece, for turning a large array over at once would miss the caches at every number.
+            for begin in range(0, values.shape[0], _PIECE):
+                rows[:, begin : begin + _PIECE] = values[begin : begin + _PIECE, : len(rows)].T
 
     def write(self, values: NDArray[Any], field: NDArray[Any]) -> None:
         """Set a field of this block from (lanes, agents) or (agents,); padding repeats the first replicate."""

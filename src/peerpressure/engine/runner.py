@@ -176,9 +176,9 @@ class _Run:
         final = np.empty((plan.replicates.size, plan.model.n), plan.dtype)
         carried = np.empty_like(final) if isinstance(plan.model.noise.temporal, AR1) else None
         for block in self.blocks:
-            final[block.rows] = block.read(block.states[:, last])
+            block.read(block.states[:, last], final)
             if carried is not None:
-                carried[block.rows] = block.read(block.memory)
+                block.read(block.memory, carried)
         return Result(
             states=self.states if plan.keep_states else None,
             summaries=self.summaries if plan.keep_summaries else None,
