@@ -42,17 +42,20 @@ def observers(errors: pd.DataFrame) -> Figure:
 
 def _over_time(axes: Axes, method: str, curve: pd.DataFrame) -> None:
     colour, name = _METHODS.get(method, (GREY, method))
-    middle = curve.iloc[len(curve) // 2]
+    middle, last = curve.iloc[len(curve) // 2], curve.iloc[-1]
     spot = (float(middle["steps"]), float(middle["variance"]))
+    end = (float(last["steps"]), float(last["variance"]))
     if method == _BEST:
         axes.loglog(curve["steps"], curve["variance"], color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1)
         label(axes, "Cramér–Rao bound", spot, xytext=(-5, -5), ha="right", va="top", color=INK)
     else:
         axes.loglog(curve["steps"], curve["variance"], color=colour)
     _sampled(axes, curve, colour)
-    # Errors that stay where they are have room below them, and those that fall above.
-    stays = float(curve["variance"].iloc[-1]) > spot[1] / 2
-    label(axes, name, spot, color=colour, **({"xytext": (0, -7), "va": "top"} if stays else {"xytext": (4, 6)}))
+    # Curves that fall have room to their right; those that stay or rise, above their ends.
+    if end[1] < spot[1] / 2:
+        label(axes, name, spot, xytext=(4, 6), color=colour)
+    else:
+        label(axes, name, end, xytext=(2, 5), ha="right", va="bottom", color=colour)
 
 
 def _sampled(axes: Axes, curve: pd.DataFrame, colour: str) -> None:
