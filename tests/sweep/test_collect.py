@@ -51,7 +51,6 @@ def test_other_kinds_of_file_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_parquet_reads_back(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     table = _frame(["a"], [{"a": 1, "x": 0.1}, {"a": 2, "x": 1 / 3}])
     write_table(table, tmp_path / "table.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "table.parquet"), table)

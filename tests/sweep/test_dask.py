@@ -12,8 +12,6 @@ from peerpressure.sweep.runners.dask import compute_batch
 
 from .running import Cluster, csv, noisy_plan, parent, results, wait_until
 
-pytest.importorskip("distributed")
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
