@@ -1,4 +1,4 @@
-"""The physics, written once: y_t = gain ∘ (x₀ + ε_t) + pull ∘ (A y_{t−1}).
+"""The physics, written once: y_t = gain ∘ (x + ε_t) + pull ∘ (A y_{t−1}), and x gives way to y.
 
 Peer pressure enters in homogeneous coordinates, ρ_t = weight/relief with both in [0, 1], so that no pressure, however
 large, turns into ∞/∞. The same source serves NumPy arrays here and, compiled, single numbers in the engine.
@@ -7,6 +7,9 @@ large, turns into ∞/∞. The same source serves NumPy arrays here and, compile
 from __future__ import annotations
 
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 Number = TypeVar("Number")
 
@@ -22,3 +25,21 @@ def coefficients(relief: Number, weight: Number, stubbornness: Number, degree: N
     own = relief * stubbornness  # type: ignore[operator]
     total = own + weight * degree  # type: ignore[operator]
     return own / total, weight / total
+
+
+def giving_way(hidden: Number, public: Number, rate: Number) -> Number:
+    """Return what an agent holds after it has said something: x + η (y − x).
+
+    >>> giving_way(1.0, 3.0, 0.25)
+    1.5
+    """
+    return hidden + rate * (public - hidden)  # type: ignore[operator, no-any-return]
+
+
+def least_relief(dtype: DTypeLike) -> float:
+    """Return the least relief under which gain and pull are right for agents without a neighbour, too.
+
+    With relief 0 both would be 0/0 there, where gain is 1; with this one, agents who have neighbours give their own
+    opinion a weight far below rounding.
+    """
+    return float(np.sqrt(np.finfo(dtype).tiny))  # type: ignore[arg-type]

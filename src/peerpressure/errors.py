@@ -31,6 +31,10 @@ class NoiseError(InvalidInputError):
     """A noise law is not mean zero with a finite standard deviation."""
 
 
+class AdaptationError(InvalidInputError):
+    """Hidden opinions are told to move in a way that is not a step towards what is said."""
+
+
 class ModelError(InvalidInputError):
     """The parts of a model do not fit together."""
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .affine import coefficients
+from .adaptation import Adaptation, as_adaptation
+from .affine import coefficients, giving_way, least_relief
 from .errors import ModelError, complain
-from .networks import Network
+from .networks import EvolvingNetwork, Network
 from .noises import Noise, NoNoise
 from .schedules import Linear, Schedule, as_schedule
 
@@ -27,25 +28,35 @@ PerAgent: TypeAlias = Sequence[float] | NDArray[Any]
 @final
 @dataclass(frozen=True, eq=False)
 class Update:
-    """One step of the model as an affine map: y = gain ∘ (preferred + ε) + pull ∘ (A y_before).
+    """One step of the model as an affine map: y = gain ∘ (x + ε) + pull ∘ (A y_before).
 
-    A consumer that takes network and preferred state from here, rather than from the model, follows them through
-    time without another line.
+    ``preferred`` is x where hidden opinions are constant. Where they give way, ``yielding`` holds η of each agent: then
+    x is a state beside y, and goes on as x + η ∘ (y − x). A consumer that takes network and opinions from here, rather
+    than from the model, follows them through time.
     """
 
     gain: Vector
     pull: Vector
     preferred: Vector
     adjacency: sparse.csr_array
+    yielding: Vector | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
         """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; its rows sum to 1 − gain."""
         return sparse.csr_array(sparse.diags_array(self.pull) @ self.adjacency)
 
-    def __call__(self, public: Vector, noise: Vector | float = 0.0) -> Vector:
-        """Return what agents show next, for states of shape (agents,) or (agents, batch)."""
-        return self._columns(self.gain, public) * (self._columns(self.preferred, public) + noise) + self.couple(public)
+    def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
+        """Return what agents show next, for states of shape (agents,) or (agents, batch).
+
+        ``hidden`` is what they hold by now, in the same shape, where opinions give way.
+        """
+        held = self._columns(self.preferred, public) if hidden is None else hidden
+        return self._columns(self.gain, public) * (held + noise) + self.couple(public)
+
+    def give_way(self, hidden: Vector, public: Vector) -> Vector:
+        """Return what agents hold once they have shown ``public``."""
+        return hidden if self.yielding is None else giving_way(hidden, public, self._columns(self.yielding, public))
 
     def couple(self, public: Vector) -> Vector:
         """Return C y."""
@@ -71,7 +82,9 @@ class Model:
     y_t = g_t ∘ (x₀ + ε_t) + C_t y_{t−1},  g_t = s/(s + ρ_t d),  C_t = (S + ρ_t D)⁻¹ρ_t A.
 
     ``hidden`` and ``stubbornness`` hold one number for each agent (a single stubbornness serves all); ``start`` is
-    y₀: the hidden opinions, or a vector.
+    y₀: the hidden opinions, or a vector. With an ``adaptation`` hidden opinions give way to public ones; with an
+    ``EvolvingNetwork`` for a network, who listens to whom changes with t: it is kept as ``evolution``, and ``network``
+    holds all who ever meet, weighted by how much they do.
 
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
@@ -87,23 +100,32 @@ class Model:
     pressure: Schedule
     noise: Noise
     start: Vector | Literal["hidden"]
+    adaptation: Adaptation | None
+    evolution: EvolvingNetwork | None
 
     def __init__(
         self,
-        network: Network,
+        network: Network | EvolvingNetwork,
         hidden: PerAgent,
         stubbornness: float | PerAgent = 1.0,
         pressure: Schedule | float | str | Sequence[float] = Linear(),  # noqa: B008 — frozen, so sharing it is safe
         noise: Noise = NoNoise(),  # noqa: B008
         start: PerAgent | str = "hidden",
+        adaptation: Adaptation | Schedule | float | str | None = None,
+        *,
+        evolution: EvolvingNetwork | None = None,
     ) -> None:
         keep = object.__setattr__
-        keep(self, "network", _checked_network(network))
+        evolving = network if isinstance(network, EvolvingNetwork) else evolution
+        network = network.aggregate if isinstance(network, EvolvingNetwork) else network
+        keep(self, "network", _checked_network(network, evolving))
+        keep(self, "evolution", _checked_evolution(evolving, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
         spread = np.full(network.n, stubbornness) if isinstance(stubbornness, (int, float)) else stubbornness
         keep(self, "stubbornness", self._per_agent("stubbornness", spread))
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network.n))
+        keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden' or a vector with one opinion for each agent"
@@ -165,8 +187,24 @@ class Model:
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1."""
         relief, weight = self.pressure.homogeneous(t)
-        gain, pull = coefficients(relief, weight, self.s, self.network.degrees)
-        return Update(gain, pull, self.x0, self.network.adjacency)
+        if self.evolution is not None:
+            relief = np.maximum(relief, least_relief(np.float64))
+        gain, pull = coefficients(relief, weight, self.s, self.degrees_at(t))
+        yielding = None if self.adaptation is None else self.adaptation.at(t, self.n)
+        return Update(gain, pull, self.x0, self.adjacency_at(t), yielding)
+
+    def adjacency_at(self, t: int) -> sparse.csr_array:
+        """Return who listens to whom in round t."""
+        return self.network.adjacency if self.evolution is None else self.evolution.at(t)
+
+    def degrees_at(self, t: int) -> Vector:
+        """Return the sum of the weights at every agent in round t."""
+        return self.network.degrees if self.evolution is None else self.evolution.degrees_at(t)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is the paper's own model: one network for ever, and constant hidden opinions."""
+        return self.evolution is None and self.adaptation is None
 
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
         """Return each agent's social energy at time t; ``update`` minimises it in the agent's own y.
@@ -174,27 +212,49 @@ class Model:
         H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j w_ij (y_j,before − y_i)²
         """
         before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
-        A, d = self.network.adjacency, self.network.degrees
+        A, d = self.adjacency_at(t), self.degrees_at(t)
         disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
 
     def __repr__(self) -> str:
         s = self.s
         stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
+        network = self.network if self.evolution is None else self.evolution
+        moving = "" if self.adaptation is None else f", giving way by {self.adaptation}"
         return (
-            f"Model({self.network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}, stubbornness {stubbornness}, "
+            f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
             f"{self.pressure}, {self.noise})"
         )
 
 
-def _checked_network(network: object) -> Network:
+def _checked_network(network: object, evolution: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(complain("the network must be a Network", got=type(network).__name__, remedy=remedy))
     if not network.is_connected:
+        rule = "the network must be connected" if evolution is None else "all agents must meet, if only over time"
         remedy = "use network.largest_component()"
-        raise ModelError(complain("the network must be connected", got=repr(network), remedy=remedy))
+        raise ModelError(complain(rule, got=repr(network), remedy=remedy))
     return network
+
+
+def _checked_evolution(evolution: object, network: Network) -> EvolvingNetwork | None:
+    if evolution is None:
+        return None
+    if not isinstance(evolution, EvolvingNetwork) or evolution.n != network.n:
+        rule = f"an evolution must be an EvolvingNetwork of the {network.n} agents"
+        remedy = "pass the evolving network itself as the network"
+        raise ModelError(complain(rule, got=repr(evolution)[:120], remedy=remedy))
+    return evolution
+
+
+def _checked_adaptation(value: object, n: int) -> Adaptation | None:
+    adaptation = as_adaptation(value)
+    if adaptation is not None and np.ndim(adaptation.susceptibility) and np.size(adaptation.susceptibility) != n:
+        rule = f"susceptibility must be one number, or one for each of the {n} agents"
+        got = f"{np.size(adaptation.susceptibility)} of them"
+        raise ModelError(complain(rule, got=got, remedy="check their number"))
+    return adaptation
 
 
 def _checked_noise(noise: object, n: int) -> Noise:

@@ -108,7 +108,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     """Return the state to begin with: the model's own, or where another run ended."""
     step = _whole(start_step, "start_step", least=0, most=_MOST_STEPS)
     if start is None:
-        return State(step, model.start_state, None)
+        return State(step, model.start_state, None, None if model.adaptation is None else model.x0)
     state: object = start.final if isinstance(start, Trajectory) else start
     if not isinstance(state, State):
         remedy = "pass a Trajectory or its final state; a vector of opinions belongs in the model's start"
@@ -120,6 +120,9 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         raise InvalidInputError(
             complain(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
         )
+    if model.adaptation is not None and state.hidden is None:
+        rule = "a run of opinions that give way must start with what agents hold"
+        raise InvalidInputError(complain(rule, got="a state without it", remedy="start from a run of this model"))
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(complain(rule, got=step, remedy="leave start_step out"))
@@ -192,9 +195,10 @@ def _refuse_if_too_large(
     from .engine.plan import bytes_needed
 
     size, entries = precision.itemsize, model.network.adjacency.nnz
-    recorded = replicates.size * times * (agents * size * keep.states + 24 * keep.summaries) + 8 * times
+    moving = model.adaptation is not None
+    recorded = replicates.size * times * (agents * size * keep.states * (1 + moving) + 24 * keep.summaries) + 8 * times
     correlated = not isinstance(model.noise.temporal, White)
-    working = bytes_needed(model.n, entries, replicates, size, memory=correlated)
+    working = bytes_needed(model.n, entries, replicates, size, memory=correlated, held=moving)
     free = psutil.virtual_memory().available
     if recorded + working <= free:
         return
@@ -221,7 +225,7 @@ def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Pro
     from .progress import reporter
 
     with reporter(progress, plan.steps) as report:
-        result = run(plan, begin.public, begin.memory, report)
+        result = run(plan, begin.public, begin.memory, report, begin.hidden)
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(
@@ -240,5 +244,6 @@ def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Pro
         minimum=minimum,
         maximum=maximum,
         mean=mean,
-        final=State(plan.start_step + plan.steps, result.final, result.memory),
+        hidden=result.held,
+        final=State(plan.start_step + plan.steps, result.final, result.memory, result.final_held),
     )

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .adaptation import Adaptation
 from .errors import FileFormatError, PeerPressureError, complain
 from .files import replacing
 from .model import Model
-from .networks import Network
+from .networks import EvolvingNetwork, Network
 from .noises import noise_from_dict
 from .schedules import schedule_from_dict
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 FORMAT = 1
-_OPTIONAL = ("states", "minimum", "maximum", "mean")
+_OPTIONAL = ("states", "minimum", "maximum", "mean", "hidden")
 
 
 def save_trajectory(run: Trajectory, path: str | Path) -> None:
@@ -34,9 +35,12 @@ def save_trajectory(run: Trajectory, path: str | Path) -> None:
         "pressure": model.pressure.to_dict(),
         "noise": model.noise.to_dict(),
         "start": "hidden" if isinstance(model.start, str) else "given",
+        "adaptation": None if model.adaptation is None else model.adaptation.to_dict(),
+        "evolving": model.evolution is not None,
     }
-    arrays: dict[str, Any] = {f"network_{name}": values for name, values in model.network.arrays().items()}
-    arrays |= {"hidden": model.x0, "stubbornness": model.s, "start": model.start_state}
+    network = model.network if model.evolution is None else model.evolution
+    arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
+    arrays |= {"opinions": model.x0, "stubbornness": model.s, "start": model.start_state}
     arrays |= {
         "replicates": run.replicates,
         "times": run.times,
@@ -44,8 +48,8 @@ def save_trajectory(run: Trajectory, path: str | Path) -> None:
         "final": run.final.public,
     }
     arrays |= {name: values for name in _OPTIONAL if (values := getattr(run, name)) is not None}
-    if run.final.memory is not None:
-        arrays["memory"] = run.final.memory
+    carried = {"memory": run.final.memory, "final_hidden": run.final.hidden}
+    arrays |= {name: values for name, values in carried.items() if values is not None}
     with replacing(path) as file:
         np.savez(file, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
 
@@ -91,13 +95,15 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
     from .trajectory import State, Trajectory
 
     parts = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
+    adaptation = facts["adaptation"]
     model = Model(
-        Network.from_arrays(parts),
-        hidden=arrays["hidden"],
+        (EvolvingNetwork if facts["evolving"] else Network).from_arrays(parts),
+        hidden=arrays["opinions"],
         stubbornness=arrays["stubbornness"],
         pressure=schedule_from_dict(facts["pressure"]),
         noise=noise_from_dict(facts["noise"]),
         start="hidden" if facts["start"] == "hidden" else arrays["start"],
+        adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
     )
     return Trajectory(
         model=model,
@@ -105,7 +111,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
         replicates=arrays["replicates"],
         times=arrays["times"],
         agents=arrays["agents"],
-        final=State(facts["step"], arrays["final"], arrays.get("memory")),
+        final=State(facts["step"], arrays["final"], arrays.get("memory"), arrays.get("final_hidden")),
         version=facts["version"],
         **{name: arrays.get(name) for name in _OPTIONAL},
     )

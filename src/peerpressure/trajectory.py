@@ -24,11 +24,15 @@ SUMMARIES = ("minimum", "maximum", "mean", "spread", "distance")
 @final
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a run stands: the step, what agents show, (replicates, agents), and the memory of correlated noise."""
+    """Where a run stands: the step, what agents show, (replicates, agents), and the memory of correlated noise.
+
+    ``hidden`` is what agents hold after this step, in the same shape, where hidden opinions give way.
+    """
 
     step: int
     public: Array
     memory: Array | None = None
+    hidden: Array | None = None
 
     def __repr__(self) -> str:
         return f"State(step {self.step}, public {self.public.shape})"
@@ -41,7 +45,8 @@ class Trajectory:
 
     ``times`` are the recorded steps and ``agents`` the recorded agents (as indices); ``states`` is (replicates, times,
     agents), and ``minimum``, ``maximum`` and ``mean`` over all agents are (replicates, times); each is None if it was
-    not recorded. ``final`` is always there.
+    not recorded. ``final`` is always there. Where hidden opinions give way, ``hidden`` has the shape of ``states`` and
+    is what agents hold once they have shown that state.
     """
 
     model: Model
@@ -55,6 +60,7 @@ class Trajectory:
     mean: NDArray[np.float64] | None
     final: State
     version: str = field(default=__version__)
+    hidden: Array | None = None
 
     @property
     def spread(self) -> NDArray[np.float64] | None:
@@ -100,14 +106,17 @@ class Trajectory:
         return {
             "software": f"peerpressure {self.version}",
             "seed": self.seed,
-            "network": repr(self.model.network),
+            "network": repr(self.model.network if self.model.evolution is None else self.model.evolution),
             "pressure": str(self.model.pressure),
             "noise": str(self.model.noise),
             "consensus_value": self.model.consensus_value,
-        }
+        } | ({} if self.model.adaptation is None else {"adaptation": str(self.model.adaptation)})
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes."""
+        """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
+
+        ``hidden`` is what agents held at first, and ``held``, where opinions give way, what they hold at each time.
+        """
         import xarray
 
         variables: dict[str, Any] = {
@@ -118,13 +127,15 @@ class Trajectory:
             variables["public"] = (("replicate", "time", "agent"), self.states)
             variables["hidden"] = (("agent",), self.model.x0[self.agents])
             coordinates["agent"] = _coordinate(self.labels)
+        if self.hidden is not None:
+            variables["held"] = (("replicate", "time", "agent"), self.hidden)
         return xarray.Dataset(variables, coords=coordinates, attrs=self.provenance())
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary."""
         data = self.to_xarray()
         if self.states is not None:
-            data = data[["public"]]
+            data = data[["public"] if self.hidden is None else ["public", "held"]]
         return data.to_dataframe().reset_index()
 
     def save(self, path: str | Path) -> None:

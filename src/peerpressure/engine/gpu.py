@@ -49,8 +49,18 @@ def _module(**definitions: Any) -> Any:
     return _cupy().RawModule(code=source, options=("-std=c++17", *options))
 
 
-def run(plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, report: Callable[[int], None]) -> Result:
+def run(
+    plan: Plan,
+    start: NDArray[Any],
+    memory: NDArray[Any] | None,
+    report: Callable[[int], None],
+    held: NDArray[Any] | None = None,
+) -> Result:
     """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
+    if not plan.model.is_plain or plan.pace != 1 or plan.deviation is not None:
+        rule = "the accelerator runs the model in discrete time, with one network and constant hidden opinions"
+        remedy = "use device='cpu' for what evolves, gives way or flows"
+        raise PeerPressureError(complain(rule, got=repr(plan.model), remedy=remedy))
     if isinstance(plan.model.noise, Custom):
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(complain(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))

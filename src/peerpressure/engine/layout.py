@@ -50,8 +50,10 @@ def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Gra
         matrix = matrix[rows]
         order = (rows % CHUNK).astype(np.uint16)
     uniform = bool((network.adjacency.data == network.adjacency.data[0]).all())
+    starts = matrix.indptr.astype(np.uint64 if matrix.nnz > np.iinfo(np.uint32).max else np.uint32)
     return Graph(
-        starts=matrix.indptr.astype(np.uint64 if matrix.nnz > np.iinfo(np.uint32).max else np.uint32),
+        starts=starts,
+        ends=starts[1:],
         columns=matrix.indices.astype(np.uint32),
         weights=(matrix.data[:1] if uniform else matrix.data).astype(dtype),
         stride=np.uint64(0 if uniform else 1),
@@ -59,13 +61,15 @@ def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Gra
     )
 
 
-def agents_of(model: Model, dtype: np.dtype[Any]) -> Agents:
-    """Return the constants of the agents in the precision of the state."""
+def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64] | None) -> Agents:
+    """Return the constants of the agents in the precision of the state; the noise is the model's own unless given."""
+    susceptibility = 1.0 if model.adaptation is None else model.adaptation.susceptibility
     return Agents(
         stubbornness=model.s.astype(dtype),
         degrees=model.network.degrees.astype(dtype),
         hidden=model.x0.astype(dtype),
-        deviation=np.atleast_1d(np.asarray(model.noise.std)).astype(dtype),
+        deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
+        susceptibility=np.atleast_1d(np.asarray(susceptibility)).astype(dtype),
     )
 
 
@@ -73,8 +77,8 @@ def agents_of(model: Model, dtype: np.dtype[Any]) -> Agents:
 class Block:
     """Replicates that one call steps: ``lanes`` of them from number ``first`` on, in layers of ``width``, padded.
 
-    ``states`` is (layers, 2, agents·width), the two rows taking turns; ``memory`` holds correlated noise, (layers,
-    agents·width). ``row`` is where the block's replicates begin in the results.
+    ``states`` is (layers, 2, agents·width), the two rows taking turns; ``memory`` holds correlated noise and ``held``
+    hidden opinions that move, (layers, agents·width) or empty. ``row`` is where the block's replicates begin in the results.
     """
 
     first: int
@@ -83,6 +87,7 @@ class Block:
     row: int
     states: NDArray[Any]
     memory: NDArray[Any]
+    held: NDArray[Any]
     partial: NDArray[np.float64]
 
     @property
@@ -150,6 +155,7 @@ def make_blocks(
                 row=row,
                 states=aligned((layers, 2, n * width), dtype),
                 memory=aligned((layers, n * width if memory else 0), dtype),
+                held=aligned((layers, 0 if model.adaptation is None else n * width), dtype),
                 partial=np.empty((-(-n // CHUNK), 3, width)),
             )
         )

@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import CHUNK, Agents, Clock, Graph, Ledger, coefficients
+from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger, coefficients, giving_way
 from .compiled import discard_stale_caches
+from .evolution import apply_changes
 from .intrinsics import fma, prefetch_once
 from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
 from .random import U64, fill_narrow
@@ -57,6 +58,47 @@ def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, 
 
 
 @njit(error_model="numpy")
+def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
+    """Do the same where rows stand in the order of the agents, with room between them."""
+    for i in range(first, first + count):
+        total = public.dtype.type(0)
+        for k in range(U64(graph.starts[i]), U64(graph.ends[i])):
+            total = fma(graph.weights[k], public[graph.columns[k]], total)
+        pressure[i - first] = total
+
+
+@njit(error_model="numpy")
+def _move_beyond(
+    agents: Agents,
+    relief: Any,
+    weight: Any,
+    scale: Any,
+    yielding: Any,
+    pace: Any,
+    first: int,
+    count: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+    held: NDArray[Any],
+    noise: NDArray[Any],
+    pressure: NDArray[Any],
+) -> None:
+    """Update the agents of a chunk where hidden opinions give way, or a step goes a part of the way only."""
+    number = public.dtype.type
+    root, rest = np.sqrt(pace), number(1) - pace
+    for i in range(count):
+        agent = first + i
+        gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        jitter = root * (gain * (scale * agents.deviation[agent if agents.deviation.size > 1 else 0]))
+        x = held[agent] if held.size else agents.hidden[agent]
+        own = fma(rest, public[agent], pace * gain * x)
+        output[agent] = fma(pace * pull, pressure[i], fma(jitter, noise[i], own))
+        if held.size:
+            susceptibility = agents.susceptibility[agent if agents.susceptibility.size > 1 else 0]
+            held[agent] = giving_way(held[agent], output[agent], yielding * susceptibility)
+
+
+@njit(error_model="numpy")
 def _step_narrow(
     graph: Graph,
     agents: Agents,
@@ -64,6 +106,8 @@ def _step_narrow(
     relief: Any,
     weight: Any,
     scale: Any,
+    yielding: Any,
+    pace: Any,
     step: int,
     replicate: int,
     begin: int,
@@ -71,18 +115,27 @@ def _step_narrow(
     public: NDArray[Any],
     output: NDArray[Any],
     memory: NDArray[Any],
+    held: NDArray[Any],
     noise: NDArray[Any],
     pairs: NDArray[Any],
     pressure: NDArray[Any],
 ) -> None:
     per_agent = agents.deviation.size > 1
+    plain = held.size == 0 and pace == 1
     for first in range(begin, end, CHUNK):
         count = min(CHUNK, end - first)
         _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
-        if graph.stride:
+        if graph.order.size == 0:
+            _gather_roomy(graph, public, first, count, pressure)
+        elif graph.stride:
             _gather_weighted(graph, public, first, count, pressure)
         else:
             _gather_uniform(graph, public, first, count, pressure)
+        if not plain:
+            _move_beyond(
+                agents, relief, weight, scale, yielding, pace, first, count, public, output, held, noise, pressure
+            )
+            continue
         for begin_tile in range(first, first + count, _TILE):
             end_tile = min(begin_tile + _TILE, first + count)
             for ahead in range(end_tile, end_tile + _TILE, 64 // public.itemsize):
@@ -140,33 +193,37 @@ def run_narrow(
     agents: Agents,
     draw: Draw,
     clock: Clock,
+    changes: Changes,
     ledger: Ledger,
     replicate: int,
     begin: int,
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
+    held: NDArray[Any],
     partial: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
     number = states.dtype.type
     noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
     pressure = np.zeros(CHUNK, states.dtype)
-    count = agents.hidden.size
-    for layer in range(states.shape[0]):
-        part = ledger_of(ledger, layer, 1)
-        for q in range(clock.relief.size):
-            step = clock.first + q
-            public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-            relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
-            _step_narrow(
-                graph, agents, draw, relief, weight, scale, step, replicate + layer, begin, end,
-                public, output, memory[layer], noise, pairs, pressure,
-            )  # fmt: skip
-            if ledger.slots[q] >= 0:
-                keep(part, ledger.slots[q], output, 1, begin, end, partial)
-                if end - begin == count and ledger.summaries.shape[1]:
-                    reduce_summaries(part, ledger.slots[q], count, partial)
+    count, pace = agents.hidden.size, number(clock.pace)
+    for spell in range(changes.spells.size - 1):
+        apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+        for layer in range(states.shape[0]):
+            part = ledger_of(ledger, layer, 1)
+            for q in range(changes.spells[spell], changes.spells[spell + 1]):
+                step = clock.first + q
+                public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
+                relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+                _step_narrow(
+                    graph, agents, draw, relief, weight, scale, number(clock.yielding[q]), pace, step,
+                    replicate + layer, begin, end, public, output, memory[layer], held[layer], noise, pairs, pressure,
+                )  # fmt: skip
+                if ledger.slots[q] >= 0:
+                    keep(part, ledger.slots[q], output, held[layer], 1, begin, end, partial)
+                    if end - begin == count and ledger.summaries.shape[1]:
+                        reduce_summaries(part, ledger.slots[q], count, partial)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

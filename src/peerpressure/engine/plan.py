@@ -62,7 +62,11 @@ def draw_of(noise: Noise, seed: int) -> Draw:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """One run: which steps, which replicates, what is recorded at which step."""
+    """One run: which steps, which replicates, what is recorded at which step.
+
+    ``pace`` and ``deviation`` are those of the stochastic differential equation: the length of a step, and the noise of
+    each agent where it is not the model's own.
+    """
 
     model: Model
     seed: int
@@ -75,16 +79,28 @@ class Plan:
     keep_states: bool
     keep_summaries: bool
     threads: int
+    pace: float = 1.0
+    deviation: NDArray[np.float64] | None = None
+
+    @property
+    def keep_held(self) -> bool:
+        """Whether hidden opinions are recorded, too: where they move."""
+        return self.keep_states and self.model.adaptation is not None
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory."""
+    """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory.
+
+    ``held`` and ``final_held`` are the hidden opinions, where they move.
+    """
 
     states: NDArray[Any] | None
     summaries: NDArray[np.float64] | None
     final: NDArray[Any]
     memory: NDArray[Any] | None
+    held: NDArray[Any] | None = None
+    final_held: NDArray[Any] | None = None
 
 
 def available_threads() -> int:
@@ -97,10 +113,15 @@ def available_threads() -> int:
     return max(1, min([cores, *(int(text) for text in asked if text.isdigit())]))
 
 
-def bytes_needed(agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool) -> int:
-    """Return what blocks, graph and final states will take at most, before any of it is allocated."""
+def bytes_needed(
+    agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool, held: bool = False
+) -> int:
+    """Return what blocks, graph and final states will take at most, before any of it is allocated.
+
+    ``memory`` and ``held`` say whether noise is carried along, and whether hidden opinions move.
+    """
     runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
-    state = agents * lanes * itemsize * (3 if memory else 2)
+    state = agents * lanes * itemsize * (2 + memory + held)
     graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
-    return state + graph + replicates.size * agents * itemsize * (2 if memory else 1)
+    return state + graph + replicates.size * agents * itemsize * (1 + memory + held)

@@ -46,10 +46,23 @@ def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, p
 
 
 @njit(error_model="numpy", forceinline=True)
+def _copy_agents(
+    out: NDArray[Any], slot: int, agents: NDArray[np.uint32], values: NDArray[Any], width: int, begin: int, end: int
+) -> None:
+    """Copy what chosen agents of a range show or hold to their place in the records."""
+    for a in range(agents.size):
+        agent = agents[a]
+        if begin <= agent < end:
+            for lane in range(out.shape[0]):
+                out[lane, slot, a] = values[U64(agent) * U64(width) + U64(lane)]
+
+
+@njit(error_model="numpy", forceinline=True)
 def keep(
     ledger: Ledger,
     slot: int,
     public: NDArray[Any],
+    held: NDArray[Any],
     width: int,
     begin: int,
     end: int,
@@ -57,11 +70,9 @@ def keep(
 ) -> None:
     """Record the agents of a range: their states, and partial summaries of their chunks."""
     if ledger.states.shape[1]:
-        for a in range(ledger.agents.size):
-            agent = ledger.agents[a]
-            if begin <= agent < end:
-                for lane in range(ledger.states.shape[0]):
-                    ledger.states[lane, slot, a] = public[U64(agent) * U64(width) + U64(lane)]
+        _copy_agents(ledger.states, slot, ledger.agents, public, width, begin, end)
+    if ledger.held.shape[1]:
+        _copy_agents(ledger.held, slot, ledger.agents, held, width, begin, end)
     if ledger.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
             _summarise_chunk(public, width, first, min(CHUNK, end - first), partial[first // CHUNK])
@@ -85,16 +96,18 @@ def reduce_summaries(ledger: Ledger, slot: int, agents: int, partial: NDArray[np
 def ledger_of(ledger: Ledger, layer: int, width: int) -> Ledger:
     """Return the part of the ledger that belongs to one layer of a block."""
     rows = slice(layer * width, (layer + 1) * width)
-    return Ledger(ledger.slots, ledger.agents, ledger.states[rows], ledger.summaries[rows])
+    return Ledger(ledger.slots, ledger.agents, ledger.states[rows], ledger.held[rows], ledger.summaries[rows])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def keep_all(ledger: Ledger, slot: int, public: NDArray[Any], width: int, partial: NDArray[np.float64]) -> None:
+def keep_all(
+    ledger: Ledger, slot: int, public: NDArray[Any], held: NDArray[Any], width: int, partial: NDArray[np.float64]
+) -> None:
     """Record whole states, (layers, agents·width): where a run starts."""
     count = public.shape[1] // width
     for layer in range(public.shape[0]):
         part = ledger_of(ledger, layer, width)
-        keep(part, slot, public[layer], width, 0, count, partial)
+        keep(part, slot, public[layer], held[layer], width, 0, count, partial)
         if ledger.summaries.shape[1]:
             reduce_summaries(part, slot, count, partial)
 

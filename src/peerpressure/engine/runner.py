@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.affine import least_relief
 from peerpressure.errors import PeerPressureError
 from peerpressure.noises import AR1, Custom, Persistent
 
-from .arguments import CHUNK, Clock, Ledger
+from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger
+from .evolution import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from .layout import Block, agents_of, graph_of, make_blocks
 from .narrow import draw_narrow, run_narrow
 from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
@@ -29,31 +31,47 @@ _SEGMENT = 2e9  # bytes of state moved between two looks at progress and Ctrl-C:
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
 
 
-def run(plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, report: Callable[[int], None]) -> Result:
-    """Make the plan's steps from ``start``, (agents,) or (replicates, agents), calling ``report(steps done)``."""
-    return _Run(plan, start, memory).finish(report)
+def run(
+    plan: Plan,
+    start: NDArray[Any],
+    memory: NDArray[Any] | None,
+    report: Callable[[int], None],
+    held: NDArray[Any] | None = None,
+) -> Result:
+    """Make the plan's steps from ``start``, (agents,) or (replicates, agents), calling ``report(steps done)``.
+
+    ``memory`` and ``held`` are the noise that is carried along and the hidden opinions, where a run goes on.
+    """
+    return _Run(plan, start, memory, held).finish(report)
 
 
 class _Run:
     """The arrays of one run while it lasts."""
 
-    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None) -> None:
+    def __init__(
+        self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None
+    ) -> None:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
         # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
         self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Persistent)
-        self.agents = agents_of(plan.model, plan.dtype)
+        self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
+        self.evolving = _Evolving(plan, self.agents) if plan.model.evolution is not None else None
         self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
         self.kept_agents = (plan.agents if plan.keep_states else plan.agents[:0]).astype(np.uint32)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
+        self.held = np.empty((*shape, plan.agents.size) if plan.keep_held else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
+        opinions = plan.model.x0 if held is None else held
         for block in self.blocks:
             public = block.states[:, plan.start_step & 1]
             block.write(start if start.ndim == 1 else start[block.rows], public)
+            if block.held.size:
+                block.write(opinions if opinions.ndim == 1 else opinions[block.rows], block.held)
             self._remember(block, memory)
-            keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.width, block.partial)
+            keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.held, block.width, block.partial)
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Bring correlated noise to where it stood: drawn if the run starts here, as it was if it goes on."""
@@ -105,9 +123,14 @@ class _Run:
             begin = end
 
     def _clock(self, begin: int, end: int) -> Clock:
-        times = np.arange(begin + 1, end + 1)
-        relief, weight = self.plan.model.pressure.homogeneous(times)
-        return Clock(begin + 1, relief, weight, self.plan.model.noise.scale(times))
+        model, pace = self.plan.model, self.plan.pace
+        times = np.arange(begin + 1, end + 1) * pace
+        relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
+        if self.evolving is not None:
+            relief = np.maximum(relief, least_relief(self.plan.dtype))
+        yielding = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
+        scale = model.noise.scale(model.noise.over_time.reading_times(times))
+        return Clock(begin + 1, relief, weight, scale, yielding, pace)
 
     def _slots(self, begin: int, end: int) -> NDArray[np.int64]:
         """Return where each step of a segment is recorded, −1 for nowhere; slot 0 is the start's."""
@@ -119,6 +142,8 @@ class _Run:
 
     def _advance(self, begin: int, end: int, pool: Executor | None) -> None:
         clock, slots = self._clock(begin, end), self._slots(begin, end)
+        if self.evolving is not None:
+            self.evolving.look_ahead(begin, end)
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
         if pool is None or share_agents:
             for block in self.blocks:
@@ -128,11 +153,21 @@ class _Run:
                     self._advance_block(block, clock, slots)
         else:
             list(pool.map(lambda block: self._advance_block(block, clock, slots), self.blocks))
+        if self.evolving is not None:
+            self.evolving.arrive()
 
     def _advance_block(self, block: Block, clock: Clock, slots: NDArray[np.int64]) -> None:
         if self.drawn_by_python:
             self._draw_custom(block, clock.first)
-        self._call(block, clock, self._ledger(block, slots), 0, self.plan.model.n)
+        network = self._network(block) if self.evolving is None else self.evolving.copied()
+        changes = self._unchanged(clock) if self.evolving is None else self.evolving.changes
+        self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
+
+    def _network(self, block: Block) -> tuple[Graph, Agents]:
+        return graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1), self.agents
+
+    def _unchanged(self, clock: Clock) -> Changes:
+        return no_changes(clock.relief.size, self.plan.dtype)
 
     def _draw_custom(self, block: Block, step: int) -> None:
         before = block.memory.copy()
@@ -146,28 +181,41 @@ class _Run:
         n, threads = self.plan.model.n, self.plan.threads
         chunks = -(-n // CHUNK)
         cuts = [min(n, CHUNK * (chunks * i // threads)) for i in range(threads + 1)]
+        network = self._network(block) if self.evolving is None else self.evolving.copied()
         for q in range(clock.relief.size):
-            one = Clock(clock.first + q, clock.relief[q : q + 1], clock.weight[q : q + 1], clock.scale[q : q + 1])
+            one = clock.part(q, q + 1)
+            same = self._unchanged(one)
+            if self.evolving is not None:
+                self.evolving.change(network, q)
             ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
             *others, own = itertools.pairwise(cuts)
-            parts = [pool.submit(self._call, block, one, ledger, *part) for part in others]
-            self._call(block, one, ledger, *own)
+            parts = [pool.submit(self._call, block, network, same, one, ledger, *part) for part in others]
+            self._call(block, network, same, one, ledger, *own)
             for part in parts:
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:
                 reduce_summaries(ledger, slots[q], n, block.partial)
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> Ledger:
-        return Ledger(slots, self.kept_agents, self.states[block.rows], self.summaries[block.rows])
+        rows = block.rows
+        return Ledger(slots, self.kept_agents, self.states[rows], self.held[rows], self.summaries[rows])
 
-    def _call(self, block: Block, clock: Clock, ledger: Ledger, begin: int, end: int) -> None:
+    def _call(
+        self,
+        block: Block,
+        network: tuple[Graph, Agents],
+        changes: Changes,
+        clock: Clock,
+        ledger: Ledger,
+        begin: int,
+        end: int,
+    ) -> None:
         kernel = run_wide if block.width > 1 else run_narrow
-        graph = graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1)
         kernel(
-            graph, self.agents, self.draw, clock, ledger, block.first, begin, end,
-            block.states, block.memory, block.partial,
+            *network, self.draw, clock, changes, ledger, block.first, begin, end,
+            block.states, block.memory, block.held, block.partial,
         )  # fmt: skip
 
     def _result(self) -> Result:
@@ -175,13 +223,50 @@ class _Run:
         last = (plan.start_step + plan.steps) & 1
         final = np.empty((plan.replicates.size, plan.model.n), plan.dtype)
         carried = np.empty_like(final) if isinstance(plan.model.noise.temporal, AR1) else None
+        held = None if plan.model.adaptation is None else np.empty_like(final)
         for block in self.blocks:
             block.read(block.states[:, last], final)
             if carried is not None:
                 block.read(block.memory, carried)
+            if held is not None:
+                block.read(block.held, held)
         return Result(
             states=self.states if plan.keep_states else None,
             summaries=self.summaries if plan.keep_summaries else None,
             final=final,
             memory=carried,
+            held=self.held if plan.keep_held else None,
+            final_held=held,
         )
+
+
+class _Evolving:
+    """The network of a run that changes: as it is where the segment begins, and how it changes until it ends."""
+
+    def __init__(self, plan: Plan, agents: Agents) -> None:
+        network = plan.model.evolution
+        assert network is not None
+        self.events = Events(network, plan.dtype)
+        self.graph = roomy_graph(network, max(plan.start_step, 1), plan.dtype)
+        self.agents = agents._replace(degrees=np.empty_like(agents.degrees))
+        add_up_all(self.graph, self.agents.degrees)
+        self.changes = no_changes(0, plan.dtype)
+
+    def look_ahead(self, begin: int, end: int) -> None:
+        """Find what changes in a segment."""
+        self.changes = self.events.between(begin, end)
+
+    def copied(self) -> tuple[Graph, Agents]:
+        """Return the network of the segment's beginning, for one block of replicates to take through the segment."""
+        return copy_of(self.graph), self.agents._replace(degrees=self.agents.degrees.copy())
+
+    def change(self, network: tuple[Graph, Agents], q: int) -> None:
+        """Make the changes that come before step q of the segment."""
+        spell = int(np.searchsorted(self.changes.spells[:-1], q))
+        if spell < self.changes.spells.size - 1 and self.changes.spells[spell] == q:
+            begin, end = self.changes.cuts[spell : spell + 2]
+            apply_changes(network[0], network[1].degrees, self.changes, begin, end)
+
+    def arrive(self) -> None:
+        """Make all the changes of the segment, which has ended."""
+        apply_changes(self.graph, self.agents.degrees, self.changes, 0, self.changes.cuts[-1])

@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import Agents, Clock, Graph, Ledger, coefficients
+from .arguments import Agents, Changes, Clock, Graph, Ledger, coefficients, giving_way
 from .compiled import discard_stale_caches
+from .evolution import apply_changes
 from .intrinsics import fma, prefetch, update_row
 from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from .random import GROUP, U64, fill_wide
@@ -29,7 +30,7 @@ def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> 
     """Ask for the neighbours of the next agents while the noise of these is being made."""
     for agent in range(begin, end):
         k = U64(graph.starts[agent])
-        stop = min(U64(graph.starts[agent + 1]), k + U64(_LOOK_AHEAD))
+        stop = min(U64(graph.ends[agent]), k + U64(_LOOK_AHEAD))
         while k < stop:
             base = U64(graph.columns[k]) * U64(WIDTH)
             prefetch(public, base)
@@ -58,6 +59,32 @@ def _noise_wide(
 
 
 @njit(error_model="numpy")
+def _own_part(
+    noise: NDArray[Any],
+    offset: int,
+    jitter: Any,
+    gain: Any,
+    hidden: Any,
+    rest: Any,
+    public: NDArray[Any],
+    held: NDArray[Any],
+    base: int,
+) -> None:
+    """Turn one agent's noise into all that it says but for its neighbours: jitter·z + (gain·x + rest·y_before)."""
+    for lane in range(WIDTH):
+        x = held[U64(base + lane)] if held.size else hidden
+        own = fma(rest, public[U64(base + lane)], gain * x)
+        noise[U64(offset + lane)] = fma(jitter, noise[U64(offset + lane)], own)
+
+
+@njit(error_model="numpy")
+def _give_way(held: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
+    """Move what one agent holds towards what it shows."""
+    for lane in range(WIDTH):
+        held[U64(base + lane)] = giving_way(held[U64(base + lane)], output[U64(base + lane)], rate)
+
+
+@njit(error_model="numpy")
 def _step_wide(
     graph: Graph,
     agents: Agents,
@@ -74,6 +101,7 @@ def _step_wide(
     memory: NDArray[Any],
     noise: NDArray[Any],
 ) -> None:
+    """Make a step of the paper's model: one hidden opinion serves all replicates, and none remembers what it said."""
     per_agent = agents.deviation.size > 1
     past_caches = output.nbytes > _CACHE
     for first in range(begin, end, GROUP):
@@ -85,11 +113,52 @@ def _step_wide(
             gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
             jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
             drift = gain * agents.hidden[agent]
-            begin_row, end_row = U64(graph.starts[agent]), U64(graph.starts[agent + U64(1)])
             update_row(
-                public, graph.columns, graph.weights, graph.stride, begin_row, end_row,
+                public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
                 pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
             )  # fmt: skip
+
+
+@njit(error_model="numpy")
+def _step_beyond(
+    graph: Graph,
+    agents: Agents,
+    draw: Draw,
+    relief: Any,
+    weight: Any,
+    scale: Any,
+    yielding: Any,
+    pace: Any,
+    step: int,
+    replicate: int,
+    begin: int,
+    end: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+    memory: NDArray[Any],
+    held: NDArray[Any],
+    noise: NDArray[Any],
+) -> None:
+    """Make a step in which hidden opinions give way, or agents go a part of the way only."""
+    number = public.dtype.type
+    root, rest = np.sqrt(pace), number(1) - pace
+    per_agent, own_rates = agents.deviation.size > 1, agents.susceptibility.size > 1
+    for first in range(begin, end, GROUP):
+        count = min(GROUP, end - first)
+        _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
+        _noise_wide(noise, memory, draw, first, count, step, replicate)
+        for i in range(count):
+            agent = U64(first + i)
+            gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+            jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
+            base = agent * U64(WIDTH)
+            _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, held, base)
+            update_row(
+                public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
+                pace * pull, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
+            )  # fmt: skip
+            if held.size:
+                _give_way(held, output, base, yielding * agents.susceptibility[agent if own_rates else U64(0)])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -98,12 +167,14 @@ def run_wide(
     agents: Agents,
     draw: Draw,
     clock: Clock,
+    changes: Changes,
     ledger: Ledger,
     replicate: int,
     begin: int,
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
+    held: NDArray[Any],
     partial: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
@@ -112,21 +183,31 @@ def run_wide(
     """
     number = states.dtype.type
     noise = np.zeros(GROUP * WIDTH, states.dtype)
-    count = agents.hidden.size
-    for layer in range(states.shape[0]):
-        part = ledger_of(ledger, layer, WIDTH)
-        for q in range(clock.relief.size):
-            step = clock.first + q
-            public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-            relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
-            _step_wide(
-                graph, agents, draw, relief, weight, scale, step, replicate + layer * WIDTH, begin, end,
-                public, output, memory[layer], noise,
-            )  # fmt: skip
-            if ledger.slots[q] >= 0:
-                keep(part, ledger.slots[q], output, WIDTH, begin, end, partial)
-                if end - begin == count and ledger.summaries.shape[1]:
-                    reduce_summaries(part, ledger.slots[q], count, partial)
+    count, pace = agents.hidden.size, number(clock.pace)
+    plain = held.size == 0 and clock.pace == 1
+    for spell in range(changes.spells.size - 1):
+        apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+        for layer in range(states.shape[0]):
+            part = ledger_of(ledger, layer, WIDTH)
+            for q in range(changes.spells[spell], changes.spells[spell + 1]):
+                step = clock.first + q
+                public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
+                relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+                first = replicate + layer * WIDTH
+                if plain:
+                    _step_wide(
+                        graph, agents, draw, relief, weight, scale, step, first, begin, end,
+                        public, output, memory[layer], noise,
+                    )  # fmt: skip
+                else:
+                    _step_beyond(
+                        graph, agents, draw, relief, weight, scale, number(clock.yielding[q]), pace, step, first,
+                        begin, end, public, output, memory[layer], held[layer], noise,
+                    )  # fmt: skip
+                if ledger.slots[q] >= 0:
+                    keep(part, ledger.slots[q], output, held[layer], WIDTH, begin, end, partial)
+                    if end - begin == count and ledger.summaries.shape[1]:
+                        reduce_summaries(part, ledger.slots[q], count, partial)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,5 +1,6 @@
 """Networks of agents: the value type, where to get one, and how to keep one."""
 
+from peerpressure.networks.evolving import EvolvingNetwork
 from peerpressure.networks.generators import (
     GENERATORS,
     barabasi_albert,
@@ -21,6 +22,7 @@ from peerpressure.networks.writers import write_network
 __all__ = [
     "GENERATORS",
     "NAMED",
+    "EvolvingNetwork",
     "Network",
     "barabasi_albert",
     "complete",

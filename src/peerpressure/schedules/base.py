@@ -80,6 +80,11 @@ class Schedule(ABC):
         rho = self._checked(times)
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
+    def reading_times(self, t: Array) -> Array:
+        """Return the times at which to ask for the pressure of real times t > 0."""
+        # Formulas such as t/t have a limit at time 0 but no value.
+        return np.maximum(t, np.finfo(np.float64).tiny)
+
     @final
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``schedule_from_dict`` makes an equal schedule."""

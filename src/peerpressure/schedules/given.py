@@ -13,6 +13,8 @@ from peerpressure.formula import Expression, parse
 from peerpressure.schedules.base import Array, Schedule
 from peerpressure.schedules.growth import Growth, estimate_growth
 
+_ROUNDING = 1e-12
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,11 @@ class Table(Schedule):
             raise ScheduleError(complain(rule, got=f"t = {time:.17g}", remedy=remedy))
         looked_up: Array = self.values[t.astype(np.intp) - 1]
         return looked_up
+
+    def reading_times(self, t: Array) -> Array:
+        """Return the whole number at which the unit of time ends that t lies in: ρ_k holds from k − 1 to k."""
+        # A product such as 100·0.07 lies a rounding error above the whole number that it stands for.
+        return np.maximum(np.ceil(t - _ROUNDING * np.maximum(t, 1.0)), 1.0)
 
     def log_pressure(self, t: Array) -> Array:
         """Return the logarithm of what is looked up."""

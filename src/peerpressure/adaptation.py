@@ -1,0 +1,110 @@
+"""The slow time-scale: hidden opinions that follow what is said in public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from peerpressure.errors import AdaptationError, ScheduleError, complain
+from peerpressure.schedules import Schedule, as_schedule, schedule_from_dict
+
+Vector: TypeAlias = NDArray[np.float64]
+Susceptibility: TypeAlias = float | Sequence[float] | NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Adaptation:
+    """How far a hidden opinion gives way in a round: x_{t+1} = x_t + η_t (y_t − x_t), from x_1 = x₀ on.
+
+    η_t of an agent is ``rate`` at t times the agent's ``susceptibility``, and lies between 0, where opinions are
+    constant, and 1, where agents believe whatever they have just said. The rate is a number, a schedule or a formula.
+
+    >>> Adaptation("0.1/t", susceptibility=[1.0, 0.5]).at(2, agents=2)
+    array([0.05 , 0.025])
+    """
+
+    rate: Schedule
+    susceptibility: float | Vector
+
+    def __init__(self, rate: Schedule | float | str | Sequence[float], susceptibility: Susceptibility = 1.0) -> None:
+        object.__setattr__(self, "rate", as_schedule(rate))
+        object.__setattr__(self, "susceptibility", _as_susceptibility(susceptibility))
+        if not isinstance(rate, Sequence) or isinstance(rate, str):
+            self.pace(1)
+
+    def pace(self, times: ArrayLike) -> Vector:
+        """Return the common factor of η at the given times."""
+        rule = "hidden opinions may give way by a share η_t from 0 to 1 in a round"
+        try:
+            rate = np.asarray(self.rate(times), dtype=np.float64)
+        except ScheduleError as error:
+            got = f"η_t = {self.rate.formula_text}, of which {error}"
+            raise AdaptationError(complain(rule, got=got, remedy="change the rate")) from None
+        bad = np.flatnonzero(~(rate <= 1))
+        if bad.size:
+            time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
+            got = f"η = {rate.flat[bad[0]]:.6g} at t = {time}"
+            raise AdaptationError(complain(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01"))
+        return rate
+
+    def susceptibilities(self, agents: int) -> Vector:
+        """Return the factor of each agent, shape (agents,)."""
+        return np.broadcast_to(np.asarray(self.susceptibility, dtype=np.float64), (agents,))
+
+    def at(self, t: int, agents: int) -> Vector:
+        """Return η_t of each agent, shape (agents,)."""
+        return self.susceptibilities(agents) * float(self.pace(t))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that ``from_dict`` turns back into this adaptation."""
+        factor = self.susceptibility
+        return {
+            "rate": self.rate.to_dict(),
+            "susceptibility": factor.tolist() if isinstance(factor, np.ndarray) else factor,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Adaptation:
+        """Return the adaptation that ``to_dict`` described."""
+        return cls(schedule_from_dict(values["rate"]), values["susceptibility"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Adaptation) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.rate)
+
+    def __str__(self) -> str:
+        factor = np.asarray(self.susceptibility)
+        text = f"η_t = {self.rate.formula_text}"
+        if factor.ndim:
+            return f"{text}, times {factor.min():.4g}–{factor.max():.4g} by agent"
+        return text if factor == 1 else f"{text}, times {factor:.4g}"
+
+
+def as_adaptation(value: object) -> Adaptation | None:
+    """Return an adaptation as it is; a number, schedule or formula as the rate of all; None for constant opinions."""
+    if value is None or isinstance(value, Adaptation):
+        return value
+    return Adaptation(value)  # type: ignore[arg-type]  # what is no schedule is refused there
+
+
+def _as_susceptibility(value: Susceptibility) -> float | Vector:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim > 1 or array.size == 0 or not np.all((array >= 0) & (array <= 1)):
+        rule = "susceptibility must be a number from 0 to 1, or one for each agent"
+        raise AdaptationError(complain(rule, got=repr(value)[:80], remedy="use 0 for an agent who never gives way"))
+    if array.ndim == 0:
+        return float(array)
+    array.flags.writeable = False
+    return array
+
+

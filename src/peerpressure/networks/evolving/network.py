@@ -1,0 +1,224 @@
+"""EvolvingNetwork: who listens to whom, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from peerpressure.networks.connectivity import components
+from peerpressure.networks.evolving.cursor import Cursor, Moment
+from peerpressure.networks.evolving.events import Events, Times, canonical_events, checked_agents, checked_period
+from peerpressure.networks.evolving.given import table_of
+from peerpressure.networks.evolving.spells import Spells
+from peerpressure.networks.evolving.storage import COLUMNS, arrays_of_events, events_of_arrays
+from peerpressure.networks.labels import Label, checked_labels
+from peerpressure.networks.network import Network
+from peerpressure.networks.parameters import whole
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class EvolvingNetwork:
+    """A graph of agents whose symmetric weights change at whole steps t = 1, 2, …; it is kept as its changes.
+
+    From step ``event_times[k]`` on, the agents at positions ``sources[k]`` and ``targets[k]`` are joined with weight
+    ``weights[k]``, where 0 ends an edge.  What happens at t is in force when y_t is made, and what happens at 1 is
+    the network at the start.  With a ``period`` P the sequence repeats, A_{t+P} = A_t; without one the network stays
+    as its last change left it.  Agents may be without neighbours for a while.
+
+    >>> EvolvingNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0])
+    EvolvingNetwork(3 agents, 2 pairs, 1 change over 1…4, on average 1.75 edges)
+    """
+
+    labels: Sequence[Label]
+    event_times: Times
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    period: int | None
+
+    def __init__(
+        self,
+        event_times: ArrayLike,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        n: int | None = None,
+        labels: Iterable[Label] | None = None,
+        period: int | None = None,
+    ) -> None:
+        names = _names(n, labels, sources, targets)
+        events = canonical_events(event_times, sources, targets, weights, names)
+        keep = object.__setattr__
+        keep(self, "labels", names)
+        for name, column in zip(COLUMNS, events.columns, strict=True):
+            keep(self, name, _frozen(column))
+        keep(self, "period", checked_period(period, self.last_change))
+
+    @classmethod
+    def from_events(
+        cls, events: Any, labels: Iterable[Label] | None = None, n: int | None = None, period: int | None = None
+    ) -> Self:
+        """Return the network of rows (time, source, target) or (time, source, target, weight), in order of time.
+
+        From its time on, the pair has that weight, or 1; the weight 0 ends the edge.  Rows may come one by one, as a
+        data frame, as an array or as a tuple of columns.  Agents in arrays of numbers are positions, which ``labels``
+        then names, and elsewhere labels.
+
+        >>> friends = EvolvingNetwork.from_events([(1, "ann", "bob"), (3, "bob", "cat"), (5, "ann", "bob", 0)])
+        >>> friends.at(2).toarray()
+        array([[0., 1., 0.],
+               [1., 0., 0.],
+               [0., 0., 0.]])
+        """
+        table = table_of(events, labels, n)
+        return cls(table.times, table.sources, table.targets, table.weights, labels=table.labels, period=period)
+
+    @classmethod
+    def constant(cls, network: Network) -> Self:
+        """Return a network that never changes."""
+        i, j, weights = network.edges()
+        return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        """Return the network that ``arrays()`` took apart."""
+        events, n, labels, period = events_of_arrays(arrays)
+        return cls(*events, n=n, labels=labels, period=period)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the network as plain arrays that ``np.savez`` stores without pickle."""
+        return arrays_of_events(self.events, self.labels, self.period)
+
+    @property
+    def n(self) -> int:
+        """The number of agents."""
+        return len(self.labels)
+
+    @property
+    def last_change(self) -> int:
+        """The step of the last event, or 1 if none comes after the start."""
+        return int(self.event_times[-1]) if self.event_times.size else 1
+
+    @property
+    def span(self) -> int:
+        """The number of steps after which nothing new comes: the period, or the last change."""
+        return self.last_change if self.period is None else self.period
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether nothing ever changes."""
+        return self.last_change == 1
+
+    @property
+    def pair_count(self) -> int:
+        """The number of pairs of agents that ever meet."""
+        return int(self._spells.i.size)
+
+    @property
+    def mean_edges(self) -> float:
+        """The number of edges, on average over the steps 1…span."""
+        steps = np.minimum(self._spells.last, self.span) - self.event_times + 1
+        return float(steps[self.weights > 0].sum() / self.span)
+
+    @property
+    def change_times(self) -> Times:
+        """The steps at which something changes, in order; the first network counts if it has an edge."""
+        return _frozen(np.unique(self.event_times))
+
+    def at(self, t: int) -> csr_array:
+        """Return the adjacency A_t of step t ≥ 1, shape (n, n); fast for steps that follow one another, either way."""
+        return self._moment(t).adjacency
+
+    def degrees_at(self, t: int) -> NDArray[np.float64]:
+        """Return the sum of the weights at every agent at step t, shape (n,)."""
+        return self._moment(t).degrees
+
+    def snapshot(self, t: int) -> Network:
+        """Return the network of step t, in as many pieces as it then has."""
+        return Network(self.at(t), self.labels, connected=False)
+
+    def _moment(self, t: int) -> Moment:
+        step = whole("t", t, least=1, remedy="steps count from 1")
+        return self._cursor.at(step if self.period is None else (step - 1) % self.period + 1)
+
+    @cached_property
+    def _spells(self) -> Spells:
+        return Spells.of(self.events, self.n)
+
+    @cached_property
+    def _cursor(self) -> Cursor:
+        return Cursor(self.events, self._spells, self.n)
+
+    @property
+    def events(self) -> Events:
+        """The four columns of the events together."""
+        return Events(self.event_times, self.sources, self.targets, self.weights)
+
+    @cached_property
+    def aggregate(self) -> Network:
+        """All pairs that ever meet, each with the mean of its weight over the steps 1…span."""
+        spells = self._spells
+        share = (np.minimum(spells.last, self.span) - self.event_times + 1) / self.span
+        means = np.bincount(spells.pair, self.weights * share, minlength=spells.i.size)
+        pairs = (spells.i, spells.j)
+        return Network.from_edges(pairs, means, labels=self.labels, n=self.n, connected=False)
+
+    def index(self, label: Label) -> int:
+        """Return the position of the agent that bears this label."""
+        return self.aggregate.index(label)
+
+    def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
+        """Return the positions of the agents that bear these labels, in their order."""
+        return self.aggregate.indices(labels)
+
+    def largest_component(self) -> EvolvingNetwork:
+        """Return the largest piece of the aggregate, labels kept; among equals the one with the earliest agent."""
+        if self.aggregate.is_connected:
+            return self
+        _, member = components(self.aggregate.adjacency)
+        inside = member == np.argmax(np.bincount(member))
+        place = np.cumsum(inside) - 1
+        times, i, j, weights = self.events.taken(np.flatnonzero(inside[self.sources]))
+        names = [self.labels[k] for k in np.flatnonzero(inside).tolist()]
+        return EvolvingNetwork(times, place[i], place[j], weights, labels=names, period=self.period)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The cursor and what else was worked out is not worth carrying to another process.
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        for column in self.events.columns:
+            _frozen(column)
+
+    def __repr__(self) -> str:
+        pairs = f"{self.pair_count:,} pair{'s' * (self.pair_count != 1)}"
+        if self.is_constant:
+            return f"EvolvingNetwork({self.n:,} agents, {pairs}, constant)"
+        count = int(np.count_nonzero(self.event_times > 1))
+        changes = f"{count:,} change{'s' * (count != 1)} over 1…{self.span:,}"
+        again = "" if self.period is None else ", repeated"
+        return f"EvolvingNetwork({self.n:,} agents, {pairs}, {changes}{again}, on average {self.mean_edges:.4g} edges)"
+
+
+def _names(n: int | None, labels: Iterable[Label] | None, sources: ArrayLike, targets: ArrayLike) -> Sequence[Label]:
+    names = None if labels is None else tuple(labels) if not isinstance(labels, range) else labels
+    if n is None:
+        highest = max((int(np.max(ends)) for ends in (sources, targets) if np.size(ends)), default=-1)
+        n = highest + 1 if names is None else len(names)
+    return checked_labels(names, checked_agents(n, np.size(sources)))
+
+
+def _frozen(column: NDArray[Scalar]) -> NDArray[Scalar]:
+    column.flags.writeable = False
+    return column
