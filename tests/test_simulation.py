@@ -8,58 +8,22 @@ import numpy as np
 import psutil
 import pytest
 from hypothesis import given, settings, strategies as st
-from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.engine import layout, plan, runner
-from peerpressure.engine.narrow import draw_narrow
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
-
-
-def _unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArray[np.float64]:
-    """Return u_1 … u_T of one replicate, from the engine's raw draws by the definitions of the temporal kinds."""
-    noise = model.noise
-
-    def raw(step: int, stream: int) -> NDArray[np.float64]:
-        out = np.empty((1, model.n))
-        draw_narrow(plan.draw_of(noise, seed), step, replicate, stream, out)
-        return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.Custom) else out[0]
-
-    fresh = np.array([raw(t, plan.STREAM_FRESH) for t in range(1, steps + 1)])
-    if isinstance(noise.temporal, pp.White):
-        return fresh
-    held = raw(0, plan.STREAM_HELD)
-    if isinstance(noise.temporal, pp.Persistent):
-        return np.tile(held, (steps, 1))
-    phi, out = noise.temporal.coefficient, []
-    for z in fresh:
-        held = phi * held + np.sqrt(1 - phi**2) * z
-        out.append(held)
-    return np.array(out)
-
-
-def _oracle(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArray[np.float64]:
-    """Return y_0 … y_T by dense matrices, straight from the definition."""
-    A = model.network.adjacency.toarray()
-    D, S = np.diag(A.sum(axis=1)), np.diag(model.s)
-    u = _unit_noise(model, steps, replicate, seed)
-    y = [model.start_state]
-    for t in range(1, steps + 1):
-        rho = float(model.pressure(t))
-        xi = model.x0 + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
-        y.append(np.linalg.solve(S + rho * D, S @ xi + rho * A @ y[-1]))
-    return np.array(y)
+from tests.oracles import dense_states
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_every_model_matches_the_dense_oracle(noise: str, schedule: str, weighted: bool) -> None:
+def test_every_model_matches_the_densedense_states(noise: str, schedule: str, weighted: bool) -> None:
     model = random_model(weighted=weighted, pressure=SCHEDULES[schedule], noise=NOISES[noise])
     run = pp.simulate(model, 30, replicates=[0, *range(4, 20)], seed=11)
     assert run.states is not None
     for row, replicate in ((0, 0), (1, 4), (16, 19)):
-        np.testing.assert_allclose(run.states[row], _oracle(model, 30, replicate, 11), rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(run.states[row], dense_states(model, 30, replicate, 11), rtol=1e-11, atol=1e-12)
 
 
 def test_deviations_and_start_of_each_agent() -> None:
@@ -68,7 +32,7 @@ def test_deviations_and_start_of_each_agent() -> None:
     model = random_model(noise=pp.Gaussian(std), start=np.linspace(-4, 4, 23))
     run = pp.simulate(model, 25, replicates=6, seed=2)
     assert run.states is not None
-    np.testing.assert_allclose(run.states[5], _oracle(model, 25, 5, 2), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(run.states[5], dense_states(model, 25, 5, 2), rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 20, 101])

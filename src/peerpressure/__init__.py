@@ -12,7 +12,7 @@ from importlib import import_module
 
 _HOMES = {
     "networks": """
-        Network read_network write_network named
+        Network read_network write_network named EvolvingNetwork
         k2 path cycle complete star grid erdos_renyi watts_strogatz barabasi_albert random_regular
     """,
     "schedules": """
@@ -21,7 +21,9 @@ _HOMES = {
     "noises": """
         Noise Gaussian Laplace Uniform StudentT Rademacher NoNoise Custom White Persistent AR1
     """,
+    "adaptation": "Adaptation",
     "model": "Model Update",
+    "diffusion": "Diffusion",
     "simulation": "simulate Record",
     "trajectory": "Trajectory State",
     "theory": """
@@ -32,8 +34,8 @@ _HOMES = {
     "privacy": "exposure budget calibrate frontier",
     "scenario": "Scenario load_scenario",
     "errors": """
-        PeerPressureError InvalidInputError NetworkError ScheduleError FormulaError NoiseError ModelError
-        TooLargeError FileFormatError
+        PeerPressureError InvalidInputError NetworkError ScheduleError FormulaError NoiseError AdaptationError
+        ModelError TooLargeError FileFormatError
     """,
     "version": "__version__",
 }

@@ -1,4 +1,11 @@
+from .adaptation import (
+    Adaptation as Adaptation,
+)
+from .diffusion import (
+    Diffusion as Diffusion,
+)
 from .errors import (
+    AdaptationError as AdaptationError,
     FileFormatError as FileFormatError,
     FormulaError as FormulaError,
     InvalidInputError as InvalidInputError,
@@ -14,6 +21,7 @@ from .model import (
     Update as Update,
 )
 from .networks import (
+    EvolvingNetwork as EvolvingNetwork,
     Network as Network,
     barabasi_albert as barabasi_albert,
     complete as complete,

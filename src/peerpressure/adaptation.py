@@ -49,7 +49,9 @@ class Adaptation:
         if bad.size:
             time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
             got = f"η = {rate.flat[bad[0]]:.6g} at t = {time}"
-            raise AdaptationError(complain(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01"))
+            raise AdaptationError(
+                complain(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01")
+            )
         return rate
 
     def susceptibilities(self, agents: int) -> Vector:
@@ -106,5 +108,3 @@ def _as_susceptibility(value: Susceptibility) -> float | Vector:
         return float(array)
     array.flags.writeable = False
     return array
-
-

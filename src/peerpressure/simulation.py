@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .diffusion import Diffusion
 from .errors import InvalidInputError, PeerPressureError, TooLargeError, complain
 from .model import Model
 from .noises import White
@@ -64,7 +65,7 @@ def as_record(value: Record | str) -> Record:
 
 
 def simulate(
-    model: Model,
+    model: Model | Diffusion,
     steps: int,
     replicates: int | Sequence[int] = 1,
     *,
@@ -82,19 +83,26 @@ def simulate(
     The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
     whatever the number of threads, and ``replicates=range(20, 40)`` gives rows 20 to 39 of a larger run. To go on
     with a run, pass it (or its ``final`` state) as ``start``; with ``start_step`` alone, the model's own start is
-    taken to belong to that time. ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding.
+    taken to belong to that time. ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. A
+    ``Diffusion`` is the model in continuous time: its steps have the length that it says.
 
     >>> from peerpressure import Gaussian, Model, k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
     >>> run.states.shape
     (3, 101, 2)
     """
+    equation = model if isinstance(model, Diffusion) else None
+    model = model.model if isinstance(model, Diffusion) else model
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
     number = _whole(seed, "the seed", least=0, most=2**64 - 1)
     plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
-    return _execute(plan, begin, _engine(device), progress)
+    if equation is None:
+        return _execute(plan, begin, _engine(device), progress)
+    plan = replace(plan, pace=equation.step, deviation=equation.deviations)
+    run = _execute(plan, begin, _exact(equation) if equation.path_method == "exact" else _engine(device), progress)
+    return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
 
 
 def _whole(value: object, name: str, *, least: int, most: int) -> int:
@@ -219,6 +227,37 @@ def _engine(device: str) -> Callable[..., Result]:
 
         return gpu.run
     raise InvalidInputError(complain("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
+
+
+def _in_words(equation: Diffusion) -> str:
+    scaling = "as printed" if equation.scaling == "printed" else "as in the discrete model"
+    return f"continuous time, {equation.path_method} steps of {equation.step:g}, noise {scaling}"
+
+
+def _exact(equation: Diffusion) -> Callable[..., Result]:
+    """Return the engine that draws from the exact law of each step."""
+    from .diffusion.paths import exact_paths
+
+    def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], held: None) -> Result:
+        found = exact_paths(
+            equation,
+            plan.steps,
+            replicates=plan.replicates,
+            seed=plan.seed,
+            start=start,
+            start_step=plan.start_step,
+            times=plan.times,
+            agents=plan.agents if plan.keep_states else plan.agents[:0],
+            report=report,
+        )
+        return replace(
+            found,
+            states=None if found.states is None or not plan.keep_states else found.states.astype(plan.dtype),
+            summaries=found.summaries if plan.keep_summaries else None,
+            final=found.final.astype(plan.dtype),
+        )
+
+    return run
 
 
 def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Progress) -> Trajectory:

@@ -37,6 +37,7 @@ def save_trajectory(run: Trajectory, path: str | Path) -> None:
         "start": "hidden" if isinstance(model.start, str) else "given",
         "adaptation": None if model.adaptation is None else model.adaptation.to_dict(),
         "evolving": model.evolution is not None,
+        "equation": run.equation,
     }
     network = model.network if model.evolution is None else model.evolution
     arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
@@ -113,5 +114,6 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
         agents=arrays["agents"],
         final=State(facts["step"], arrays["final"], arrays.get("memory"), arrays.get("final_hidden")),
         version=facts["version"],
+        equation=facts["equation"],
         **{name: arrays.get(name) for name in _OPTIONAL},
     )

@@ -46,13 +46,14 @@ class Trajectory:
     ``times`` are the recorded steps and ``agents`` the recorded agents (as indices); ``states`` is (replicates, times,
     agents), and ``minimum``, ``maximum`` and ``mean`` over all agents are (replicates, times); each is None if it was
     not recorded. ``final`` is always there. Where hidden opinions give way, ``hidden`` has the shape of ``states`` and
-    is what agents hold once they have shown that state.
+    is what agents hold once they have shown that state. In continuous time ``times`` are real, and ``equation`` says
+    which equation and which steps the run took.
     """
 
     model: Model
     seed: int
     replicates: NDArray[np.int64]
-    times: NDArray[np.int64]
+    times: NDArray[np.int64] | NDArray[np.float64]
     agents: NDArray[np.int64]
     states: Array | None
     minimum: NDArray[np.float64] | None
@@ -61,6 +62,7 @@ class Trajectory:
     final: State
     version: str = field(default=__version__)
     hidden: Array | None = None
+    equation: str | None = None
 
     @property
     def spread(self) -> NDArray[np.float64] | None:
@@ -103,6 +105,10 @@ class Trajectory:
 
     def provenance(self) -> dict[str, Any]:
         """Say in plain values where this run came from."""
+        extensions = {
+            "adaptation": None if self.model.adaptation is None else str(self.model.adaptation),
+            "equation": self.equation,
+        }
         return {
             "software": f"peerpressure {self.version}",
             "seed": self.seed,
@@ -110,7 +116,7 @@ class Trajectory:
             "pressure": str(self.model.pressure),
             "noise": str(self.model.noise),
             "consensus_value": self.model.consensus_value,
-        } | ({} if self.model.adaptation is None else {"adaptation": str(self.model.adaptation)})
+        } | {name: text for name, text in extensions.items() if text is not None}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.

@@ -1,7 +1,7 @@
 """Networks that change while a run lasts: rows with room for all who ever meet, and changes applied between steps.
 
-A row holds its present neighbours in the order of the agents and nothing else, so that a step costs what its own network
-costs, and a network that has changed is, bit for bit, the one that a run would have started with.
+A row holds its present neighbours in the order of the agents and nothing else, so that a step costs what its own
+network costs, and a network that has changed is, bit for bit, the one that a run would have started with.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .random import U64
 def roomy_graph(network: EvolvingNetwork, t: int, dtype: np.dtype[Any]) -> Graph:
     """Return the network of round t with room in each row for every neighbour that the agent ever has."""
     present, room = network.at(t), np.diff(network.aggregate.adjacency.indptr)
-    kind = np.uint64 if room.sum(dtype=np.int64) > np.iinfo(np.uint32).max else np.uint32
+    kind: Any = np.uint64 if room.sum(dtype=np.int64) > np.iinfo(np.uint32).max else np.uint32
     starts = np.concatenate([[0], np.cumsum(room, dtype=np.int64)])
     degrees = np.diff(present.indptr)
     columns, weights = np.zeros(starts[-1], np.uint32), np.zeros(starts[-1], dtype)
@@ -58,7 +58,7 @@ class Events:
         self.dtype = dtype
         later = network.event_times > 1
         times = network.event_times[later]
-        parts = [network.sources[later], network.targets[later], network.weights[later]]
+        parts: list[NDArray[Any]] = [network.sources[later], network.targets[later], network.weights[later]]
         if network.period is not None:
             # Before the first round of the next period, all that has changed is put back.
             back = _difference(network)
@@ -109,7 +109,8 @@ def _difference(network: EvolvingNetwork) -> list[NDArray[Any]]:
     changed = (first != last).tocoo()
     once = changed.row < changed.col
     i, j = changed.row[once], changed.col[once]
-    return [i, j, np.asarray(first.tocsr()[i, j], dtype=np.float64).ravel()]
+    # SciPy returns a sparse matrix where no entry is asked for.
+    return [i, j, np.asarray(first[i, j]) if i.size else np.zeros(0)]
 
 
 @njit(error_model="numpy")
@@ -131,10 +132,11 @@ def _set_weight(graph: Graph, row: int, column: int, weight: Any) -> None:
             graph.ends[row] -= 1
         return
     if not present:
-        k = end
-        while k > low:
-            graph.columns[k], graph.weights[k] = graph.columns[k - U64(1)], graph.weights[k - U64(1)]
-            k -= U64(1)
+        place = end
+        while place > low:
+            before = place - U64(1)
+            graph.columns[place], graph.weights[place] = graph.columns[before], graph.weights[before]
+            place = before
         graph.columns[low] = column
         graph.ends[row] += 1
     graph.weights[low] = weight

@@ -78,7 +78,8 @@ class Block:
     """Replicates that one call steps: ``lanes`` of them from number ``first`` on, in layers of ``width``, padded.
 
     ``states`` is (layers, 2, agents·width), the two rows taking turns; ``memory`` holds correlated noise and ``held``
-    hidden opinions that move, (layers, agents·width) or empty. ``row`` is where the block's replicates begin in the results.
+    hidden opinions that move, (layers, agents·width) or empty. ``row`` is where the block's replicates begin in the
+    results.
     """
 
     first: int

@@ -48,9 +48,7 @@ def run(
 class _Run:
     """The arrays of one run while it lasts."""
 
-    def __init__(
-        self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None
-    ) -> None:
+    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None) -> None:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
@@ -124,7 +122,7 @@ class _Run:
 
     def _clock(self, begin: int, end: int) -> Clock:
         model, pace = self.plan.model, self.plan.pace
-        times = np.arange(begin + 1, end + 1) * pace
+        times = np.arange(begin + 1, end + 1) * np.float64(pace)
         relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
         if self.evolving is not None:
             relief = np.maximum(relief, least_relief(self.plan.dtype))

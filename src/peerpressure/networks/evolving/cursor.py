@@ -107,7 +107,7 @@ class Cursor:
     def _moment(self) -> Moment:
         indptr = np.zeros(self._n + 1, np.int32)
         np.cumsum(self._counts, out=indptr[1:])
-        parts = (self._weights[self._live], self._columns[self._live], indptr)
+        parts = (self._weights.take(self._live), self._columns.take(self._live), indptr)
         adjacency = csr_array(parts, shape=(self._n, self._n))
         adjacency.has_canonical_format = True
         degrees = adjacency.sum(axis=1)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NetworkError
-from peerpressure.networks.labels import Label
+from peerpressure.networks.labels import Label, checked_labels
 from peerpressure.networks.parameters import whole
 from peerpressure.networks.refusal import few, refusal
 from peerpressure.networks.rules import LONELY
 
 Times = NDArray[np.int64]
-Positions = NDArray[np.int32]
+Positions = NDArray[np.integer[Any]]
 
 
 class Events(NamedTuple):
@@ -31,9 +31,25 @@ class Events(NamedTuple):
         """The four arrays."""
         return tuple(self)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Events]) -> Events:
+        """Return the events of several parts, one after the other."""
+        return cls(*(np.concatenate([part[k] for part in parts]) for k in range(4)))
+
     def taken(self, chosen: NDArray[Any]) -> Events:
         """Return the chosen events, in their order."""
         return Events(*(column[chosen] for column in self))
+
+    @property
+    def last_start(self) -> int:
+        """The last step at which an edge begins or takes another weight."""
+        return int(self.times[self.weights > 0].max())
+
+    def within(self, period: int | None) -> Events:
+        """Return the events less the ends of edges that a new period brings about by itself."""
+        if period is None:
+            return self
+        return self.taken(np.flatnonzero((self.weights > 0) | (self.times != period + 1)))
 
 
 def canonical_events(
@@ -64,9 +80,19 @@ def checked_period(period: int | None, last: int) -> int | None:
     return length
 
 
-def checked_agents(n: int, events: int) -> int:
-    """Return a number of agents, two or more and not absurdly many for these events."""
-    if n < 2:
+def checked_names(
+    n: int | None, labels: Iterable[Label] | None, sources: ArrayLike, targets: ArrayLike
+) -> Sequence[Label]:
+    """Return one label for each of n agents, or of as many as there are labels or positions."""
+    names = labels if labels is None or isinstance(labels, range) else tuple(labels)
+    if n is None:
+        ends = np.concatenate([whole_column("sources", sources), whole_column("targets", targets)], axis=None)
+        n = int(ends.max(initial=-1)) + 1 if names is None else len(names)
+    return checked_labels(names, _some_agents(n, np.size(sources)))
+
+
+def _some_agents(n: int, events: int) -> int:
+    if whole("n", n, least=0, remedy="count the agents") < 2:
         raise refusal("a network needs at least 2 agents", got=n, remedy="give events, or n=...")
     if n > max(LONELY, 2 * events):
         got = f"{n} agents with {events} events"

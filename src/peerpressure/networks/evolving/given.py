@@ -48,7 +48,8 @@ def _columns(rows: Any) -> list[Any]:
     if isinstance(rows, tuple) and rows and all(isinstance(column, np.ndarray | list) for column in rows):
         columns = list(rows)
     elif hasattr(rows, "columns"):  # a data frame, whichever library it is from
-        columns = [rows[name].to_numpy().tolist() for name in rows.columns]
+        columns = [rows[name].to_numpy() for name in rows.columns]
+        columns[1:3] = [ends.tolist() for ends in columns[1:3]]  # labels, where arrays would be positions
     else:
         columns = _unzipped(rows)
     if len(columns) not in (3, 4):

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.networks.connectivity import components
+from peerpressure.networks.evolving.contacts import Binning, events_of_contacts
 from peerpressure.networks.evolving.cursor import Cursor, Moment
-from peerpressure.networks.evolving.events import Events, Times, canonical_events, checked_agents, checked_period
+from peerpressure.networks.evolving.events import Events, Times, canonical_events, checked_names, checked_period
 from peerpressure.networks.evolving.given import table_of
+from peerpressure.networks.evolving.snapshots import events_of_snapshots
 from peerpressure.networks.evolving.spells import Spells
 from peerpressure.networks.evolving.storage import COLUMNS, arrays_of_events, events_of_arrays
-from peerpressure.networks.labels import Label, checked_labels
+from peerpressure.networks.labels import Label
 from peerpressure.networks.network import Network
 from peerpressure.networks.parameters import whole
 
@@ -56,7 +58,7 @@ class EvolvingNetwork:
         labels: Iterable[Label] | None = None,
         period: int | None = None,
     ) -> None:
-        names = _names(n, labels, sources, targets)
+        names = checked_names(n, labels, sources, targets)
         events = canonical_events(event_times, sources, targets, weights, names)
         keep = object.__setattr__
         keep(self, "labels", names)
@@ -82,6 +84,52 @@ class EvolvingNetwork:
         """
         table = table_of(events, labels, n)
         return cls(table.times, table.sources, table.targets, table.weights, labels=table.labels, period=period)
+
+    @classmethod
+    def from_contacts(
+        cls,
+        contacts: Any,
+        resolution: float = 1.0,
+        *,
+        origin: float | None = None,
+        duration: float | None = None,
+        weighted: bool = True,
+        skip_quiet: int | None = None,
+        labels: Iterable[Label] | None = None,
+        n: int | None = None,
+        period: int | None = None,
+        repeat: bool = False,
+    ) -> Self:
+        """Return the network of time-stamped contacts (time, source, target) or (…, weight), in any order.
+
+        Real time is cut into steps of length ``resolution`` from ``origin``, the first stamp by default.  An edge
+        lives only in the step that holds its stamp, or in all steps that it touches when contacts last for
+        ``duration``; dates count in seconds.  Contacts of a pair in one step add up to its weight there, or count
+        once when not ``weighted``.  ``skip_quiet=k`` drops silent stretches of more than k steps, such as nights.
+        After the last contact all are alone, unless ``repeat`` begins anew there, or ``period`` after so many steps.
+
+        >>> EvolvingNetwork.from_contacts([(0, "ann", "bob"), (20, "ann", "bob"), (70, "bob", "cat")], 60)
+        EvolvingNetwork(3 agents, 2 pairs, 3 changes over 1…3, on average 0.6667 edges)
+        """
+        binning = Binning(resolution, origin, duration, skip_quiet)
+        table = table_of(contacts, labels, n)
+        events = events_of_contacts(table, binning, weighted)
+        length = checked_period(events.last_start if repeat and period is None else period, events.last_start)
+        return cls(*events.within(length), labels=table.labels, period=length)
+
+    @classmethod
+    def from_snapshots(cls, graphs: Iterable[Any], times: ArrayLike | None = None, period: int | None = None) -> Self:
+        """Return the network of graphs that follow one another, each from its time on; by default 1, 2, ….
+
+        NetworkX graphs, Networks and matrices will do.  Agents are told by their labels; one that a graph does not
+        have is without neighbours there.
+
+        >>> from peerpressure.networks import path, star
+        >>> EvolvingNetwork.from_snapshots([path(4), star(4)], period=2)
+        EvolvingNetwork(4 agents, 5 pairs, 4 changes over 1…2, repeated, on average 3 edges)
+        """
+        events, labels = events_of_snapshots(graphs, times)
+        return cls(*events, labels=labels, period=period)
 
     @classmethod
     def constant(cls, network: Network) -> Self:
@@ -170,8 +218,9 @@ class EvolvingNetwork:
         spells = self._spells
         share = (np.minimum(spells.last, self.span) - self.event_times + 1) / self.span
         means = np.bincount(spells.pair, self.weights * share, minlength=spells.i.size)
-        pairs = (spells.i, spells.j)
-        return Network.from_edges(pairs, means, labels=self.labels, n=self.n, connected=False)
+        # Who ever meets is a neighbour here, however small the mean.
+        means = np.maximum(means, np.nextafter(0, 1))
+        return Network.from_edges((spells.i, spells.j), means, labels=self.labels, n=self.n, connected=False)
 
     def index(self, label: Label) -> int:
         """Return the position of the agent that bears this label."""
@@ -209,14 +258,6 @@ class EvolvingNetwork:
         changes = f"{count:,} change{'s' * (count != 1)} over 1…{self.span:,}"
         again = "" if self.period is None else ", repeated"
         return f"EvolvingNetwork({self.n:,} agents, {pairs}, {changes}{again}, on average {self.mean_edges:.4g} edges)"
-
-
-def _names(n: int | None, labels: Iterable[Label] | None, sources: ArrayLike, targets: ArrayLike) -> Sequence[Label]:
-    names = None if labels is None else tuple(labels) if not isinstance(labels, range) else labels
-    if n is None:
-        highest = max((int(np.max(ends)) for ends in (sources, targets) if np.size(ends)), default=-1)
-        n = highest + 1 if names is None else len(names)
-    return checked_labels(names, checked_agents(n, np.size(sources)))
 
 
 def _frozen(column: NDArray[Scalar]) -> NDArray[Scalar]:

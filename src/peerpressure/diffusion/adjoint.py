@@ -1,0 +1,79 @@
+"""Mean and variance of weighted sums of agents, by running the equation backwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from peerpressure.model import Vector
+
+from .equation import Diffusion
+from .flow import NEGLIGIBLE, integrate
+
+# Numbers that one backward run carries along, of which the solver holds some twenty copies.
+BLOCK = 2**20
+
+
+def run_backwards(diffusion: Diffusion, weights: Vector, times: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return mean and variance (times, sums) and the last covariance (sums, sums) of the sums cᵀy.
+
+    From λ = c at the time asked for, λ′ = Bᵀλ is solved back to time 0. Then the mean is λ(0)·y₀ + ∫ λ·b dt, and the
+    covariance of two sums ∫ (Gλ)·(Gλ̃) dt.
+    """
+    parts = [_run_block(diffusion, weights, block) for block in _blocks(weights.size, times)]
+    mean = np.concatenate([mean for mean, _ in parts])
+    covariances = np.concatenate([covariance for _, covariance in parts])
+    return mean, np.einsum("tii->ti", covariances), covariances[-1]
+
+
+def _run_block(diffusion: Diffusion, weights: Vector, times: Vector) -> tuple[Vector, Vector]:
+    """Run all times of a block in one go; later ones start first, and earlier ones join as they are passed."""
+    k, n, v = *weights.shape, diffusion.consensus_value
+    state = np.empty((0, k, n + 1 + k))
+    fresh = np.concatenate([weights, np.zeros((k, 1 + k))], axis=1)[None]
+    stops = [*times[::-1], 0.0]
+    for begin, end in itertools.pairwise(stops):
+        state = np.concatenate([state, fresh])
+        if begin > end:
+            state = _back_to(diffusion, state, begin, end)
+    state = state[::-1]
+    adjoint, mean, covariance = state[..., :n], state[..., n], state[..., n + 1 :]
+    # The sums of the weights carry the consensus value, on which all is centred.
+    return mean + adjoint @ (diffusion.start_state - v) + v * weights.sum(axis=1), covariance
+
+
+def _back_to(diffusion: Diffusion, state: Vector, begin: float, end: float) -> Vector:
+    n = diffusion.n
+    floor = np.full(state.shape, NEGLIGIBLE)
+    size = np.abs(state[..., :n]).sum(axis=2).max()
+    opinions = float(np.ptp(np.concatenate([diffusion.x0, diffusion.start_state]))) or 1.0
+    floor[..., n] *= size * opinions
+    floor[..., n + 1 :] *= size**2 * (float(diffusion.noise_size(begin).max()) ** 2 or 1.0)
+
+    def rate_of(piece: Diffusion) -> Callable[[float, Vector], Vector]:
+        return lambda t, flat: _rate(piece, t, flat.reshape(state.shape)).ravel()
+
+    (flat,) = integrate(diffusion, rate_of, state.ravel(), begin, np.array([end]), floor.ravel())
+    return flat.reshape(state.shape)
+
+
+def _rate(diffusion: Diffusion, t: float, state: Vector) -> Vector:
+    """Return the rate of change, with growing t, of adjoints, means and covariances."""
+    n, update = diffusion.n, diffusion.update(t)
+    adjoint = state[..., :n]
+    rows = adjoint.reshape(-1, n)
+    out = np.empty_like(state)
+    out[..., :n] = adjoint - update.couple_adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
+    # Time runs backwards here, so that what is gathered up comes with a minus.
+    out[..., n] = -(adjoint @ (update.gain * (diffusion.x0 - diffusion.consensus_value)))
+    noisy = adjoint * diffusion.noise_size(t)
+    out[..., n + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
+    return out
+
+
+def _blocks(size: int, times: Vector) -> Iterator[Vector]:
+    length = max(1, BLOCK // size)
+    for start in range(0, times.size, length):
+        yield times[start : start + length]

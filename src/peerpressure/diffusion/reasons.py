@@ -1,0 +1,88 @@
+"""Why a process ends as it does, in sentences with their numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .equation import Diffusion
+from .fate import ContinuousFate
+from .limit import mode_noise
+from .moments import LARGEST_COVARIANCE
+from .stationary import stationary
+
+# A bounded pressure that still changes is looked at here.
+_LATE = 1e6
+
+
+def reason_for(diffusion: Diffusion, fate: ContinuousFate) -> str:
+    """Return the reason for an outcome.
+
+    >>> from peerpressure.diffusion.fate import continuous_fate
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import k2
+    >>> diffusion = Diffusion(Model(k2(), hidden=[0.0, 1.0]))
+    >>> print(reason_for(diffusion, continuous_fate(diffusion)))
+    ρ_t grows like t, and Σ 1/t diverges while Σ 1/t² does not. Pressure grows without bound, yet ∫ dt/ρ diverges: the \
+start is forgotten, and all agents come to v = 0.5. The bias falls like t^−1.
+    """
+    v = diffusion.consensus_value
+    if fate.settled:
+        return "All agents hold the same opinion without noise, so that there is nothing to agree on."
+    basis = diffusion.pressure.growth.basis
+    # A sentence may begin with ρ, which is no ρ any more as a capital.
+    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
+    if fate.balanced:
+        text = "stubbornness is proportional to degree and the start averages to v, so that the average never leaves v"
+        return f"{basis}. But without noise, {text} = {v:.6g}."
+    reasons = {"CONSENSUS": _consensus, "WRONG_VALUE": _wrong_value, "SPREAD": _spread, "UNKNOWN": _unknown}
+    return f"{basis}. {reasons[fate.outcome](diffusion, fate)}"
+
+
+def _consensus(diffusion: Diffusion, fate: ContinuousFate) -> str:
+    text = "Pressure grows without bound, yet ∫ dt/ρ diverges: the start is forgotten, and all agents come to "
+    text += f"v = {diffusion.consensus_value:.6g}."
+    if fate.bias is not None:
+        text += f" The bias falls like {fate.bias}."
+    if fate.variance is not None:
+        text += f" Noise averages out, with a variance that falls like {fate.variance}."
+    return text
+
+
+def _wrong_value(diffusion: Diffusion, fate: ContinuousFate) -> str:
+    aside = f"v = {diffusion.consensus_value:.6g}"
+    if fate.pace == "slow":
+        text = "Noise grows too fast to be averaged out, σ_t²/ρ does not go to 0: agents come together, but on a value "
+        return text + f"that keeps wandering about {aside}."
+    text = "∫ dt/ρ is finite, so that start and early noise are never forgotten"
+    if diffusion.network.is_bipartite:
+        text += "; the swing between the network's two sides fades like e^(−2t) in continuous time"
+    if fate.limit is None:
+        bounded = "whose variance grows without bound" if fate.noise == "wanders" else "that depends on start and noise"
+        return f"{text}. All agree, but on a value {bounded}, and not on {aside}."
+    return f"{text}. All agree, but on {fate.limit}, while {aside}."
+
+
+def _spread(diffusion: Diffusion, fate: ContinuousFate) -> str:
+    if fate.pace != "bounded":
+        return "Noise grows at least as fast as pressure, so that agents never come together."
+    text = "Agents settle around their fixed points (S + ρL)⁻¹S x₀"
+    if diffusion.n <= LARGEST_COVARIANCE:
+        mean, _ = stationary(diffusion, _LATE)
+        text += f", which span {np.min(mean):.4g} to {np.max(mean):.4g}"
+    if fate.noise == "none":
+        return f"{text}, and do not move."
+    if fate.noise == "scatters":
+        return f"{text}, with a scatter that grows as the noise does."
+    relief, weight = diffusion.homogeneous(_LATE)
+    kappa = diffusion.model.kappa
+    drive = mode_noise(diffusion) * float(diffusion.noise_scale(_LATE))
+    variance = kappa * relief / (2 * (kappa * relief + weight)) * drive**2
+    return f"{text}; noise keeps their mean moving with a standard deviation of about {math.sqrt(variance):.2g}."
+
+
+def _unknown(diffusion: Diffusion, fate: ContinuousFate) -> str:
+    if fate.noise == "unknown" and fate.pace != "unknown":
+        return "But how the noise grows over time is not known, and so the outcome is not either."
+    return "What happens as t → ∞ is therefore not known."

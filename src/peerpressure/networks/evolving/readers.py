@@ -1,0 +1,167 @@
+"""Networks that change from files; nothing in a file can run code or raise an unfamiliar error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, complain
+from peerpressure.networks.evolving.network import EvolvingNetwork
+from peerpressure.networks.evolving.text import Lines, parse_lines
+from peerpressure.networks.labels import Label, unknown
+from peerpressure.networks.readers import suffix_of
+from peerpressure.networks.refusal import refusal
+
+# How the fields of a line are kept apart when it is written; a reader looks for itself.
+SEPARATORS: Mapping[str, str] = MappingProxyType({".csv": ",", ".tsv": "\t", ".txt": " ", ".dat": " "})
+ARCHIVE = ".npz"
+
+
+def read_events(
+    path: str | PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    labels: Iterable[Label] | None = None,
+    period: int | None = None,
+) -> EvolvingNetwork:
+    """Read a network from the list of its changes: step, source, target and, if any, weight, where 0 ends an edge.
+
+    Text is told by its suffix and may have a heading; ``columns`` says what its columns hold if that is something
+    else, such as ("source", "target", "", "time").  The lines must stand in the order of their steps.  ``labels``
+    lists all agents where some may have no line.  An ``.npz`` file is what ``write_events`` writes.
+    """
+    file = Path(path)
+    suffix = suffix_of(file, dict.fromkeys([*SEPARATORS, ARCHIVE]))
+    with naming(file):
+        if suffix == ARCHIVE:
+            _refuse_wishes(columns=columns, labels=labels, period=period)
+            return EvolvingNetwork.from_arrays(_arrays(file))
+        lines = read_lines(file, columns)
+        _refuse_steps(lines)
+        weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
+        remedy = "use weights above 0, and 0 to end an edge"
+        lines.refuse(~(weights >= 0) | np.isinf(weights), "a weight must be finite and not negative", weights, remedy)
+        rows = (lines.times.astype(np.int64), lines.sources, lines.targets, weights)
+        return EvolvingNetwork.from_events(rows, labels=_known(lines, labels), period=period)
+
+
+def read_contacts(
+    path: str | PathLike[str],
+    resolution: float = 1.0,
+    *,
+    columns: Sequence[str] | None = None,
+    labels: Iterable[Label] | None = None,
+    origin: float | None = None,
+    duration: float | None = None,
+    weighted: bool = True,
+    skip_quiet: int | None = None,
+    period: int | None = None,
+    repeat: bool = False,
+) -> EvolvingNetwork:
+    """Read a network from a list of contacts: time stamp, source, target and, if any, weight, in any order.
+
+    See ``read_events`` for the files and ``EvolvingNetwork.from_contacts`` for what becomes of the time stamps.
+    """
+    file = Path(path)
+    suffix_of(file, SEPARATORS)
+    with naming(file):
+        lines = read_lines(file, columns)
+        lines.refuse(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
+        if lines.weights is not None:
+            bad = ~(lines.weights > 0) | np.isinf(lines.weights)
+            lines.refuse(bad, "a contact's weight must be finite and positive", lines.weights, "remove the line")
+        return EvolvingNetwork.from_contacts(
+            (lines.times, lines.sources, lines.targets, *([] if lines.weights is None else [lines.weights])),
+            resolution,
+            origin=origin,
+            duration=duration,
+            weighted=weighted,
+            skip_quiet=skip_quiet,
+            labels=_known(lines, labels),
+            period=period,
+            repeat=repeat,
+        )
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Name the file in whatever goes wrong with it."""
+    try:
+        yield
+    except NetworkError as error:
+        raise NetworkError(f"{file}: {error}") from None
+    except FileNotFoundError:
+        raise FileFormatError(complain("a network file must exist", got=file, remedy="check the path")) from None
+    except PeerPressureError as error:
+        raise FileFormatError(f"{file}: {error}") from None
+    except (OSError, EOFError, ValueError, BadZipFile) as error:
+        rule, remedy = f"{file} must be readable as {file.suffix}", "check that the suffix tells its format"
+        raise FileFormatError(complain(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from error
+
+
+def read_lines(file: Path, columns: Sequence[str] | None) -> Lines:
+    """Return the lines of a text file, in which no agent may meet itself."""
+    data = file.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got = f"byte 0x{data[error.start]:02x} on line {line}"
+        raise FileFormatError(complain("a list of events must be UTF-8", got=got, remedy="save it as UTF-8")) from None
+    lines = parse_lines(text, columns, comma_first=file.suffix.lower() == ".csv")
+    loops = np.array([source == target for source, target in zip(lines.sources, lines.targets, strict=True)])
+    lines.refuse(loops, "an agent must not be its own neighbour", lines.sources, "remove the line")
+    return lines
+
+
+def _refuse_steps(lines: Lines) -> None:
+    times = lines.times
+    remedy = "count steps from 1; for real time stamps use read_contacts"
+    lines.refuse(~np.isfinite(times) | (times % 1 != 0), "a step must be a whole number", times, remedy)
+    lines.refuse(times < 1, "a step must be 1 or more", times, remedy)
+    back = np.flatnonzero(times[1:] < times[:-1]) + 1
+    if back.size:
+        k = int(back[0])
+        rule = f"line {lines.numbers[k]}: events must come in the order of their steps"
+        got = f"step {times[k]:g} after {times[k - 1]:g}"
+        raise NetworkError(complain(rule, got=got, remedy="sort the lines by time"))
+
+
+def _known(lines: Lines, labels: Iterable[Label] | None) -> list[Label] | None:
+    """Return the labels that the caller listed, all lines being of agents among them."""
+    if labels is None:
+        return None
+    names = list(labels)
+    here = set(names)
+    for number, *ends in zip(lines.numbers, lines.sources, lines.targets, strict=True):
+        strange = [end for end in ends if end not in here]
+        if strange:
+            raise NetworkError(f"line {number}: {unknown(strange, names)}")
+    return names
+
+
+def _refuse_wishes(**wishes: object) -> None:
+    given = [name for name, wish in wishes.items() if wish is not None]
+    if given:
+        rule = f"an {ARCHIVE} file tells its own columns, labels and period"
+        raise refusal(rule, got=", ".join(given), remedy="leave them out")
+
+
+def _arrays(file: Path) -> dict[str, NDArray[Any]]:
+    import psutil
+
+    with ZipFile(file) as archive:
+        swollen = sum(member.file_size for member in archive.infolist())
+    if swollen > psutil.virtual_memory().available:
+        remedy = "use a larger machine"
+        raise FileFormatError(complain("a network must fit into memory", got=f"{swollen} bytes", remedy=remedy))
+    with np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

@@ -1,0 +1,54 @@
+"""What the engine must do, said once more in dense matrices straight from the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import peerpressure as pp
+from peerpressure.engine.narrow import draw_narrow
+from peerpressure.engine.plan import STREAM_FRESH, STREAM_HELD, draw_of
+
+Array = NDArray[np.float64]
+
+
+def fresh_draw(model: pp.Model, step: int, replicate: int, seed: int, stream: int = STREAM_FRESH) -> Array:
+    """Return the unit-variance draw of every agent at one step."""
+    out, noise = np.empty((1, model.n)), model.noise
+    draw_narrow(draw_of(noise, seed), step, replicate, stream, out)
+    return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.Custom) else out[0]
+
+
+def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
+    """Return u_1 … u_T of one replicate, from the engine's raw draws by the definitions of the temporal kinds."""
+    noise = model.noise
+    fresh = np.array([fresh_draw(model, t, replicate, seed) for t in range(1, steps + 1)])
+    if isinstance(noise.temporal, pp.White):
+        return fresh
+    held = fresh_draw(model, 0, replicate, seed, STREAM_HELD)
+    if isinstance(noise.temporal, pp.Persistent):
+        return np.tile(held, (steps, 1))
+    phi, out = noise.temporal.coefficient, []
+    for z in fresh:
+        held = phi * held + np.sqrt(1 - phi**2) * z
+        out.append(held)
+    return np.array(out)
+
+
+def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[Array, Array]:
+    """Return y_0 … y_T and what agents hold after each, where networks change and opinions give way, too."""
+    S, u = np.diag(model.s), unit_noise(model, steps, replicate, seed)
+    y, x = [model.start_state], [np.asarray(model.x0)]
+    for t in range(1, steps + 1):
+        A = (model.network.adjacency if model.evolution is None else model.evolution.at(t)).toarray()
+        rho = float(model.pressure(t))
+        xi = x[-1] + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
+        y.append(np.linalg.solve(S + rho * np.diag(A.sum(axis=1)), S @ xi + rho * A @ y[-1]))
+        eta = 0.0 if model.adaptation is None else model.adaptation.at(t, model.n)
+        x.append(x[-1] + eta * (y[-1] - x[-1]))
+    return np.array(y), np.array(x)
+
+
+def dense_states(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
+    """Return y_0 … y_T alone."""
+    return dense_run(model, steps, replicate, seed)[0]

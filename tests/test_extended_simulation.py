@@ -1,0 +1,254 @@
+"""Opinions that give way, networks that change and continuous time in the engine: oracles, and bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import peerpressure as pp
+from peerpressure.diffusion.euler import euler_step
+from peerpressure.engine import layout, runner
+from tests.builders import NOISES, random_model, weighted_network
+from tests.oracles import dense_run, fresh_draw, unit_noise
+
+N = 23
+
+
+def _evolving(*, n: int = N, period: int | None = None, weighted: bool = True, seed: int = 0) -> pp.EvolvingNetwork:
+    """Return a network in which pairs come, go and change their weights at any step; some agents are alone at times."""
+    rng = np.random.default_rng(seed)
+    i, j, weights = weighted_network(n, seed).edges()
+    events = [(1, int(a), int(b), float(w) if weighted else 1.0) for a, b, w in zip(i, j, weights, strict=True)]
+    for t in range(2, 13):
+        pairs = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(n)}
+        known = {(int(a), int(b)) for a, b in zip(*rng.choice(np.stack([i, j]), n, axis=1), strict=True)}
+        for a, b in sorted(pairs | known):
+            strength = float(rng.uniform(0.2, 3.0)) if weighted else 1.0
+            events.append((t, a, b, strength if rng.random() < 0.4 else 0.0))
+    return pp.EvolvingNetwork.from_events(events, n=n, period=period)
+
+
+def _model(kind: str, **parts: Any) -> pp.Model:
+    """Return a model of a named extension."""
+    rng = np.random.default_rng(5)
+    rates = pp.Adaptation("0.6/(1 + t)", susceptibility=rng.uniform(0, 1, N))
+    values = {"hidden": rng.normal(size=N), "stubbornness": rng.uniform(0.3, 2.0, N), "noise": pp.Gaussian(0.7)}
+    chosen: dict[str, Any] = {
+        "giving way": {"network": weighted_network(), "adaptation": rates},
+        "evolving": {"network": _evolving()},
+        "periodic": {"network": _evolving(period=12)},
+        "unweighted": {"network": _evolving(weighted=False, period=15)},
+        "both": {"network": _evolving(period=12), "adaptation": rates},
+    }
+    return pp.Model(**(values | chosen[kind] | parts))
+
+
+KINDS = ("giving way", "evolving", "periodic", "unweighted", "both")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_every_extension_matches_the_dense_oracle(kind: str, noise: str) -> None:
+    model = _model(kind, noise=NOISES[noise], pressure=pp.Linear(0.7))
+    run = pp.simulate(model, 40, replicates=[0, *range(4, 20)], seed=11)
+    assert run.states is not None
+    for row, replicate in ((0, 0), (1, 4), (16, 19)):
+        shown, held = dense_run(model, 40, replicate, 11)
+        np.testing.assert_allclose(run.states[row], shown, rtol=1e-11, atol=1e-12)
+        if run.hidden is not None:
+            np.testing.assert_allclose(run.hidden[row], held, rtol=1e-11, atol=1e-12)
+    assert (run.hidden is None) == (model.adaptation is None)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "ar1", "persistent", "custom"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_opinions_that_give_way_by_nothing_are_constant_to_the_bit(noise: str, dtype: str) -> None:
+    plain = random_model(noise=NOISES[noise])
+    still = random_model(noise=NOISES[noise], adaptation=0.0)
+    for replicates in (1, 20):
+        a, b = (pp.simulate(model, 30, replicates, seed=2, dtype=dtype) for model in (plain, still))
+        assert b.hidden is not None
+        np.testing.assert_array_equal(a.states, b.states)
+        np.testing.assert_array_equal(b.hidden, np.broadcast_to(plain.x0.astype(dtype), b.hidden.shape))
+
+
+@pytest.mark.parametrize("replicates", [1, 20])
+def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: int) -> None:
+    plain = random_model(weighted=False, noise=pp.Gaussian(0.5))
+    rest = {"hidden": plain.x0, "stubbornness": plain.s, "noise": plain.noise}
+    i, j, _ = plain.network.edges()
+    once = pp.EvolvingNetwork.constant(plain.network)
+    repeated = pp.EvolvingNetwork.from_events(
+        [(1, a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)], period=3
+    )
+    expected = pp.simulate(plain, 20, replicates, seed=2).states
+    for network in (once, repeated):
+        np.testing.assert_array_equal(pp.simulate(pp.Model(network, **rest), 20, replicates, seed=2).states, expected)
+
+
+def test_a_switch_of_networks_is_two_runs_one_after_the_other() -> None:
+    first, second = pp.cycle(9), pp.complete(9)
+    rest: dict[str, Any] = {"hidden": np.arange(9.0), "noise": pp.Gaussian(0.5), "pressure": pp.Linear(0.2)}
+    both = pp.EvolvingNetwork.from_snapshots([first, second], times=[1, 6])
+    whole = pp.simulate(pp.Model(both, **rest), 12, 18, seed=3)
+    begin = pp.simulate(pp.Model(first, **rest), 5, 18, seed=3)
+    end = pp.simulate(pp.Model(second, **rest), 7, 18, seed=3, start=begin)
+    np.testing.assert_array_equal(whole.final.public, end.final.public)
+
+
+def test_agents_without_a_neighbour_show_their_own_noisy_opinion_under_any_pressure() -> None:
+    network = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 1, 2), (5, 1, 2, 0.0)])
+    for pressure in (pp.Linear(), pp.StretchedExponential(), pp.Constant(0.0)):
+        model = pp.Model(network, hidden=[0.0, 1.0, 5.0], noise=pp.Gaussian(0.3), pressure=pressure)
+        start = pp.State(10**6, np.array([[3.0, 4.0, 9.0]]), None)
+        for dtype in ("float64", "float32"):
+            run = pp.simulate(model, 4, seed=8, start=start, dtype=dtype)
+            assert run.states is not None
+            own = [5.0 + 0.3 * fresh_draw(model, 10**6 + k, 0, 8)[2] for k in range(1, 5)]
+            assert np.isfinite(run.states).all()
+            np.testing.assert_allclose(run.states[0, 1:, 2], own, rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+# --- bit-identity ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = _model(kind)
+    whole = pp.simulate(model, 30, replicates=40, seed=3, threads=1)
+    for small in (False, True):
+        if small:
+            monkeypatch.setattr(layout, "_NUMBERS", 1)
+            monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
+            monkeypatch.setattr(runner, "_SEGMENT", 1)
+        for part, threads in ((range(20, 40), 2), (range(7, 8), 3), (range(3, 36), 1)):
+            run = pp.simulate(model, 30, replicates=part, seed=3, threads=threads)
+            rows = slice(part[0], part[-1] + 1)
+            for name in ("states", "hidden", "mean"):
+                values = getattr(whole, name)
+                if values is not None:
+                    np.testing.assert_array_equal(values[rows], getattr(run, name))
+
+
+@settings(max_examples=25, deadline=None)
+@given(kind=st.sampled_from(KINDS), cut=st.integers(0, 45), replicates=st.sampled_from([1, 18]))
+def test_going_on_equals_running_in_one_go(kind: str, cut: int, replicates: int) -> None:
+    model = _model(kind, noise=NOISES["ar1"])
+    whole = pp.simulate(model, 45, replicates, seed=9, record="final")
+    first = pp.simulate(model, cut, replicates, seed=9, record="final")
+    rest = pp.simulate(model, 45 - cut, replicates, seed=9, record="final", start=first)
+    np.testing.assert_array_equal(whole.final.public, rest.final.public)
+    if model.adaptation is not None:
+        np.testing.assert_array_equal(whole.final.hidden, rest.final.hidden)
+
+
+@pytest.mark.parametrize("replicates", [1, 20])
+@pytest.mark.parametrize("kind", KINDS)
+def test_agents_of_a_step_can_be_shared_among_threads(
+    kind: str, replicates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 3000
+    rng = np.random.default_rng(1)
+    network: Any = pp.barabasi_albert(n, 2, seed=1)
+    if kind != "giving way":
+        i, j, _ = network.edges()
+        down = [(3, a, b, 0.0) for a, b in zip(i[::5].tolist(), j[::5].tolist(), strict=True)]
+        up = [(5, *event[1:3], 2.0) for event in down]
+        start = [(1, a, b, 1.0) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+        network = pp.EvolvingNetwork.from_events(start + down + up, period=6 if kind == "periodic" else None)
+    adaptation = 0.1 if kind in ("giving way", "both") else None
+    model = pp.Model(network, hidden=rng.normal(size=n), noise=pp.Gaussian(0.5), adaptation=adaptation)
+    alone = pp.simulate(model, 9, replicates, seed=3, threads=1)
+    monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
+    shared = pp.simulate(model, 9, replicates, seed=3, threads=3)
+    np.testing.assert_array_equal(alone.states, shared.states)
+    np.testing.assert_array_equal(alone.final.public, shared.final.public)
+
+
+# --- continuous time ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replicates", [1, 20])
+def test_a_euler_step_of_length_one_is_the_discrete_model_to_the_bit(replicates: int) -> None:
+    model = random_model(noise=pp.Gaussian(0.6))
+    flow = pp.Diffusion(model, step=1.0, scaling="model", method="euler")
+    a, b = (pp.simulate(system, 25, replicates, seed=4) for system in (model, flow))
+    np.testing.assert_array_equal(a.states, b.states)
+    np.testing.assert_array_equal(b.times, np.arange(26.0))
+
+
+@pytest.mark.parametrize("scaling", ["printed", "model"])
+@pytest.mark.parametrize("pressure", [pp.Linear(), pp.Table(np.linspace(0, 3, 12)), pp.Formula("1 + sqrt(t)")])
+@pytest.mark.parametrize("replicates", [3, 20])
+def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.Schedule, replicates: int) -> None:
+    noise = pp.Gaussian(np.random.default_rng(0).uniform(0.1, 1.0, N), over_time=pp.Power(-0.3))
+    flow = pp.Diffusion(random_model(noise=noise, pressure=pressure), step=0.07, scaling=scaling, method="euler")
+    run = pp.simulate(flow, 60, replicates, seed=4)
+    assert run.states is not None
+    np.testing.assert_allclose(run.times, 0.07 * np.arange(61), rtol=1e-15)
+    u, y = unit_noise(flow.model, 60, 2, 4), flow.start_state
+    for k in range(1, 61):
+        y = euler_step(flow, k, y, u[k - 1])
+        np.testing.assert_allclose(run.states[2, k], y, rtol=1e-11, atol=1e-12)
+
+
+def test_continuous_runs_go_on_and_are_recorded_like_others() -> None:
+    flow = pp.Diffusion(random_model(noise=pp.Gaussian(0.5)), step=0.25)
+    whole = pp.simulate(flow, 20, replicates=5, seed=1)
+    first = pp.simulate(flow, 8, replicates=5, seed=1, record="final")
+    rest = pp.simulate(flow, 12, replicates=5, seed=1, start=first)
+    assert whole.states is not None
+    np.testing.assert_allclose(whole.states[:, 8:], rest.states, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(whole.times[8:], rest.times)
+    few = pp.simulate(flow, 20, replicates=[3], seed=1, record=pp.Record(every=6, agents=[2], summaries=False))
+    np.testing.assert_array_equal(few.states, whole.states[3:4, [0, 6, 12, 18, 20], 2:3])
+    assert few.mean is None
+    assert "continuous time, exact steps of 0.25, noise as printed" in str(whole.provenance())
+
+
+# --- what is kept ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+    run = pp.simulate(_model(kind), 15, replicates=3, seed=2)
+    run.save(tmp_path / "run.npz")
+    again = pp.Trajectory.load(tmp_path / "run.npz")
+    assert repr(again.model) == repr(run.model)
+    for t in (1, 7, 14, 30):
+        np.testing.assert_array_equal(again.model.update(t).gain, run.model.update(t).gain)
+    assert again.provenance() == run.provenance()
+    going_on = [pp.simulate(each.model, 10, replicates=3, seed=2, start=each).final for each in (run, again)]
+    np.testing.assert_array_equal(going_on[0].public, going_on[1].public)
+    if run.hidden is not None:
+        np.testing.assert_array_equal(run.hidden, again.hidden)
+        np.testing.assert_array_equal(run.to_xarray()["held"], run.hidden)
+        assert list(run.to_dataframe().columns) == ["replicate", "time", "agent", "public", "held"]
+
+
+def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
+    model = _model("giving way")
+    with pytest.raises(pp.InvalidInputError, match="must start with what agents hold, got a state without it"):
+        pp.simulate(model, 3, start=pp.State(5, np.asarray(model.x0)[None, :], None))
+
+
+def test_the_accelerator_refuses_what_it_cannot_do() -> None:
+    from peerpressure.engine import gpu, plan
+
+    model = _model("giving way")
+    nothing = np.zeros(1, np.int64)
+    work = plan.Plan(model, 0, 0, 1, nothing, np.dtype("f8"), nothing, nothing, True, True, 1)
+    with pytest.raises(pp.PeerPressureError, match="one network and constant hidden opinions.*device='cpu'"):
+        gpu.run(work, model.x0, None, lambda done: None)
+
+
+def test_all_agents_must_meet_over_time() -> None:
+    apart = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
+    with pytest.raises(pp.ModelError, match="all agents must meet, if only over time.*largest_component"):
+        pp.Model(apart, hidden=[0, 1, 2, 3])
+    late = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
+    assert pp.Model(late, hidden=[0, 1, 2, 3]).evolution is late
