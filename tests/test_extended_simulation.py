@@ -79,7 +79,7 @@ def test_opinions_that_give_way_by_nothing_are_constant_to_the_bit(noise: str, d
 @pytest.mark.parametrize("replicates", [1, 20])
 def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: int) -> None:
     plain = random_model(weighted=False, noise=pp.Gaussian(0.5))
-    rest = {"hidden": plain.x0, "stubbornness": plain.s, "noise": plain.noise}
+    rest: dict[str, Any] = {"hidden": plain.x0, "stubbornness": plain.s, "noise": plain.noise}
     i, j, _ = plain.network.edges()
     once = pp.EvolvingNetwork.constant(plain.network)
     repeated = pp.EvolvingNetwork.from_events(
@@ -202,6 +202,7 @@ def test_continuous_runs_go_on_and_are_recorded_like_others() -> None:
     first = pp.simulate(flow, 8, replicates=5, seed=1, record="final")
     rest = pp.simulate(flow, 12, replicates=5, seed=1, start=first)
     assert whole.states is not None
+    assert rest.states is not None
     np.testing.assert_allclose(whole.states[:, 8:], rest.states, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(whole.times[8:], rest.times)
     few = pp.simulate(flow, 20, replicates=[3], seed=1, record=pp.Record(every=6, agents=[2], summaries=False))
@@ -242,13 +243,13 @@ def test_the_accelerator_refuses_what_it_cannot_do() -> None:
     model = _model("giving way")
     nothing = np.zeros(1, np.int64)
     work = plan.Plan(model, 0, 0, 1, nothing, np.dtype("f8"), nothing, nothing, True, True, 1)
-    with pytest.raises(pp.PeerPressureError, match="one network and constant hidden opinions.*device='cpu'"):
+    with pytest.raises(pp.PeerPressureError, match=r"one network and constant hidden opinions.*device='cpu'"):
         gpu.run(work, model.x0, None, lambda done: None)
 
 
 def test_all_agents_must_meet_over_time() -> None:
     apart = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
-    with pytest.raises(pp.ModelError, match="all agents must meet, if only over time.*largest_component"):
+    with pytest.raises(pp.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
         pp.Model(apart, hidden=[0, 1, 2, 3])
     late = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
     assert pp.Model(late, hidden=[0, 1, 2, 3]).evolution is late

@@ -96,7 +96,7 @@ def test_time_weights_are_the_best_linear_ones(phi: float, exponent: float, time
     information_ = ones @ np.linalg.solve(K, ones)
     weights = time_weights(noise, t)
     assert weights.information == pytest.approx(information_, rel=1e-8)
-    np.testing.assert_allclose(weights.weights, np.linalg.solve(K, ones) / information_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(weights.weights[:, 0], np.linalg.solve(K, ones) / information_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("start", ["hidden", "given"])

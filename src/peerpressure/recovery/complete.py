@@ -1,7 +1,7 @@
 """What complete outputs say of x₀: the same for every run of a model, so that it is known before one is seen.
 
-J = i·D + weight·Bᵀ D B with D = diag(1/std²), i the information in the ξ_t of one agent with unit deviation, and B the
-row of the first step where the start is not known; facts free of noise stand beside it as exact rows.
+J = i·D + weight·Bᵀ D B with D = diag(1/std²), i the information in what each agent tells of itself at unit deviation,
+and B the row of the first step where the start is not known; facts free of noise stand beside it as exact rows.
 """
 
 from __future__ import annotations
@@ -26,24 +26,33 @@ Array: TypeAlias = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class Complete:
-    """The information about x₀ in complete outputs; ``times`` are the steps whose ξ_t are known."""
+    """The information about x₀ in complete outputs; ``weights`` average what agents tell of themselves."""
 
     model: Model
-    times: NDArray[np.int64]
     weights: TimeWeights
     row: StartRow | None
 
     @cached_property
-    def information(self) -> float:
-        """The information in the ξ_t of an agent with unit deviation; infinite if x₀ shows through."""
-        shows_through = self.model.noise.is_silent and self.times.size > 0
-        return np.inf if shows_through else self.weights.information
+    def information(self) -> Array:
+        """The information that each agent tells of itself at unit deviation, (n,); infinite if x₀ shows through."""
+        silent = np.where(self.weights.legible, np.inf, 0.0)
+        return np.broadcast_to(silent if self.model.noise.is_silent else self.weights.information, (self.model.n,))
 
     @cached_property
     def precision(self) -> Array:
         """1/std² of each agent, and 0 for those without noise, whose facts are exact; (n,)."""
         std = self.model.noise.deviations(self.model.n)
         return np.divide(1.0, std**2, out=np.zeros(self.model.n), where=std > 0)
+
+    @cached_property
+    def own(self) -> Array:
+        """What each agent tells of itself through its noise, i/std², 0 where it is exact or nothing; (n,)."""
+        return np.where(self.shown, 0.0, self.information) * self.precision
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        """Whose x₀ shows through, (n,)."""
+        return np.isinf(self.information)
 
     @property
     def quiet(self) -> NDArray[np.bool_]:
@@ -53,35 +62,35 @@ class Complete:
     @property
     def separate(self) -> bool:
         """Whether each agent's outputs speak of that agent alone."""
-        return self.row is None or np.isinf(self.information)
+        return self.row is None or bool(self.shown.all())
 
     @property
     def variance(self) -> Array:
         """The error variance of each agent's own average, where outputs are ``separate``; (n,)."""
-        if np.isinf(self.information):
-            return np.zeros(self.model.n)
         std = self.model.noise.deviations(self.model.n)
-        return np.full(self.model.n, np.inf) if self.information == 0 else std**2 / self.information
+        silent = np.where(self.information > 0, 0.0, np.inf)
+        noisy = (self.information > 0) & ~self.shown
+        return np.divide(std**2, self.information, out=silent, where=noisy)
 
     @property
     def has_exact_rows(self) -> bool:
         """Whether some fact about x₀ is free of noise."""
-        return bool(self.quiet.any()) or (self.row is not None and np.isinf(self.row.weight))
+        exact = self.quiet | self.shown
+        return bool(exact.any()) or (self.row is not None and np.isinf(self.row.weight))
 
     def diagonal(self) -> Array:
         """Return the diagonal of J, (n,)."""
-        own = self.information * self.precision
-        return own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else own
+        return self.own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else self.own
 
     def apply(self, columns: Array) -> Array:
         """Return J applied to columns, (n, b)."""
-        own = (self.information * self.precision)[:, None] * columns
+        own = self.own[:, None] * columns
         return own + self.row.apply(self.precision, columns) if self._row_is_noisy() and self.row else own
 
     def exact_rows(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-        """Return exact rows (m, n): of agents known by their ξ_t, then of the first step, and the agents of either."""
+        """Return exact rows (m, n): of agents who show through, then of the first step, and the agents of either."""
         quiet = np.flatnonzero(self.quiet)
-        own = quiet if self.information > 0 else quiet[:0]
+        own = np.flatnonzero((self.quiet & self.weights.legible) | self.shown)
         first = quiet[:0] if self.row is None else (quiet if self._row_is_noisy() else np.arange(self.model.n))
         units = np.zeros((own.size, self.model.n))
         units[np.arange(own.size), own] = 1.0
@@ -92,10 +101,10 @@ class Complete:
         return self.row is not None and np.isfinite(self.row.weight)
 
 
-def complete(model: Model, times: NDArray[np.int64], weights: TimeWeights, *, first_step: bool) -> Complete:
+def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complete:
     """Return what complete outputs say; ``first_step`` if step 1 is seen but the start is not known."""
-    later = int(times[0]) if times.size else None
-    return Complete(model, times, weights, start_row(model, later) if first_step else None)
+    later, share = (int(weights.times[0]), weights.share[0]) if weights.times.size else (None, np.ones(1))
+    return Complete(model, weights, start_row(model, later, share) if first_step else None)
 
 
 def refuse_large(problem: Complete, prior: Prior | None) -> None:

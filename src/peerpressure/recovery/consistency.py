@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.noises import AR1, Custom, Gaussian, Noise, Persistent
+from peerpressure.recovery.time_weights import LEAST_SHARE
 from peerpressure.schedules import Constant
 
 Array: TypeAlias = NDArray[np.float64]
@@ -17,28 +18,31 @@ Array: TypeAlias = NDArray[np.float64]
 
 @final
 class Bounds:
-    """Where each x₀ must lie, given ξ_t = x₀ + ε_t and noise that keeps within bounds; filled step by step.
+    """Where each x₀ must lie, given r_t = p_t x₀ + ε_t and noise that keeps within bounds; filled step by step.
 
-    Noise that is never drawn anew leaves ξ_t itself unchanged, and is checked in the same way.
+    Noise that is never drawn anew leaves r_t of constant opinions unchanged, and is checked in the same way.
     """
 
     def __init__(self, model: Model) -> None:
         self._model = model
         held = isinstance(model.noise.temporal, Persistent) and isinstance(model.noise.over_time, Constant)
+        held = held and model.adaptation is None
         self._support = (0.0, 0.0) if held or model.noise.is_silent else support(model.noise)
         self._low: Array | None = None
         self._high: Array | None = None
 
-    def meet(self, step: int, wish: Array, error: float) -> None:
-        """Take in ξ_t (n, replicates), known to within ``error``; refuse it if no x₀ is left."""
+    def meet(self, step: int, told: Array, error: float, share: Array) -> None:
+        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); refuse it if no x₀ is left."""
         least, most = self._support
         if np.isinf(least) and np.isinf(most):
             return
         noise = self._model.noise
         size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
-        with np.errstate(invalid="ignore"):
-            low = wish - np.where(size > 0, size * most, 0.0) - error
-            high = wish - np.where(size > 0, size * least, 0.0) + error
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low = (told - np.where(size > 0, size * most, 0.0) - error) / share
+            high = (told - np.where(size > 0, size * least, 0.0) + error) / share
+        blind = np.broadcast_to(share < LEAST_SHARE, low.shape)
+        low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
         self._low = low if self._low is None else np.maximum(self._low, low)
         self._high = high if self._high is None else np.minimum(self._high, high)
         bad = np.argwhere(self._low > self._high)
@@ -62,17 +66,17 @@ def support(noise: Noise) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def p_values(model: Model, squares: Array, steps: int) -> Array | None:
+def p_values(model: Model, squares: Array, steps: int, fitted: NDArray[np.bool_]) -> Array | None:
     """Return the two-sided p-value of whitened residuals, (replicates,), from their sums of squares over time.
 
-    Σ residual² ~ χ² with agents·(steps − 1) degrees of freedom under Gaussian noise. Other laws change its variance
-    by their kurtosis, and the sum of many is taken as normal.
+    Σ residual² ~ χ² under Gaussian noise, with steps degrees of freedom for each agent, less one for those of whom x₀
+    was ``fitted``. Other laws change its variance by their kurtosis, and the sum of many is taken as normal.
     """
     from scipy import special
 
     std = model.noise.deviations(model.n)
     noisy = std > 0
-    free = int(noisy.sum()) * (steps - 1)
+    free = int((steps - np.broadcast_to(fitted, noisy.shape)[noisy]).sum())
     if free <= 0 or isinstance(model.noise.temporal, Persistent) or not np.isfinite(squares).all():
         return None
     total = (squares[noisy] / std[noisy, None] ** 2).sum(axis=0)

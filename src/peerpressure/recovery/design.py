@@ -1,8 +1,9 @@
 """The regression y_t = Q_t x₀ + e_t as sweeps over time, without ever holding the stack of the Q_t.
 
-Q_t = diag(g_t) + C_t Q_{t−1}, with Q_0 = I if the start is hidden and 0 if it is given. A forward sweep applies all
-Q_t to columns, an adjoint sweep applies Σ Q_tᵀ, and the two together give every matrix of the regression in
-O(steps · edges) for each column.
+Q_t = diag(g_t) H_{t−1} + C_t Q_{t−1}, with Q_0 = I if the start is hidden and 0 if it is given. H_t is how what agents
+hold depends on x₀: I where hidden opinions are constant, and H_t = (1 − η_t) H_{t−1} + η_t Q_t from H_0 = I on where
+they give way. A forward sweep applies all Q_t to columns, an adjoint sweep applies Σ Q_tᵀ, and the two together give
+every matrix of the regression in O(steps · edges) for each column.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Design:
     def covary(self, r: Array) -> Array:
         """Return the rows Cov(e) r, where e stacks the errors of all that is seen.
 
-        e_t = Σ_{u≤t} C_t⋯C_{u+1} diag(g_u) ε_u, so that Cov(e) is an adjoint sweep, the noise's covariance in time
+        e_t is linear in the noise of steps up to t, so that Cov(e) is an adjoint sweep, the noise's covariance in time
         for each agent, and a forward sweep; rounding adds its variance to each entry.
         """
         reached = self._no_noise_yet(r)
@@ -115,7 +116,8 @@ class Design:
     @cached_property
     def _updates(self) -> dict[int, Update]:
         """The maps of all steps, where they are small enough to keep from sweep to sweep."""
-        few = self.model.n * self.seen.last <= KEPT_NUMBERS
+        changing = 0 if self.model.evolution is None else self.model.network.adjacency.nnz
+        few = (self.model.n + changing) * self.seen.last <= KEPT_NUMBERS
         return {t: self.model.update(t) for t in range(1, self.seen.last + 1)} if few else {}
 
     def _update(self, t: int) -> Update:
@@ -131,22 +133,30 @@ class Design:
         return np.empty((self.seen.last, self.model.n, r.shape[2]))
 
     def _run(self, own: Array, state: Array, kick: Array | None = None) -> Array:
-        """Return the seen entries of state_t = g_t ∘ (own + kick_t) + C_t state_{t−1}, and 0 where they are missing."""
+        """Return the seen entries of state_t = g_t ∘ (own_t + kick_t) + C_t state_{t−1}, and 0 where they are missing.
+
+        ``own`` is what agents hold at first; it gives way to the state as hidden opinions do.
+        """
         rows = np.empty((self.seen.times.size, self.seen.agents.size, own.shape[1]))
         for t in range(self.seen.last + 1):
             if t > 0:
                 update = self._update(t)
-                push = own if kick is None else kick[t - 1]
+                push = own if kick is None else own + kick[t - 1]
                 state = update.couple(state)
                 state += update.gain[:, None] * push
+                own = update.give_way(own, state)
             if t in self.row_of:
                 rows[self.row_of[t]] = state if self.seen.everyone else state[self.seen.agents]
         return rows if self._gapless else rows * self.present[:, :, None]
 
     def _pull(self, r: Array, reached: Array | None = None) -> Array:
-        """Return Σ_t Q_tᵀ r_t by λ_t = r_t + C_{t+1}ᵀ λ_{t+1}; fill ``reached`` with how r depends on each ε_t."""
-        total = np.zeros((self.model.n, r.shape[2]))
-        pushed = np.zeros_like(total)
+        """Return Σ_t Q_tᵀ r_t, and fill ``reached`` with how r depends on each ε_t.
+
+        λ_t = r_t + C_{t+1}ᵀ w_{t+1} is how r depends on y_t, μ_t on what agents hold after it, and w_t = λ_t + η_t μ_t
+        on y_t in both ways: μ_{t−1} = (1 − η_t) μ_t + g_t w_t.
+        """
+        held = np.zeros((self.model.n, r.shape[2]))
+        pushed = np.zeros_like(held)
         for t in range(self.seen.last, -1, -1):
             if t in self.row_of:
                 row = self.row_of[t]
@@ -156,10 +166,14 @@ class Design:
                 else:
                     pushed[self.seen.agents] += seen
             if t == 0:
-                return (total + pushed if self.from_hidden else total)[self.seen.free]
+                return (held + pushed if self.from_hidden else held)[self.seen.free]
             update = self._update(t)
+            if update.yielding is not None:
+                follows = update.yielding[:, None] * held
+                held -= follows
+                pushed = pushed + follows
             own = update.gain[:, None] * pushed
-            total += own
+            held += own
             if reached is not None:
                 np.multiply(own, self._noise_size[t - 1][:, None], out=reached[t - 1])
             pushed = update.couple_adjoint(pushed)

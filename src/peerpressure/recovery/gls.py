@@ -44,23 +44,26 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
     n, last = model.n, data.seen.last
     root = _root_of_time(model, last)
     hidden_start = isinstance(model.start, str)
-    design, level = np.eye(n) * hidden_start, np.zeros(n) if hidden_start else model.start_state
-    noise = np.zeros((n, last, n))
+    # Columns: how y_t, and what agents hold, depend on x₀, on 1 and on each draw.
+    public = np.zeros((n, n + 1 + last * n))
+    public[:, :n], public[:, n] = np.eye(n) * hidden_start, 0.0 if hidden_start else model.start_state
+    held = np.zeros_like(public)
+    held[:, :n] = np.eye(n)
     each = np.arange(n)
-    rows: list[tuple[Vector, Vector, Vector]] = []
+    rows: list[Vector] = []
     for t in range(last + 1):
         if t:
             update = model.update(t)
-            design, level = update.couple(design) + np.diag(update.gain), update.couple(level)
-            noise = update.couple(noise.reshape(n, -1)).reshape(noise.shape)
-            noise[each, :, each] += np.outer(update.gain * model.noise.deviations(n), root[t - 1])
+            public = update.couple(public) + update.gain[:, None] * held
+            draws = public[:, n + 1 :].reshape(n, last, n)
+            draws[each, :, each] += np.outer(update.gain * model.noise.deviations(n), root[t - 1])
+            held = update.give_way(held, public)
         for row in np.flatnonzero(data.seen.times == t):
-            agents = data.seen.agents[data.present[row]]
-            rows.append((design[agents], level[agents], noise[agents].reshape(agents.size, -1)))
-    Q, q, L = (np.concatenate(part) for part in zip(*rows, strict=True))
+            rows.append(public[data.seen.agents[data.present[row]]])
+    Q, q, L = np.split(np.concatenate(rows), [n, n + 1], axis=1)
     if data.seen.blur:
         L = np.concatenate([L, np.sqrt(data.seen.blur) * np.eye(len(L))], axis=1)
-    return Q, q, L
+    return Q, q[:, 0], L
 
 
 def _root_of_time(model: Model, last: int) -> Vector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
@@ -18,11 +18,10 @@ from peerpressure.recovery.complete import Complete, complete, refuse_large
 from peerpressure.recovery.estimate import Covariance
 from peerpressure.recovery.filtering import run_filter
 from peerpressure.recovery.implicit import Implicit
-from peerpressure.recovery.inversion import legible_steps
+from peerpressure.recovery.inversion import legible_steps, weights_of
 from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.solve import DENSE_LIMIT, conjugate_gradients, solve
-from peerpressure.recovery.time_weights import time_weights
 
 Array: TypeAlias = NDArray[np.float64]
 PARTIAL_LIMIT = 1_000  # agents; a filter's work grows with their cube
@@ -96,9 +95,8 @@ def information(model: Model, steps: int, observation: Observation | None = None
 
 def _of_complete(model: Model, last: int) -> Information:
     legible = legible_steps(model, last)
-    from_hidden = isinstance(model.start, str)
-    times = legible[legible > 1] if from_hidden else legible
-    problem = complete(model, times, time_weights(model.noise, times), first_step=from_hidden and 1 in legible)
+    first_step = isinstance(model.start, str) and 1 in legible
+    problem = complete(model, weights_of(model, legible), first_step=first_step)
     n = model.n
     if problem.separate:
         variance = problem.variance
@@ -130,8 +128,7 @@ def _of_partial(model: Model, seen: ResolvedObservation) -> Information:
         raise TooLargeError(complain(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
     # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
     zeros = np.zeros(model.n)
-    start = "hidden" if isinstance(model.start, str) else zeros
-    silent = Model(model.network, zeros, model.stubbornness, model.pressure, model.noise, start)
+    silent = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
     known = np.zeros((1, model.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)

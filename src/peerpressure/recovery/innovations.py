@@ -25,11 +25,13 @@ def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Esti
     """Return the best linear unbiased estimate from complete outputs, or its posterior under a Gaussian prior.
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
-    hidden and not seen, ξ_1 is not known, and the first step enters as y_1/g_1 = S⁻¹(S + ρ₁A) x₀ + ε_1.
+    hidden and not seen, ξ_1 is not known, and the first step enters as y_1/g_1 = S⁻¹(S + ρ₁A) x₀ + ε_1. Opinions that
+    give way leave ξ_t = π_{t−1} x₀ + κ_{t−1} + ε_t, where κ is known: then x̂ = Σ w_t (ξ_t − κ_{t−1}) with
+    w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
     """
     refuse_incomplete(data)
     found = invert(model, data)
-    problem = complete(model, found.times, found.weights, first_step=found.first is not None)
+    problem = complete(model, found.weights, first_step=found.first is not None)
     facts: dict[str, Any] = {"consistency": found.consistency}
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, found, data, prior, facts)
@@ -61,7 +63,7 @@ def _agent_by_agent(
 
 def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Array:
     """Return i·D x̄ + weight·BᵀD r + P⁻¹m, (n, replicates)."""
-    total = (problem.information * problem.precision)[:, None] * found.mean
+    total = problem.own[:, None] * found.mean
     if problem.row is not None and found.first is not None and np.isfinite(problem.row.weight):
         r = problem.row.observed(found.first, found.following)
         total = total + problem.row.weight * (problem.row.matrix.T @ (problem.precision[:, None] * r))
@@ -79,8 +81,7 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
 def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]) -> Estimate:
     """Return the estimate with its full covariance, minding facts that are exact and directions that are open."""
     n, free = problem.model.n, data.seen.free
-    J = problem.apply(np.eye(n)) if np.isfinite(problem.information) else np.zeros((n, n))
-    rhs = _right_side(problem, found, prior) if np.isfinite(problem.information) else np.zeros_like(found.mean)
+    J, rhs = problem.apply(np.eye(n)), _right_side(problem, found, prior)
     if prior is not None:
         J = J + np.linalg.inv(prior.covariance(n))
     rows, values = _exact(problem, found, data)
@@ -103,7 +104,7 @@ def _exact(problem: Complete, found: Inverted, data: Outputs) -> tuple[Array, Ar
     """Return all exact rows (m, n) with their values (replicates, m): known starts, quiet agents, first steps."""
     n = problem.model.n
     known = np.setdiff1d(np.arange(n), data.seen.free)
-    if np.isinf(problem.information):
+    if problem.shown.all():
         return np.eye(n), found.mean.T
     rows, own, first = problem.exact_rows()
     values = [data.known[:, known], found.mean[own].T]

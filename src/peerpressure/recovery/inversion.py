@@ -1,4 +1,8 @@
-"""Undoing the update: ξ_t = (y_t − C_t y_{t−1})/g_t is what the agent would have liked to show."""
+"""Undoing the update: ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t is what the agent would have liked to show.
+
+Where hidden opinions give way, what the agent has adopted by then is known from its outputs and taken off, and what is
+left is its own share: r_t = ξ_t − κ_{t−1} = π_{t−1} x₀ + ε_t.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,8 @@ from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.consistency import Bounds, p_values
 from peerpressure.recovery.outputs import Outputs
-from peerpressure.recovery.time_weights import TimeWeights, time_weights
+from peerpressure.recovery.own_share import own_share
+from peerpressure.recovery.time_weights import LEAST_SHARE, TimeWeights, time_weights
 
 Array: TypeAlias = NDArray[np.float64]
 # Below this gain an agent's own opinion is lost in the last digits of what it shows.
@@ -23,13 +28,12 @@ LEAST_GAIN = 1e-10
 @final
 @dataclass(frozen=True, eq=False)
 class Inverted:
-    """The ξ_t of complete outputs, averaged as they came.
+    """The r_t of complete outputs, averaged as they came.
 
-    ``mean`` (n, replicates) is the best average of the ξ_t of the steps in ``times``, with ``weights`` to tell how
-    good it is; ``first`` is y_1/g_1 and ``following`` the first ξ_t, needed only where the start is not known.
+    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` to tell how good it is; ``first`` is
+    y_1/g_1 and ``following`` the first r_t, needed only where the start is not known.
     """
 
-    times: NDArray[np.int64]
     weights: TimeWeights
     mean: Array
     first: Array | None
@@ -43,51 +47,65 @@ def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
 
 
 def invert(model: Model, data: Outputs) -> Inverted:
-    """Return the averaged ξ_t of complete outputs, refusing outputs that the noise cannot have made."""
-    start_known = not isinstance(model.start, str)
+    """Return the averaged r_t of complete outputs, refusing outputs that the noise cannot have made."""
     legible = legible_steps(model, data.seen.last)
-    times = legible if start_known else legible[legible > 1]
-    weights = time_weights(model.noise, times)
+    weights = weights_of(model, legible)
     bounds = Bounds(model)
     total = np.zeros((model.n, data.values.shape[0]))
     squares = np.zeros_like(total)
-    shift: Array | None = None
     before = np.zeros_like(total)
-    rows = {int(t): row for row, t in enumerate(times)}
-    for t, wish, error in _wishes(model, data, rows):
+    shift, following = np.zeros_like(total), None
+    rows = {int(t): row for row, t in enumerate(weights.times)}
+    everywhere_noisy = bool(np.isfinite(weights.information).all())
+    for t, told, error in _told(model, data, rows):
         row = rows[t]
-        if shift is None:
-            shift = wish
-        # Squares are taken about the first ξ, for x₀ may be large and the noise small.
-        change = wish - shift
-        total += weights.weights[row] * change
-        bounds.meet(t, wish, error)
-        if np.isfinite(weights.information):
+        share = weights.share[row][:, None]
+        if following is None:
+            following = told
+            shift = np.divide(told, share, out=shift, where=share > LEAST_SHARE)
+        # Squares are taken about the first r, for x₀ may be large and the noise small.
+        change = told - share * shift
+        total += weights.weights[row][:, None] * change
+        bounds.meet(t, told, error, share)
+        if everywhere_noisy:
             link = weights.link[row]
             now = change / weights.scale[row]
             squares += (now - link * before) ** 2 / (1 - link**2) if abs(link) < 1 else 0.0
             before = now
-    legible_first = not start_known and 1 in legible
+    legible_first = isinstance(model.start, str) and 1 in legible
     first = data.at(0).T / model.update(1).gain[:, None] if legible_first else None
-    if shift is None:
-        return Inverted(times, weights, total, first, None, None)
-    squares -= weights.information * total**2 if np.isfinite(weights.information) else 0.0
-    consistency = p_values(model, squares, times.size)
-    return Inverted(times, weights, shift + total, first, shift, consistency)
+    if following is None:
+        return Inverted(weights, total, first, None, None)
+    consistency = None
+    if everywhere_noisy:
+        squares -= weights.information[:, None] * total**2
+        consistency = p_values(model, squares, weights.times.size, weights.information > 0)
+    return Inverted(weights, shift + total, first, following, consistency)
 
 
-def _wishes(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
-    """Yield step, ξ_t (n, replicates) and the size of its rounding error."""
+def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
+    """Return how to average the r_t of the legible steps; of the first only if the start is known."""
+    times = legible[legible > 1] if isinstance(model.start, str) else legible
+    share = own_share(model, int(times.max(initial=1)) - 1)
+    return time_weights(model.noise, times, share[times - 1])
+
+
+def _told(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
+    """Yield step, r_t (n, replicates) and the size of its rounding error."""
     precision = float(np.finfo(data.values.dtype).eps)
     public = np.broadcast_to(model.start_state[:, None], (model.n, data.values.shape[0]))
+    adopted = np.zeros_like(public)
     for t in range(1, data.seen.last + 1):
         before, public = public, np.ascontiguousarray(data.at(t - 1).T)
+        update = model.update(t)
         if t in rows:
-            update = model.update(t)
             one = before[:, 0] if before.shape[1] == 1 else before
             pulled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
             error = 64 * precision * (1 + float(np.abs(public).max())) / float(update.gain.min())
-            yield t, (public - pulled) / update.gain[:, None], error
+            wish = (public - pulled) / update.gain[:, None]
+            yield t, wish if model.adaptation is None else wish - adopted, error
+        if model.adaptation is not None:
+            adopted = update.give_way(adopted, public)
 
 
 def refuse_incomplete(data: Outputs) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, complain
 from peerpressure.model import Model
-from peerpressure.scenario.agents import values_of
+from peerpressure.scenario.adaptation import adaptation_of
+from peerpressure.scenario.draws import values_of
 from peerpressure.scenario.pressure import schedule_of
 from peerpressure.scenario.scenario import Scenario
 
@@ -52,6 +53,24 @@ def _pressure(scenario: Scenario) -> None:
     schedule_of(scenario.pressure, scenario.graph, 1.0)(_ends(scenario))
 
 
+def _adaptation(scenario: Scenario) -> None:
+    found = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed)
+    if found is not None:
+        _model_with(scenario, adaptation=found)
+        found.pace(_ends(scenario))
+
+
+def _time(scenario: Scenario) -> None:
+    if scenario.time is None:
+        return
+    try:
+        model = scenario.model()
+    except PeerPressureError:
+        # What is wrong with the model is told at the part that is to blame.
+        return
+    scenario.time.flow(model)
+
+
 def _record(scenario: Scenario) -> None:
     keep = scenario.run.what_to_keep()
     scenario.graph.indices(keep.agents or [])
@@ -78,9 +97,11 @@ CHECKS: dict[Path, tuple[tuple[str, ...], Check]] = {
     ("agents", "hidden"): (("agents",), lambda s: _model_with(s, hidden=_agents(s, "hidden"))),
     ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
+    ("agents", "adaptation"): (("agents", "run"), _adaptation),
     ("pressure",): (("pressure", "run"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
     ("noise", "over_time"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
+    ("time",): (("time", "agents", "pressure", "noise"), _time),
     ("run", "record"): (("run", "observe"), _record),
     ("observe",): (("observe", "run"), _look),
     ("observe", "prior"): (("observe",), _believe),

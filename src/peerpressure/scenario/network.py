@@ -1,4 +1,4 @@
-"""[network]: a generator with its parameters, a file, or a real network by name."""
+"""[network]: a generator with its parameters, edges written out, a file, or a real network by name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, Field, Tag
 
 from peerpressure.networks import GENERATORS, NAMED, Network, named, read_network
-from peerpressure.scenario.section import Count, InputFile, Section, Seed, alternatives, among, key_of, tag
+from peerpressure.scenario.inline import Inline
+from peerpressure.scenario.section import Count, InputFile, Section, Seed, Share, alternatives, among, key_of, tag
 
-Chance: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 OwnSeed: TypeAlias = Annotated[Seed | None, Field(description="leave it out to draw from the seed of the run")]
 
 
@@ -52,7 +52,7 @@ class ErdosRenyi(Generated):
 
     generator: Literal["erdos_renyi"] = "erdos_renyi"
     n: Count
-    p: Chance
+    p: Share
     seed: OwnSeed = None
     connected: bool = True
 
@@ -63,7 +63,7 @@ class WattsStrogatz(Generated):
     generator: Literal["watts_strogatz"] = "watts_strogatz"
     n: Count
     k: Count
-    p: Chance
+    p: Share
     seed: OwnSeed = None
 
 
@@ -112,7 +112,7 @@ _SHAPES = ("path", "cycle", "star", "complete")
 
 
 def _choose(value: Any) -> str | None:
-    found = key_of(value, "file", "named", "generator")
+    found = key_of(value, "file", "named", "edges", "generator")
     if found is None:
         return None
     key, word = found
@@ -130,10 +130,12 @@ NetworkSection: TypeAlias = Annotated[
     | Annotated[BarabasiAlbert, Tag("<barabasi_albert>")]
     | Annotated[RandomRegular, Tag("<random_regular>")]
     | Annotated[FromFile, Tag("<file>")]
+    | Annotated[Inline, Tag("<edges>")]
     | Annotated[Named, Tag("<named>")],
     alternatives(
         _choose,
-        "a network must have a generator, a file or a named one",
-        f"set generator to one of {', '.join(GENERATORS)}; or file to a path; or named to one of {', '.join(NAMED)}",
+        "a network must have a generator, edges, a file or a named one",
+        f"set generator to one of {', '.join(GENERATORS)}; or edges to pairs such as [[0, 1], [1, 2]]; "
+        f"or file to a path; or named to one of {', '.join(NAMED)}",
     ),
 ]

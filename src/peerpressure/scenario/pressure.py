@@ -99,12 +99,13 @@ def _choose(value: Any) -> str | None:
     return tag(str(word)) if word in (*_KINDS, "tuned") else None
 
 
-def _choose_scale(value: Any) -> str | None:
+def choose_scale(value: Any) -> str | None:
+    """Return the tag of the schedule that a value is, if it is one that needs no agents."""
     chosen = _choose(value)
     return None if chosen == tag("tuned") else chosen
 
 
-_Closed: TypeAlias = (
+Given: TypeAlias = (
     Annotated[ConstantPressure, Tag("<constant>")]
     | Annotated[LinearPressure, Tag("<linear>")]
     | Annotated[PowerPressure, Tag("<power>")]
@@ -115,12 +116,12 @@ _Closed: TypeAlias = (
 )
 _REMEDY = "for instance kind = 'linear', or formula = 't*log(1 + t)'"
 PressureSection: TypeAlias = Annotated[
-    _Closed | Annotated[TunedPressure, Tag("<tuned>")],
+    Given | Annotated[TunedPressure, Tag("<tuned>")],
     alternatives(_choose, f"pressure must have a formula, or a kind: {', '.join(_KINDS)} or tuned", _REMEDY),
 ]
 ScaleSection: TypeAlias = Annotated[
-    _Closed,
-    alternatives(_choose_scale, f"a scale over time must have a formula, or a kind: {', '.join(_KINDS)}", _REMEDY),
+    Given,
+    alternatives(choose_scale, f"a scale over time must have a formula, or a kind: {', '.join(_KINDS)}", _REMEDY),
 ]
 
 

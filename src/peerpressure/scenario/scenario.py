@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.recovery import Observation, Prior
-from peerpressure.scenario.agents import Agents, values_of
+from peerpressure.scenario.adaptation import adaptation_of
+from peerpressure.scenario.agents import Agents
+from peerpressure.scenario.draws import values_of
 from peerpressure.scenario.network import NetworkSection
 from peerpressure.scenario.noise import NoiseSection, Silence
 from peerpressure.scenario.observe import Observe, Privacy
 from peerpressure.scenario.pressure import LinearPressure, PressureSection, schedule_of
 from peerpressure.scenario.run import Output, Run
 from peerpressure.scenario.section import Section
+from peerpressure.scenario.time import Time
 from peerpressure.scenario.toml import toml_text
 
 
@@ -30,6 +36,7 @@ class Scenario(Section):
     agents: Agents = Agents()
     pressure: PressureSection = LinearPressure()
     noise: NoiseSection = Silence()
+    time: Annotated[Time | None, Field(description="leave it out for rounds t = 1, 2, …")] = None
     run: Run
     observe: Observe | None = None
     privacy: Privacy | None = None
@@ -48,7 +55,12 @@ class Scenario(Section):
             for name in ("hidden", "stubbornness", "start")
         }
         pressure = schedule_of(self.pressure, network, parts["stubbornness"])
-        return Model(network, pressure=pressure, noise=self.noise.noise(), **parts)
+        adaptation = adaptation_of(self.agents.adaptation, network, seed)
+        return Model(network, pressure=pressure, noise=self.noise.noise(), adaptation=adaptation, **parts)
+
+    def system(self) -> Model | Diffusion:
+        """Return what is run: the model, or its equation where time is continuous."""
+        return self.model() if self.time is None else self.time.flow(self.model())
 
     def observation(self) -> Observation:
         """Return who is seen and when; everybody, where the file does not say."""

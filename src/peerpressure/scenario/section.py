@@ -38,9 +38,7 @@ def key_of(value: Any, *keys: str) -> tuple[str, Any] | None:
 
 def alternatives(choose: Callable[[Any], str | None], rule: str, remedy: str) -> Discriminator:
     """Return what tells alternatives apart; a value that is none of them breaks the rule."""
-    # Braces would be read as fields of a template.
-    message = f"{rule}; {remedy}".replace("{", "{{").replace("}", "}}")
-    return Discriminator(choose, custom_error_type="no_alternative", custom_error_message=message)
+    return Discriminator(choose, custom_error_type="no_alternative", custom_error_message=f"{rule}; {remedy}")
 
 
 def among(names: Iterable[str], what: str) -> Callable[[str], str]:
@@ -59,19 +57,25 @@ def among(names: Iterable[str], what: str) -> Callable[[str], str]:
     return check
 
 
+def _located(path: str, info: ValidationInfo) -> str:
+    """Return the path as seen from here: in a file, paths start from that file's folder.
+
+    Whoever reads scenarios of strangers says ``files: False`` in the context, and none of them reaches the disk.
+    """
+    context = info.context or {}
+    if context.get("files") is False:
+        remedy = "write the values themselves"
+        raise ValueError(complain("this scenario must not name files", got=repr(path), remedy=remedy))
+    folder = context.get("folder")
+    return path if folder is None else str(Path(folder) / path)
+
+
 def _existing(path: str, info: ValidationInfo) -> str:
-    """Return the path as seen from here; in a file, paths start from that file's folder."""
-    folder = (info.context or {}).get("folder")
-    full = Path(path) if folder is None else Path(folder) / path
+    full = Path(_located(path, info))
     if not full.is_file():
         remedy = "paths start from the folder of the scenario file"
         raise ValueError(complain("a file must exist", got=str(full), remedy=remedy))
     return str(full)
-
-
-def _located(path: str, info: ValidationInfo) -> str:
-    folder = (info.context or {}).get("folder")
-    return path if folder is None else str(Path(folder) / path)
 
 
 def _word_or_number(value: Any) -> str:
@@ -90,6 +94,7 @@ LARGEST = 2**63 - 1  # the largest whole number that TOML promises to hold
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 InputFile: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_existing)]
 OutputFolder: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_located)]
 Label: TypeAlias = Annotated[

@@ -36,7 +36,7 @@ def persistence(noise: Noise) -> float:
 
 
 def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
-    """Return the moments of the sums with these weights, shape (sums, agents), at increasing times."""
+    """Return the moments of the sums with these weights, as ``run_backwards`` takes them, at increasing times."""
     parts = [run_backwards(model, weights, block) for block in _blocks(weights.size, times)]
     mean = np.concatenate([part.mean for part in parts])
     variance = np.concatenate([part.variance for part in parts])
@@ -44,28 +44,41 @@ def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
 
 
 def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
-    """Return the moments of cᵀy at each time by the adjoint of the model, in O(T·nnz).
+    """Return the moments of cᵀy, or of cᵀy + kᵀx, at each time by the adjoint of the model, in O(T·nnz).
 
-    From v = c at the end, each step t adds to the mean (g_t∘v)·x₀ and goes on with v ← C_tᵀv; y₀ ends it. The
-    noise enters as Σ_t b_t u_t with b_t = std·scale_t·g_t∘v; in terms of the independent z_t behind u_t its weights
-    are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the variance is a sum of squares. ``carry``
-    is the q that steps after the last time have left.
+    ``weights`` has shape (sums, agents), or (sums, 2·agents) with those of the hidden opinions behind: of what agents
+    hold once they have shown y. From v = c and h = k at the end, step t goes back by
+
+    w = v + η_t∘h,   h ← (1 − η_t)∘h + g_t∘w,   v ← C_tᵀw,
+
+    and v·y₀ + h·x₀ is the mean. The noise enters as Σ_t b_t u_t with b_t = std·scale_t·g_t∘w; in terms of the
+    independent z_t behind u_t its weights are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the
+    variance is a sum of squares. ``carry`` is the q that steps after the last time have left.
     """
-    k, phi = weights.shape[0], persistence(model.noise)
-    std, noisy = model.noise.deviations(model.n), not model.noise.is_silent
-    v, q = np.empty((0, model.n)), np.empty((0, model.n))
-    mean, variance = np.zeros(times.size * k), np.zeros(times.size * k)
+    k, n, phi = weights.shape[0], model.n, persistence(model.noise)
+    std, noisy = model.noise.deviations(n), not model.noise.is_silent
+    moves = model.adaptation is not None
+    shown, held = weights[:, :n], weights[:, n:] if weights.shape[1] > n else np.zeros_like(weights)
+    v, h, q = (np.empty((0, n)) for _ in range(3))
+    # While opinions are constant, h would only gather what x₀ can be multiplied with at once.
+    mean, variance = np.tile(np.zeros(k) if moves else held @ model.x0, times.size), np.zeros(times.size * k)
     covariance = np.zeros((k, k))
     # Later times come first, so that those still to come are appended.
     pending = {int(time) for time in times}
     for t in range(int(times[-1]), 0, -1):
         if t in pending:
-            v = np.concatenate([v, weights])
-            q = np.concatenate([q, np.zeros_like(weights) if carry is None or q.size else carry])
+            v = np.concatenate([v, shown])
+            h = np.concatenate([h, held]) if moves else h
+            q = np.concatenate([q, np.zeros_like(shown) if carry is None or q.size else carry])
         update = model.update(t)
         active = v.shape[0]
+        if update.yielding is not None:
+            v += update.yielding * h
         a = update.gain * v
-        mean[:active] += np.einsum("ij,j->i", a, update.preferred)
+        if update.yielding is not None:
+            h = (1.0 - update.yielding) * h + a
+        else:
+            mean[:active] += np.einsum("ij,j->i", a, update.preferred)
         if noisy:
             a *= std * float(model.noise.scale(t))
             q = a + phi * q if phi else a
@@ -74,8 +87,11 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
             variance[k:active] += share * np.einsum("ij,ij->i", q[k:], q[k:])
         v = _couple_back(update, v)
     if 0 in pending:
-        v = np.concatenate([v, weights])
+        v = np.concatenate([v, shown])
+        h = np.concatenate([h, held]) if moves else h
     mean += v @ model.start_state
+    if moves:
+        mean += h @ model.x0
     variance[:k] = np.diag(covariance)
     shape = (times.size, k)
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)

@@ -1,4 +1,4 @@
-"""Numbers read off a state: weighted sums cᵀy of what agents show."""
+"""Numbers read off a state: weighted sums cᵀy of what agents show, or hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 
@@ -29,8 +30,11 @@ class Functional:
 Functionals: TypeAlias = Functional | Sequence[Functional | ArrayLike] | ArrayLike
 
 
-def consensus_mode(model: Model) -> Functional:
+def consensus_mode(model: Model | Diffusion) -> Functional:
     """Return the degree-weighted mean Σ d y / Σ d, which peer pressure alone leaves unchanged.
+
+    In an evolving network degrees are means over time; the sum is then no longer left unchanged, but still tells
+    where agents stand once they agree.
 
     >>> from peerpressure.networks import star
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
@@ -40,19 +44,19 @@ def consensus_mode(model: Model) -> Functional:
     return Functional("consensus mode", degrees / degrees.sum())
 
 
-def mean(model: Model) -> Functional:
+def mean(model: Model | Diffusion) -> Functional:
     """Return the plain mean Σ y / n."""
     return Functional("mean", np.full(model.n, 1.0 / model.n))
 
 
-def agent(model: Model, label: Hashable) -> Functional:
+def agent(model: Model | Diffusion, label: Hashable) -> Functional:
     """Return what the agent of this label shows."""
     weights = np.zeros(model.n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
 
 
-def difference(model: Model, a: Hashable, b: Hashable) -> Functional:
+def difference(model: Model | Diffusion, a: Hashable, b: Hashable) -> Functional:
     """Return how far agent a stands above agent b, y_a − y_b.
 
     >>> from peerpressure.networks import k2
@@ -62,39 +66,40 @@ def difference(model: Model, a: Hashable, b: Hashable) -> Functional:
     return Functional(f"agent {a} − agent {b}", agent(model, a).weights - agent(model, b).weights)
 
 
-def stacked(model: Model, of: Functionals) -> tuple[tuple[str, ...], Vector]:
+def stacked(model: Model | Diffusion, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Vector]:
     """Return the names of one or several functionals and their weights, shape (functionals, agents)."""
+    n = model.n if agents is None else agents
     if isinstance(of, Functional):
         members: Sequence[Functional] = [of]
     elif isinstance(of, Sequence) and any(isinstance(item, Functional) for item in of):
-        members = [_named(model, item, i) for i, item in enumerate(of)]
+        members = [_named(n, item, i) for i, item in enumerate(of)]
     else:
-        members = [_named(model, row, i) for i, row in enumerate(_rows(model, of))]
-    rows = [_checked(model, member.weights, member.name) for member in members]
+        members = [_named(n, row, i) for i, row in enumerate(_rows(n, of))]
+    rows = [_checked(n, member.weights, member.name) for member in members]
     return tuple(member.name for member in members), np.stack(rows)
 
 
-def _rows(model: Model, of: object) -> Vector:
+def _rows(n: int, of: object) -> Vector:
     try:
         rows = np.atleast_2d(np.asarray(of, dtype=np.float64))
     except (TypeError, ValueError):
         rows = np.zeros((0, 0))
     if rows.ndim != 2 or rows.size == 0:
-        rule = f"a functional must be a vector of {model.n} weights, and several the rows of a matrix"
+        rule = f"a functional must be a vector of {n} weights, and several the rows of a matrix"
         remedy = "for instance consensus_mode(model), or np.eye(model.n)[0]"
         raise InvalidInputError(complain(rule, got=repr(of)[:80], remedy=remedy))
     return rows
 
 
-def _named(model: Model, item: object, position: int) -> Functional:
+def _named(n: int, item: object, position: int) -> Functional:
     if isinstance(item, Functional):
         return item
-    return Functional(f"functional {position}", np.ravel(_rows(model, item)))
+    return Functional(f"functional {position}", np.ravel(_rows(n, item)))
 
 
-def _checked(model: Model, weights: Vector, name: str) -> Vector:
-    if weights.shape != (model.n,):
-        rule = f"a functional must have one weight for each of the {model.n} agents"
+def _checked(n: int, weights: Vector, name: str) -> Vector:
+    if weights.shape != (n,):
+        rule = f"a functional must have one weight for each of the {n} agents"
         remedy = "several functionals are the rows of a matrix of shape (functionals, agents)"
         raise InvalidInputError(complain(rule, got=f"shape {weights.shape} in {name}", remedy=remedy))
     if not np.all(np.isfinite(weights)):

@@ -44,3 +44,19 @@ def whole_times(t: ArrayLike, *, least: int, most: int | None = None) -> Times:
         first = np.atleast_1d(given)[np.flatnonzero(np.atleast_1d(bad))[0]]
         raise InvalidInputError(complain(rule, got=first, remedy="drop or correct that time"))
     return given.astype(np.int64)
+
+
+def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
+    """Return one or more real times from 0 to ``most`` in order, each once."""
+    rule = f"a time must be a number from 0 to {most:g}, or there may be several in a row"
+    try:
+        given = np.asarray(t, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(complain(rule, got=repr(t)[:80], remedy="pass real times")) from None
+    # The last time is a product, such as 3·0.1, that a user will have rounded.
+    given = np.where(np.abs(given - most) <= 1e-12 * most, most, given)
+    bad = np.flatnonzero(~((given >= 0) & (given <= most)))
+    if given.ndim > 1 or given.size == 0 or bad.size:
+        got = np.atleast_1d(given).flat[bad[0]] if bad.size else repr(t)[:80]
+        raise InvalidInputError(complain(rule, got=got, remedy="drop or correct that time"))
+    return np.unique(given)
