@@ -37,17 +37,49 @@ SCHEDULES: dict[str, pp.Schedule] = {
     "formula": pp.Formula("1 + t/3"),
 }
 
+N = 23  # agents of a small model
+KINDS = ("giving way", "evolving", "periodic", "unweighted", "both")  # the extensions
 
-def weighted_network(n: int = 23, seed: int = 0, m: int = 2) -> pp.Network:
+
+def weighted_network(n: int = N, seed: int = 0, m: int = 2) -> pp.Network:
     """Return a connected random graph with random weights."""
     rng = np.random.default_rng(seed)
     i, j, _ = pp.barabasi_albert(n, m, seed=seed).edges()
     return pp.Network.from_edges((i, j), weights=rng.uniform(0.2, 3.0, i.size), n=n)
 
 
-def random_model(n: int = 23, seed: int = 0, *, weighted: bool = True, **parts: Any) -> pp.Model:
+def random_model(n: int = N, seed: int = 0, *, weighted: bool = True, **parts: Any) -> pp.Model:
     """Return a model with random hidden opinions and stubbornness."""
     rng = np.random.default_rng(seed + 1)
     network = weighted_network(n, seed) if weighted else pp.barabasi_albert(n, 2, seed=seed)
     values: dict[str, Any] = {"hidden": rng.normal(size=n), "stubbornness": rng.uniform(0.3, 2.0, n)}
     return pp.Model(network, **(values | parts))
+
+
+def evolving_network(n: int = N, period: int | None = None, weighted: bool = True, seed: int = 0) -> pp.EvolvingNetwork:
+    """Return a network in which pairs come, go and change their weights at any step; some agents are alone at times."""
+    rng = np.random.default_rng(seed)
+    i, j, weights = weighted_network(n, seed).edges()
+    events = [(1, int(a), int(b), float(w) if weighted else 1.0) for a, b, w in zip(i, j, weights, strict=True)]
+    for t in range(2, 13):
+        pairs = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(n)}
+        known = {(int(a), int(b)) for a, b in zip(*rng.choice(np.stack([i, j]), n, axis=1), strict=True)}
+        for a, b in sorted(pairs | known):
+            strength = float(rng.uniform(0.2, 3.0)) if weighted else 1.0
+            events.append((t, a, b, strength if rng.random() < 0.4 else 0.0))
+    return pp.EvolvingNetwork.from_events(events, n=n, period=period)
+
+
+def extended_model(kind: str, **parts: Any) -> pp.Model:
+    """Return a model of a named extension."""
+    rng = np.random.default_rng(5)
+    rates = pp.Adaptation("0.6/(1 + t)", susceptibility=rng.uniform(0, 1, N))
+    values = {"hidden": rng.normal(size=N), "stubbornness": rng.uniform(0.3, 2.0, N), "noise": pp.Gaussian(0.7)}
+    chosen: dict[str, Any] = {
+        "giving way": {"network": weighted_network(), "adaptation": rates},
+        "evolving": {"network": evolving_network()},
+        "periodic": {"network": evolving_network(period=12)},
+        "unweighted": {"network": evolving_network(weighted=False, period=15)},
+        "both": {"network": evolving_network(period=12), "adaptation": rates},
+    }
+    return pp.Model(**(values | chosen[kind] | parts))

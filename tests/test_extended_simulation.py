@@ -12,48 +12,14 @@ from hypothesis import given, settings, strategies as st
 import peerpressure as pp
 from peerpressure.diffusion.euler import euler_step
 from peerpressure.engine import layout, runner
-from tests.builders import NOISES, random_model, weighted_network
+from tests.builders import KINDS, NOISES, N, extended_model, random_model
 from tests.oracles import dense_run, fresh_draw, unit_noise
-
-N = 23
-
-
-def _evolving(*, n: int = N, period: int | None = None, weighted: bool = True, seed: int = 0) -> pp.EvolvingNetwork:
-    """Return a network in which pairs come, go and change their weights at any step; some agents are alone at times."""
-    rng = np.random.default_rng(seed)
-    i, j, weights = weighted_network(n, seed).edges()
-    events = [(1, int(a), int(b), float(w) if weighted else 1.0) for a, b, w in zip(i, j, weights, strict=True)]
-    for t in range(2, 13):
-        pairs = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(n)}
-        known = {(int(a), int(b)) for a, b in zip(*rng.choice(np.stack([i, j]), n, axis=1), strict=True)}
-        for a, b in sorted(pairs | known):
-            strength = float(rng.uniform(0.2, 3.0)) if weighted else 1.0
-            events.append((t, a, b, strength if rng.random() < 0.4 else 0.0))
-    return pp.EvolvingNetwork.from_events(events, n=n, period=period)
-
-
-def _model(kind: str, **parts: Any) -> pp.Model:
-    """Return a model of a named extension."""
-    rng = np.random.default_rng(5)
-    rates = pp.Adaptation("0.6/(1 + t)", susceptibility=rng.uniform(0, 1, N))
-    values = {"hidden": rng.normal(size=N), "stubbornness": rng.uniform(0.3, 2.0, N), "noise": pp.Gaussian(0.7)}
-    chosen: dict[str, Any] = {
-        "giving way": {"network": weighted_network(), "adaptation": rates},
-        "evolving": {"network": _evolving()},
-        "periodic": {"network": _evolving(period=12)},
-        "unweighted": {"network": _evolving(weighted=False, period=15)},
-        "both": {"network": _evolving(period=12), "adaptation": rates},
-    }
-    return pp.Model(**(values | chosen[kind] | parts))
-
-
-KINDS = ("giving way", "evolving", "periodic", "unweighted", "both")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_every_extension_matches_the_dense_oracle(kind: str, noise: str) -> None:
-    model = _model(kind, noise=NOISES[noise], pressure=pp.Linear(0.7))
+    model = extended_model(kind, noise=NOISES[noise], pressure=pp.Linear(0.7))
     run = pp.simulate(model, 40, replicates=[0, *range(4, 20)], seed=11)
     assert run.states is not None
     for row, replicate in ((0, 0), (1, 4), (16, 19)):
@@ -118,7 +84,7 @@ def test_agents_without_a_neighbour_show_their_own_noisy_opinion_under_any_press
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = _model(kind)
+    model = extended_model(kind)
     whole = pp.simulate(model, 30, replicates=40, seed=3, threads=1)
     for small in (False, True):
         if small:
@@ -137,7 +103,7 @@ def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch:
 @settings(max_examples=25, deadline=None)
 @given(kind=st.sampled_from(KINDS), cut=st.integers(0, 45), replicates=st.sampled_from([1, 18]))
 def test_going_on_equals_running_in_one_go(kind: str, cut: int, replicates: int) -> None:
-    model = _model(kind, noise=NOISES["ar1"])
+    model = extended_model(kind, noise=NOISES["ar1"])
     whole = pp.simulate(model, 45, replicates, seed=9, record="final")
     first = pp.simulate(model, cut, replicates, seed=9, record="final")
     rest = pp.simulate(model, 45 - cut, replicates, seed=9, record="final", start=first)
@@ -216,7 +182,7 @@ def test_continuous_runs_go_on_and_are_recorded_like_others() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
-    run = pp.simulate(_model(kind), 15, replicates=3, seed=2)
+    run = pp.simulate(extended_model(kind), 15, replicates=3, seed=2)
     run.save(tmp_path / "run.npz")
     again = pp.Trajectory.load(tmp_path / "run.npz")
     assert repr(again.model) == repr(run.model)
@@ -232,19 +198,9 @@ def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
-    model = _model("giving way")
+    model = extended_model("giving way")
     with pytest.raises(pp.InvalidInputError, match="must start with what agents hold, got a state without it"):
         pp.simulate(model, 3, start=pp.State(5, np.asarray(model.x0)[None, :], None))
-
-
-def test_the_accelerator_refuses_what_it_cannot_do() -> None:
-    from peerpressure.engine import gpu, plan
-
-    model = _model("giving way")
-    nothing = np.zeros(1, np.int64)
-    work = plan.Plan(model, 0, 0, 1, nothing, np.dtype("f8"), nothing, nothing, True, True, 1)
-    with pytest.raises(pp.PeerPressureError, match=r"one network and constant hidden opinions.*device='cpu'"):
-        gpu.run(work, model.x0, None, lambda done: None)
 
 
 def test_all_agents_must_meet_over_time() -> None:

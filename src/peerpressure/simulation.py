@@ -101,7 +101,8 @@ def simulate(
     if equation is None:
         return _execute(plan, begin, _engine(device), progress)
     plan = replace(plan, pace=equation.step, deviation=equation.deviations)
-    run = _execute(plan, begin, _exact(equation) if equation.path_method == "exact" else _engine(device), progress)
+    engine = _exact(equation, device) if equation.path_method == "exact" else _engine(device)
+    run = _execute(plan, begin, engine, progress)
     return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
 
 
@@ -234,9 +235,14 @@ def _in_words(equation: Diffusion) -> str:
     return f"continuous time, {equation.path_method} steps of {equation.step:g}, noise {scaling}"
 
 
-def _exact(equation: Diffusion) -> Callable[..., Result]:
+def _exact(equation: Diffusion, device: str) -> Callable[..., Result]:
     """Return the engine that draws from the exact law of each step."""
     from .diffusion.paths import exact_paths
+
+    if device != "cpu":
+        rule = "exact paths are drawn on the processor, device='cpu'"
+        remedy = "use Diffusion(..., method='euler') elsewhere"
+        raise InvalidInputError(complain(rule, got=repr(device), remedy=remedy))
 
     def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], held: None) -> Result:
         found = exact_paths(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import peerpressure as pp
 from peerpressure.engine import gpu
-from tests.builders import NOISES, random_model
+from tests.builders import KINDS, NOISES, extended_model, random_model
 
 
 def _has_device() -> bool:
@@ -44,6 +46,38 @@ def test_going_on_equals_running_in_one_go(name: str) -> None:
     first = pp.simulate(model, 9, replicates=5, seed=5, device="gpu")
     rest = pp.simulate(model, 11, replicates=5, seed=5, device="gpu", start=first)
     np.testing.assert_array_equal(rest.final.public, whole.final.public)
+
+
+@needs_device
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["gaussian", "ar1", "persistent"])
+@pytest.mark.parametrize("replicates", [1, 33])
+def test_extensions_equal_the_processors(kind: str, name: str, replicates: int) -> None:
+    model = extended_model(kind, noise=NOISES[name])
+    here = pp.simulate(model, 40, replicates=replicates, seed=5)
+    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
+    for part in ("states", "mean", *(["hidden"] if model.adaptation is not None else [])):
+        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
+    first = pp.simulate(model, 13, replicates=replicates, seed=5, device="gpu")
+    rest = pp.simulate(model, 27, replicates=replicates, seed=5, device="gpu", start=first)
+    np.testing.assert_array_equal(rest.final.public, there.final.public)
+
+
+@needs_device
+@pytest.mark.parametrize("scaling", ["printed", "model"])
+@pytest.mark.parametrize("replicates", [1, 33])
+def test_euler_steps_equal_the_processors(scaling: Any, replicates: int) -> None:
+    flow = pp.Diffusion(random_model(300, noise=pp.Gaussian(0.7)), step=0.1, scaling=scaling, method="euler")
+    here = pp.simulate(flow, 50, replicates=replicates, seed=5)
+    there = pp.simulate(flow, 50, replicates=replicates, seed=5, device="gpu")
+    for part in ("states", "times", "mean"):
+        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
+
+
+def test_exact_paths_are_refused_elsewhere() -> None:
+    flow = pp.Diffusion(random_model(noise=pp.Gaussian(0.7)), method="exact")
+    with pytest.raises(pp.InvalidInputError, match="method='euler'"):
+        pp.simulate(flow, 3, device="gpu")
 
 
 @needs_device

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from peerpressure.errors import PeerPressureError, TooLargeError, complain
-from peerpressure.networks import Network
 from peerpressure.noises import AR1, Custom, Persistent
 
 from .plan import FRESH, STREAM_HELD, Plan, Result, draw_of
@@ -57,45 +57,38 @@ def run(
     held: NDArray[Any] | None = None,
 ) -> Result:
     """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
-    if not plan.model.is_plain or plan.pace != 1 or plan.deviation is not None:
-        rule = "the accelerator runs the model in discrete time, with one network and constant hidden opinions"
-        remedy = "use device='cpu' for what evolves, gives way or flows"
-        raise PeerPressureError(complain(rule, got=repr(plan.model), remedy=remedy))
     if isinstance(plan.model.noise, Custom):
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(complain(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"
         raise PeerPressureError(complain(rule, got="gaps", remedy="run each stretch in a call of its own"))
-    return _Run(plan, start, memory).finish(report)
+    return _Run(plan, start, memory, held).finish(report)
 
 
 class _Graph:
     """The network on the device, with the rows of hubs cut into pieces."""
 
-    def __init__(self, network: Network, dtype: np.dtype[Any]) -> None:
-        cupy, matrix = _cupy(), network.adjacency
-        uniform = bool((matrix.data == matrix.data[0]).all())
-        self.edge = np.uint32 if matrix.nnz < 2**32 else np.uint64
-        self.starts = cupy.asarray(matrix.indptr.astype(self.edge))
+    def __init__(self, matrix: csr_array, edge: Any, dtype: np.dtype[Any], *, uniform: bool) -> None:
+        cupy = _cupy()
+        self.starts = cupy.asarray(matrix.indptr.astype(edge))
         self.columns = cupy.asarray(matrix.indices.astype(np.uint32))
         self.weights = cupy.asarray((matrix.data[:1] if uniform else matrix.data).astype(dtype))
-        self.stride = 0 if uniform else 1
         lengths = np.diff(matrix.indptr)
         counts = np.where(lengths > _PIECE, -(-lengths // _PIECE), 0)
-        owner = np.repeat(np.arange(network.n), counts)
+        owner = np.repeat(np.arange(lengths.size), counts)
         first = np.cumsum(counts) - counts
         begins = matrix.indptr[owner] + _PIECE * (np.arange(owner.size) - first[owner])
         ends = np.minimum(begins + _PIECE, matrix.indptr[owner + 1])
         self.pieces = owner.size
         self.piece_starts = cupy.asarray(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
-        self.begins, self.ends = cupy.asarray(begins.astype(self.edge)), cupy.asarray(ends.astype(self.edge))
+        self.begins, self.ends = cupy.asarray(begins.astype(edge)), cupy.asarray(ends.astype(edge))
 
 
 class _Run:
     """The device arrays of one run while it lasts."""
 
-    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None) -> None:
+    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None) -> None:
         self.plan, self.cupy = plan, _cupy()
         size = plan.replicates.size
         # Sixteen bytes a thread, the widest load there is, where there are replicates to fill them.
@@ -104,32 +97,69 @@ class _Run:
         self._refuse_if_too_large()
         self.real = plan.dtype.type
         self.draw = draw_of(plan.model.noise, plan.seed)
-        self.graph = _Graph(plan.model.network, plan.dtype)
+        union = plan.model.network.adjacency
+        self.edge = np.uint32 if union.nnz < 2**32 else np.uint64
+        # A network that changes may lose its uniform weight on the way.
+        self.uniform = plan.model.evolution is None and bool((union.data == union.data[0]).all())
         # Dividing 64-bit thread numbers costs as much as the noise, so they are used only where they must be.
-        few = max(self._threads(), self.graph.pieces * self.packs) + _THREADS < 2**32
+        most_pieces = union.nnz // _PIECE + plan.model.n
+        few = max(self._threads(), most_pieces * self.packs) + _THREADS < 2**32
         self.index = np.uint32 if few else np.uint64
+        self.beyond = plan.model.adaptation is not None or plan.pace != 1
         self.module = _module(
             real="double" if plan.dtype == np.float64 else "float",
             lanes=self.lanes,
             index=_C_NAMES[self.index],
-            edge=_C_NAMES[self.graph.edge],
-            stride=self.graph.stride,
+            edge=_C_NAMES[self.edge],
+            stride=0 if self.uniform else 1,
             threads=_THREADS,
+            beyond=int(self.beyond),
         )
-        deviation = np.atleast_1d(np.asarray(plan.model.noise.std))
-        fields = (plan.model.s, plan.model.network.degrees, plan.model.x0, deviation)
-        self.fields = [self.cupy.asarray(values.astype(plan.dtype)) for values in fields]
-        self.deviation_stride = np.int32(deviation.size > 1)
+        self.s, self.hidden = self._field(plan.model.s), self._field(plan.model.x0)
+        deviation = np.atleast_1d(np.asarray(plan.model.noise.std if plan.deviation is None else plan.deviation))
+        self.deviation, self.deviation_stride = self._field(deviation), np.int32(deviation.size > 1)
+        factor = 1.0 if plan.model.adaptation is None else plan.model.adaptation.susceptibility
+        self.factor, self.factor_stride = self._field(np.atleast_1d(np.asarray(factor))), np.int32(np.ndim(factor) > 0)
+        self.adjacency: csr_array | None = None
+        self._meet(max(plan.start_step, 1))
         self.public = self._upload(start)
         self.output = self.cupy.empty_like(self.public)
         self.memory = self._starting_memory(memory)
-        self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.public.shape[1]), plan.dtype)
+        self.held = self._starting_opinions(held)
+
+    def _field(self, values: NDArray[np.float64]) -> Any:
+        return self.cupy.asarray(values.astype(self.plan.dtype))
+
+    def _meet(self, t: int) -> None:
+        """Bring the network of round t to the device, unless it is there."""
+        adjacency = self.plan.model.adjacency_at(t)
+        if self.adjacency is adjacency:
+            return
+        self.adjacency = adjacency
+        self.graph = _Graph(adjacency, self.edge, self.plan.dtype, uniform=self.uniform)
+        self.degrees = self._field(self.plan.model.degrees_at(t))
+        self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.packs * self.lanes), self.plan.dtype)
+
+    def _starting_opinions(self, held: NDArray[Any] | None) -> Any:
+        """Return what agents hold where the run starts; one number stands for what does not move."""
+        if self.plan.model.adaptation is None:
+            return self.cupy.zeros(1, self.plan.dtype)
+        return self._upload(self.plan.model.x0 if held is None else held)
+
+    def _arguments_beyond(self, yielding: float) -> tuple[Any, ...]:
+        """Return what the step takes where opinions give way or time is continuous."""
+        if not self.beyond:
+            return ()
+        moving = np.int32(self.plan.model.adaptation is not None)
+        pace = self.real(self.plan.pace)
+        return self.held, moving, self.factor, self.factor_stride, self.real(yielding), pace
 
     def _refuse_if_too_large(self) -> None:
         n, width = self.plan.model.n, self.packs * self.lanes
         entries = self.plan.model.network.adjacency.nnz
         correlated = draw_of(self.plan.model.noise, self.plan.seed).mode != FRESH
-        state = n * width * self.plan.dtype.itemsize * (3 if correlated else 2)
+        moving = self.plan.model.adaptation is not None
+        state = n * width * self.plan.dtype.itemsize * (2 + correlated + moving)
         needed = state + entries * (4 + 2 * self.plan.dtype.itemsize) + n * 48
         free, _ = self.cupy.cuda.Device().mem_info
         if needed > free:
@@ -174,7 +204,7 @@ class _Run:
     def _launch(self, name: str, threads: int, arguments: tuple[Any, ...]) -> None:
         self.module.get_function(name)((-(-threads // _THREADS),), (_THREADS,), arguments)
 
-    def _step(self, time: int, relief: float, weight: float, scale: float) -> None:
+    def _step(self, time: int, relief: float, weight: float, scale: float, yielding: float) -> None:
         graph, draw, real = self.graph, self.draw, self.real
         edges = (graph.columns, graph.weights)
         if graph.pieces:
@@ -183,8 +213,9 @@ class _Run:
         law = (np.int32(draw.law), real(draw.shape), np.int32(draw.mode), real(draw.carry), real(draw.fresh))
         clock = (np.uint32(time), np.uint32(self.plan.replicates[0]))
         arguments = (
-            *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, *self.fields, self.deviation_stride,
-            self.public, self.output, self.memory, real(relief), real(weight), real(scale), *law, *clock, *self._key(),
+            *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, self.s, self.degrees, self.hidden,
+            self.deviation, self.deviation_stride, self.public, self.output, self.memory,
+            real(relief), real(weight), real(scale), *law, *clock, *self._key(), *self._arguments_beyond(yielding),
         )  # fmt: skip
         self._launch("step", self._threads(), arguments)
         self.public, self.output = self.output, self.public
@@ -194,16 +225,17 @@ class _Run:
         shape = (plan.replicates.size, plan.times.size)
         states = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_states else None
         summaries = np.empty((*shape, 3)) if plan.keep_summaries else None
-        times = np.arange(plan.start_step + 1, plan.start_step + plan.steps + 1)
-        relief, weight = plan.model.pressure.homogeneous(times)
-        scale = plan.model.noise.scale(times)
+        held = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_held else None
+        times = range(plan.start_step + 1, plan.start_step + plan.steps + 1)
+        readings = zip(*plan.readings(plan.start_step, plan.start_step + plan.steps), strict=True)
         slots = {int(time): slot for slot, time in enumerate(plan.times)}
         chosen = self.cupy.asarray(plan.agents)
-        self._record(0, chosen, states, summaries)
-        for q, time in enumerate(times):
-            self._step(int(time), relief[q], weight[q], scale[q])
-            if int(time) in slots:
-                self._record(slots[int(time)], chosen, states, summaries)
+        self._record(0, chosen, states, held, summaries)
+        for q, (time, reading) in enumerate(zip(times, readings, strict=True)):
+            self._meet(time)
+            self._step(time, *reading)
+            if time in slots:
+                self._record(slots[time], chosen, states, held, summaries)
             if q % 64 == 63:
                 # Launches run ahead of the device; waiting here keeps progress true and Ctrl-C prompt.
                 self.cupy.cuda.get_current_stream().synchronize()
@@ -211,16 +243,29 @@ class _Run:
         report(plan.steps)
         correlated = isinstance(plan.model.noise.temporal, AR1)
         return Result(
-            states, summaries, self._download(self.public), self._download(self.memory) if correlated else None
+            states=states,
+            summaries=summaries,
+            final=self._download(self.public),
+            memory=self._download(self.memory) if correlated else None,
+            held=held,
+            final_held=None if plan.model.adaptation is None else self._download(self.held),
         )
 
     def _download(self, values: Any) -> NDArray[Any]:
         return np.ascontiguousarray(self.cupy.asnumpy(values[:, : self.plan.replicates.size]).T)
 
-    def _record(self, slot: int, chosen: Any, states: NDArray[Any] | None, summaries: NDArray[Any] | None) -> None:
+    def _record(
+        self,
+        slot: int,
+        chosen: Any,
+        states: NDArray[Any] | None,
+        held: NDArray[Any] | None,
+        summaries: NDArray[Any] | None,
+    ) -> None:
         public = self.public[:, : self.plan.replicates.size]
-        if states is not None:
-            states[:, slot] = self.cupy.asnumpy(public[chosen]).T
+        for kept, values in ((states, self.public), (held, self.held)):
+            if kept is not None:
+                kept[:, slot] = self.cupy.asnumpy(values[:, : self.plan.replicates.size][chosen]).T
         if summaries is not None:
             parts = (public.min(axis=0), public.max(axis=0), public.mean(axis=0, dtype=np.float64))
             summaries[:, slot] = np.stack([self.cupy.asnumpy(part) for part in parts], axis=1)

@@ -145,7 +145,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     const REAL* __restrict__ deviation, int deviation_stride,
     const Pack* __restrict__ y, Pack* __restrict__ output, Pack* __restrict__ memory,
     REAL relief, REAL weight, REAL scale, int law, REAL shape, int mode, REAL carry, REAL fresh,
-    word time, word replicate, word k0, word k1) {
+    word time, word replicate, word k0, word k1
+#if BEYOND
+    // Hidden opinions that give way, if ``moving``, and the share of the way that a step goes.
+    , Pack* __restrict__ opinions, int moving, const REAL* __restrict__ susceptibility, int susceptibility_stride,
+    REAL yielding, REAL pace
+#endif
+    ) {
     INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
     word half = thread & 1;
     word block = (thread >> 1) / packs, pack = (thread >> 1) % packs;
@@ -174,10 +180,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     REAL share = (REAL)1 / (own + weight * degrees[agent]);
     REAL gain = own * share, pull = weight * share;
     REAL jitter = gain * (scale * deviation[(size_t)agent * deviation_stride]);
-    REAL drift = gain * hidden[agent];
     Pack next;
+#if BEYOND
+    Pack before = y[place], opinion;
+    if (moving) opinion = opinions[place];
+    REAL rate = yielding * susceptibility[(size_t)agent * susceptibility_stride];
+    REAL rest = (REAL)1 - pace;
+    jitter *= sqrt(pace);
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) {
+        if (!moving) opinion.lane[l] = hidden[agent];
+        REAL drift = fma(rest, before.lane[l], pace * gain * opinion.lane[l]);
+        next.lane[l] = fma(pace * pull, total.lane[l], fma(jitter, noise[l], drift));
+        opinion.lane[l] += rate * (next.lane[l] - opinion.lane[l]);
+    }
+    if (moving) opinions[place] = opinion;
+#else
+    REAL drift = gain * hidden[agent];
 #pragma unroll
     for (int l = 0; l < LANES; ++l) next.lane[l] = fma(pull, total.lane[l], fma(jitter, noise[l], drift));
+#endif
     output[place] = next;
 }
 

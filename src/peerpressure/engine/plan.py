@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.model import Model
+from peerpressure.affine import least_relief
+from peerpressure.model import Model, Vector
 from peerpressure.noises import AR1, Custom, Noise, Persistent
 
 # Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
@@ -81,6 +82,17 @@ class Plan:
     threads: int
     pace: float = 1.0
     deviation: NDArray[np.float64] | None = None
+
+    def readings(self, begin: int, end: int) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
+        model = self.model
+        times = np.arange(begin + 1, end + 1) * np.float64(self.pace)
+        relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
+        if model.evolution is not None:
+            relief = np.maximum(relief, least_relief(self.dtype))
+        scale = model.noise.scale(model.noise.over_time.reading_times(times))
+        yielding = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
+        return relief, weight, scale, yielding
 
     @property
     def keep_held(self) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.affine import least_relief
 from peerpressure.errors import PeerPressureError
 from peerpressure.noises import AR1, Custom, Persistent
 
@@ -121,14 +120,7 @@ class _Run:
             begin = end
 
     def _clock(self, begin: int, end: int) -> Clock:
-        model, pace = self.plan.model, self.plan.pace
-        times = np.arange(begin + 1, end + 1) * np.float64(pace)
-        relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
-        if self.evolving is not None:
-            relief = np.maximum(relief, least_relief(self.plan.dtype))
-        yielding = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
-        scale = model.noise.scale(model.noise.over_time.reading_times(times))
-        return Clock(begin + 1, relief, weight, scale, yielding, pace)
+        return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace)
 
     def _slots(self, begin: int, end: int) -> NDArray[np.int64]:
         """Return where each step of a segment is recorded, −1 for nowhere; slot 0 is the start's."""
