@@ -12,8 +12,11 @@ from importlib import import_module
 
 _HOMES = {
     "networks": """
-        Network read_network write_network named EvolvingNetwork
+        Network read_network write_network named
         k2 path cycle complete star grid erdos_renyi watts_strogatz barabasi_albert random_regular
+        EvolvingNetwork read_events read_contacts write_events recorded_contacts
+        failing_edges edge_markovian activity_driven rewiring growing
+        joint_connectivity shortest_window
     """,
     "schedules": """
         Schedule Growth Constant Linear Power Logarithmic StretchedExponential Table Formula

@@ -1,6 +1,24 @@
 """Networks of agents: the value type, where to get one, and how to keep one."""
 
-from peerpressure.networks.evolving import EvolvingNetwork
+from peerpressure.networks.evolving import (
+    EVOLVING,
+    RECORDED,
+    EvolvingNetwork,
+    JointConnectivity,
+    activity_driven,
+    edge_markovian,
+    failing_edges,
+    growing,
+    joint_connectivity,
+    limit_components,
+    read_contacts,
+    read_events,
+    recorded_contacts,
+    recorded_groups,
+    rewiring,
+    shortest_window,
+    write_events,
+)
 from peerpressure.networks.generators import (
     GENERATORS,
     barabasi_albert,
@@ -20,21 +38,37 @@ from peerpressure.networks.readers import read_network
 from peerpressure.networks.writers import write_network
 
 __all__ = [
+    "EVOLVING",
     "GENERATORS",
     "NAMED",
+    "RECORDED",
     "EvolvingNetwork",
+    "JointConnectivity",
     "Network",
+    "activity_driven",
     "barabasi_albert",
     "complete",
     "cycle",
+    "edge_markovian",
     "erdos_renyi",
+    "failing_edges",
     "grid",
+    "growing",
+    "joint_connectivity",
     "k2",
+    "limit_components",
     "named",
     "path",
     "random_regular",
+    "read_contacts",
+    "read_events",
     "read_network",
+    "recorded_contacts",
+    "recorded_groups",
+    "rewiring",
+    "shortest_window",
     "star",
     "watts_strogatz",
+    "write_events",
     "write_network",
 ]

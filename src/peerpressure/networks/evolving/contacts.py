@@ -71,6 +71,8 @@ def events_of_contacts(table: Table, binning: Binning, weighted: bool) -> Events
 
 def events_of_meetings(met: Events, weighted: bool) -> Events:
     """Return the events of edges that each live for one step, repeats within a step added up or counted once."""
+    if not met.times.size:
+        return met
     order = np.lexsort((met.times, met.targets, met.sources))
     met = met.taken(order)
     next_step = np.diff(met.times)
@@ -107,7 +109,7 @@ def _ordered(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int
 def _stamps(times: NDArray[Any]) -> NDArray[np.float64]:
     """Return time stamps as numbers; dates count in seconds."""
     if times.dtype.kind == "M":
-        return np.asarray(times.astype("datetime64[us]").astype(np.int64) / 1e6)
+        times = np.where(np.isnat(times), np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
     if times.dtype.kind not in "iuf":
         got = f"{times.ravel()[:1].tolist()[0]!r} in row 1"
         raise refusal("time stamps must be numbers or dates", got=got, remedy="use seconds, or datetime64")

@@ -107,10 +107,10 @@ class Cursor:
     def _moment(self) -> Moment:
         indptr = np.zeros(self._n + 1, np.int32)
         np.cumsum(self._counts, out=indptr[1:])
-        parts = (self._weights.take(self._live), self._columns.take(self._live), indptr)
-        adjacency = csr_array(parts, shape=(self._n, self._n))
+        entries = (self._weights.take(self._live), self._columns.take(self._live), indptr)
+        adjacency = csr_array(entries, shape=(self._n, self._n))
         adjacency.has_canonical_format = True
         degrees = adjacency.sum(axis=1)
-        for part in (*parts, degrees):
+        for part in (adjacency.data, adjacency.indices, adjacency.indptr, degrees):
             part.flags.writeable = False
         return Moment(adjacency, degrees)

@@ -53,7 +53,7 @@ def first_birth(chance: float, steps: int, count: int, rng: np.random.Generator)
     # The inverse of P(wait ≤ k | wait ≤ steps) = (1 − (1−p)^k) / (1 − (1−p)^steps), exact for small p too.
     rate = np.log1p(-chance)
     waits = np.ceil(np.log1p(rng.random(count) * np.expm1(steps * rate)) / rate).astype(np.int64)
-    return np.clip(waits, 1, steps)
+    return np.asarray(np.clip(waits, 1, steps))
 
 
 def others(who: NDArray[np.int64], n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -70,15 +70,24 @@ def others(who: NDArray[np.int64], n: int, m: int, rng: np.random.Generator) -> 
     return chosen + (chosen >= who[:, None])
 
 
-def marked(total: int, chance: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return each of 0…total−1 with this chance, independently and in order, in time linear in the result."""
-    if chance == 0:
-        return np.empty(0, np.int64)
-    reached, found = -1, []
-    while reached < total:
-        mean = (total - reached) * chance
-        gaps = np.minimum(rng.geometric(chance, int(mean + 6 * np.sqrt(mean)) + 16), total + 1)
-        found.append(reached + np.cumsum(gaps))
-        reached = int(found[-1][-1])
-    places = np.concatenate(found)
-    return places[places < total]
+def activities(exponent: float, floor: float, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return draws from the density ∝ a^(−exponent) on [floor, 1]."""
+    u = rng.random(count)
+    if exponent == 1:
+        return np.asarray(floor ** (1 - u))
+    ratios = (1 + u * np.expm1((exponent - 1) * np.log(floor))) ** (1 / (1 - exponent))
+    return np.asarray(np.minimum(floor * ratios, 1))
+
+
+def mean_activity(exponent: float, floor: float) -> float:
+    """Return the mean of that law.
+
+    >>> round(mean_activity(0, 0.5), 9)
+    0.75
+    """
+    return floor * _integral(1 - exponent, 1 / floor) / _integral(-exponent, 1 / floor)
+
+
+def _integral(power: float, top: float) -> float:
+    """Return the integral of x^power from 1 to the top."""
+    return float(np.log(top)) if power == -1 else float(np.expm1((power + 1) * np.log(top))) / (power + 1)

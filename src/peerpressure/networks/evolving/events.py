@@ -61,7 +61,9 @@ def canonical_events(
     lengths = {column.shape for column in (t, a, b, w)}
     if len(lengths) > 1 or t.ndim != 1:
         got = f"shapes {', '.join(str(column.shape) for column in (t, a, b, w))}"
-        raise refusal("every event must have a step, two ends and a weight", got=got, remedy="give flat arrays")
+        raise refusal(
+            "every event must have a step, two ends and a weight", got=got, remedy="give flat arrays of one length"
+        )
     _refuse_strangers(a, b, labels)
     events = Events(t, np.minimum(a, b).astype(np.int32), np.maximum(a, b).astype(np.int32), w)
     _refuse_steps(events)

@@ -170,12 +170,12 @@ class EvolvingNetwork:
     @property
     def pair_count(self) -> int:
         """The number of pairs of agents that ever meet."""
-        return int(self._spells.i.size)
+        return int(self.spells.i.size)
 
     @property
     def mean_edges(self) -> float:
         """The number of edges, on average over the steps 1…span."""
-        steps = np.minimum(self._spells.last, self.span) - self.event_times + 1
+        steps = np.minimum(self.spells.last, self.span) - self.event_times + 1
         return float(steps[self.weights > 0].sum() / self.span)
 
     @property
@@ -200,12 +200,13 @@ class EvolvingNetwork:
         return self._cursor.at(step if self.period is None else (step - 1) % self.period + 1)
 
     @cached_property
-    def _spells(self) -> Spells:
+    def spells(self) -> Spells:
+        """How long what each event brings holds."""
         return Spells.of(self.events, self.n)
 
     @cached_property
     def _cursor(self) -> Cursor:
-        return Cursor(self.events, self._spells, self.n)
+        return Cursor(self.events, self.spells, self.n)
 
     @property
     def events(self) -> Events:
@@ -215,7 +216,7 @@ class EvolvingNetwork:
     @cached_property
     def aggregate(self) -> Network:
         """All pairs that ever meet, each with the mean of its weight over the steps 1…span."""
-        spells = self._spells
+        spells = self.spells
         share = (np.minimum(spells.last, self.span) - self.event_times + 1) / self.span
         means = np.bincount(spells.pair, self.weights * share, minlength=spells.i.size)
         # Who ever meets is a neighbour here, however small the mean.

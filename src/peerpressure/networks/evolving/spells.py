@@ -26,13 +26,13 @@ class Spells:
     last: Times
 
     @classmethod
-    def of(cls, events: Events, n: int, end: int = FOREVER) -> Spells:
-        """Return the spells of canonical events; those without a successor hold until ``end``."""
+    def of(cls, events: Events, n: int) -> Spells:
+        """Return the spells of canonical events; those without a successor hold for ever."""
         order = np.argsort(events.sources.astype(np.int64) * n + events.targets, kind="stable")
         by_pair = events.taken(order)
         first = np.ones(order.size, dtype=bool)
         first[1:] = (by_pair.sources[1:] != by_pair.sources[:-1]) | (by_pair.targets[1:] != by_pair.targets[:-1])
-        pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, end)
+        pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, FOREVER)
         pair[order] = np.cumsum(first) - 1
         later = np.flatnonzero(~first)
         before[order[later]] = by_pair.weights[later - 1]

@@ -80,10 +80,12 @@ def _rows(text: str, comma_first: bool) -> list[Row]:
 def _fields(lines: Sequence[str], separator: str) -> Iterator[list[str]]:
     """Yield the fields of every line, each a table of its own: a quote left open ends with its line."""
     for number, line in enumerate(lines, start=1):
-        try:
-            fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True), [])
-        except csv.Error as error:
-            raise _malformed(number, error, "close every quote") from None
+        fields = line.split(separator)
+        if '"' in line:
+            try:
+                fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
+            except csv.Error as error:
+                raise _malformed(number, error, "close every quote") from None
         yield [field.strip() for field in fields]
 
 
