@@ -44,12 +44,12 @@ def measure(cupy: Any, bandwidth: float, n: int, replicates: int, dtype: Any) ->
     from peerpressure.simulation import Record, _plan
 
     plan = _plan(model, 1, np.arange(replicates), 1, Record(states=False, summaries=False), 0, dtype, None)
-    run = gpu._Run(plan, model.start_state, None)
+    run = gpu._Run(plan, model.start_state, None, None)
     steps = 50
 
     def work() -> None:
         for time in range(1, steps + 1):
-            run._step(time, 1 / time, 1.0, 1.0)
+            run._step(time, 1 / time, 1.0, 1.0, 0.0)
 
     size, entries = np.dtype(dtype).itemsize, network.adjacency.nnz
     step = seconds(cupy, work, 5) / steps

@@ -29,7 +29,8 @@ LAYERS = (
     ("measures",),
     ("figures",),
     ("report",),
-    ("cli", "explorer"),
+    ("explorer",),
+    ("cli",),
     ("__init__", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

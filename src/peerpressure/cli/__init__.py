@@ -14,6 +14,7 @@ import typer
 
 from peerpressure.cli.check import check
 from peerpressure.cli.diagnosis import diagnose
+from peerpressure.cli.exploring import explore
 from peerpressure.cli.paper import paper
 from peerpressure.cli.recovery import recover
 from peerpressure.cli.running import run_scenario
@@ -60,6 +61,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "run": run_scenario,
     "diagnose": diagnose,
     "recover": recover,
+    "explore": explore,
     "paper": paper,
     "version": version,
 }

@@ -51,4 +51,4 @@ def _summary(file: Path) -> str:
         plan = load_sweep(file).plan
         return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}"
     scenario = load_scenario(file)
-    return f"{scenario.model()!r}, {scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
+    return f"{scenario.system()!r}, {scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ def diagnose(
     graph: Annotated[
         str | None,
         typer.Option(
-            help="ba:N:M, er:N:P, ws:N:K:P, regular:N:D, path:N, cycle:N, star:N, complete:N, karate, a file."
+            help="ba:N:M, er:N:P, ws:N:K:P, regular:N:D, path:N, cycle:N, star:N, complete:N, karate, hospital, a file."
         ),
     ] = None,
     pressure: Annotated[
@@ -27,8 +28,26 @@ def diagnose(
     noise: Annotated[
         str | None, typer.Option(help="A law and its standard deviation, such as gaussian:1.  [default: none]")
     ] = None,
+    adaptation: Annotated[
+        str | None,
+        typer.Option(
+            help="By how much hidden opinions give way in a round: a share such as 0.01, or a formula such as '0.1/t'.  "
+            "[default: not at all]"
+        ),
+    ] = None,
+    evolution: Annotated[
+        str | None,
+        typer.Option(
+            help="How the graph changes over --steps: failing:P, markov:BIRTH:DEATH or rewiring:RATE.  "
+            "[default: not at all]"
+        ),
+    ] = None,
+    continuous: Annotated[
+        bool, typer.Option("--continuous", help="Let time flow: the stochastic differential equation of the model.")
+    ] = False,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Also say, exactly, where agents stand after so many steps.")
+        int | None,
+        typer.Option(min=1, help="Also say, exactly, where agents stand after so many steps; of 0.1 if time flows."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="What graph and hidden opinions are drawn from.  [default: 0]")
@@ -40,35 +59,46 @@ def diagnose(
     Nothing is simulated unless a network has more than 200 agents and steps are given. Options take the place of
     what the file says. Without a file, hidden opinions are drawn evenly between 0 and 1.
 
+    Agents who give way (--adaptation) come to hold what they say. On a graph that changes (--evolution) it matters
+    who meets whom over time, and who is left alone. With --continuous the rounds become infinitely short.
+
     Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
+
+    Example: peerpressure diagnose --graph karate --evolution failing:0.2 --adaptation 0.01 --steps 500
     """
     if file is None and graph is None:
         raise typer.BadParameter("name a scenario file, or give --graph", param_hint="'FILE'")
+    if file is None and evolution is not None and steps is None:
+        raise typer.BadParameter("say with --steps how long the graph changes", param_hint="'--evolution'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
+    given |= {"adaptation": adaptation, "evolution": evolution, "continuous": continuous or None}
     with refusing_all_at_once():
         scenario = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with telling() as tell:
         from peerpressure.theory import diagnose as decide
 
         tell("diagnosing")
-        verdict = decide(scenario.model(), steps if file is None else scenario.run.steps)
+        verdict = decide(scenario.system(), steps if file is None else scenario.run.steps)
     if as_json:
         print_json(verdict.to_dict())
     else:
         typer.echo(str(verdict))
 
 
-def _scenario(file: Path | None, given: dict[str, str | int]) -> Scenario:
+def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:
     """Return the scenario of the file, if any, with what the options put in its place."""
-    from peerpressure.scenario import scenario_from
-    from peerpressure.scenario.shorthand import network_section, noise_section, pressure_section
+    from peerpressure.measures import with_fields
+    from peerpressure.scenario import scenario_from, shorthand
 
+    meant: dict[str, tuple[str, Callable[[str], Any]]] = {
+        "graph": ("network", shorthand.network_section),
+        "evolution": ("network.evolution", shorthand.evolution_section),
+        "adaptation": ("agents.adaptation", shorthand.adaptation_section),
+        "pressure": ("pressure", shorthand.pressure_section),
+        "noise": ("noise", shorthand.noise_section),
+    }
+    fields = {field: read(str(given[name])) for name, (field, read) in meant.items() if name in given}
+    fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
+    fields |= {"time.continuous": True} if "continuous" in given else {}
     data: dict[str, Any] = {"run": {"steps": 1}} if file is None else open_scenario(file).model_dump(exclude_none=True)
-    if "graph" in given:
-        data["network"] = network_section(str(given["graph"]))
-    if "pressure" in given:
-        data["pressure"] = pressure_section(str(given["pressure"]))
-    if "noise" in given:
-        data["noise"] = noise_section(str(given["noise"]))
-    data["run"] |= {name: given[name] for name in ("steps", "seed") if name in given}
-    return scenario_from(data)
+    return scenario_from(with_fields(data, fields))

@@ -1,8 +1,8 @@
 """The model in continuous time: the stochastic differential equation and its Fokker–Planck equation.
 
-``Diffusion`` is the equation. ``moments_at`` and ``moments_of`` give its exact Gaussian law and ``transition`` that of one
-step, from which ``exact_paths`` are drawn; ``continuous_fate`` says what becomes of it. ``fokker_planck`` holds densities,
-exact and on a grid; ``convergence`` says how fast discrete steps come to the equation.
+``Diffusion`` is the equation. ``moments_at`` and ``moments_of`` give its exact Gaussian law, and ``transition`` that of
+one step, from which ``exact_paths`` are drawn. ``continuous_fate`` says what becomes of it. ``fokker_planck`` holds
+densities, exact and on a grid; ``convergence`` says how fast discrete steps come to the equation.
 """
 
 from .equation import LARGEST_EXACT, Diffusion, Method, Scaling

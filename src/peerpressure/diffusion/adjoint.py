@@ -68,7 +68,7 @@ def _rate(diffusion: Diffusion, t: float, state: Vector) -> Vector:
     out[..., :n] = adjoint - update.couple_adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
     # Time runs backwards here, so that what is gathered up comes with a minus.
     out[..., n] = -(adjoint @ (update.gain * (diffusion.x0 - diffusion.consensus_value)))
-    noisy = adjoint * diffusion.noise_size(t)
+    noisy = adjoint * diffusion.noise_size(t, update)
     out[..., n + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
     return out
 

@@ -26,9 +26,10 @@ def euler_step(diffusion: Diffusion, k: int, public: Vector, z: Vector) -> Vecto
     array([ True,  True])
     """
     h, t = diffusion.step, diffusion.time(k)
-    size = diffusion.noise_size(t)
+    update = diffusion.update(t)
+    size = diffusion.noise_size(t, update)
     jitter = (size[:, None] if np.ndim(z) == 2 else size) * z
-    return np.asarray((1 - h) * public + h * diffusion.update(t)(public) + math.sqrt(h) * jitter)
+    return np.asarray((1 - h) * public + h * update(public) + math.sqrt(h) * jitter)
 
 
 def euler_moments(diffusion: Diffusion, steps: int) -> Iterator[tuple[Vector, Vector]]:
@@ -45,5 +46,5 @@ def euler_moments(diffusion: Diffusion, steps: int) -> Iterator[tuple[Vector, Ve
         mean = (1 - h) * mean + h * update(mean)
         half = (1 - h) * covariance + h * update.couple(covariance)
         covariance = (1 - h) * half + h * update.couple(np.ascontiguousarray(half.T)).T
-        covariance.flat[:: n + 1] += h * diffusion.noise_size(t) ** 2
+        covariance.flat[:: n + 1] += h * diffusion.noise_size(t, update) ** 2
         yield mean, covariance

@@ -23,7 +23,7 @@ from peerpressure.schedules import Constant, Table
 from .equation import ROUNDING, Diffusion
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
-NEGLIGIBLE = 1e-14  # as a share of what numbers of a kind are typically like
+NEGLIGIBLE = 1e-12  # as a share of what numbers of a kind are typically like
 
 
 @final
@@ -111,7 +111,7 @@ def _rate(diffusion: Diffusion, shape: tuple[int, ...], *, carried: bool) -> Cal
             covariance, spread = flat[size:].reshape(n, n), out[size:].reshape(n, n)
             half = update.couple(covariance) - covariance
             np.add(half, half.T, out=spread)
-            spread.flat[:: n + 1] += diffusion.noise_size(t) ** 2
+            spread.flat[:: n + 1] += diffusion.noise_size(t, update) ** 2
         return out
 
     return rate

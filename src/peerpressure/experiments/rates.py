@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerpressure.experiments.closeness import closeness
 from peerpressure.experiments.convergence import AGENTS, NOISE, SEED, agents_drawn
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
@@ -68,19 +69,15 @@ def approach(model: Model, steps: int = 5_000, *, paths: int = PATHS, seed: int 
 
 
 def _exact_approach(model: Model, times: NDArray[np.int64]) -> pd.DataFrame:
-    steps, v = int(times[-1]), model.consensus_value
-    mode = consensus_mode(model)
-    agents, common = moments(model, steps, times=times), moments(model, steps, of=mode, times=times)
-    error, std = common.mean[:, 0] - v, common.std[:, 0]
-    distance2 = mode((agents.mean - v) ** 2 + agents.variance)
+    near = closeness(model, times)
     return pd.DataFrame(
         {
             "time": times,
-            "error": error,
-            "error_low": error - NORMAL_95 * std,
-            "error_high": error + NORMAL_95 * std,
-            "distance": np.sqrt(distance2),
-            "spread": np.sqrt(np.maximum(distance2 - error**2 - std**2, 0.0)),
+            "error": near.bias,
+            "error_low": near.bias - NORMAL_95 * near.std,
+            "error_high": near.bias + NORMAL_95 * near.std,
+            "distance": near.distance,
+            "spread": near.spread,
         }
     )
 

@@ -30,16 +30,18 @@ from peerpressure.figures.style import (
 
 # So much apart, as a part of the axis, names at the end of curves can be read.
 _GAP = 0.062
-# By how a design's name begins: its colour, its line, and where its name stands at the end of its course.
-_LOOKS: Mapping[str, tuple[str, str, tuple[float, float, str]]] = {
-    "white": (BLUE, "-", (-5, -9, "right")),
-    "growing": (GOLD, "-", (6, 3, "left")),
-    "AR": (TEAL, "-", (-5, -9, "right")),
-    "persistent": (INK, "-", (-6, -3, "right")),
-    "one": (INK, "--", (-6, -12, "right")),
-    "zero": (RED, "-", (6, 0, "left")),
+# By how a design's name begins: its colour and its line.
+_LOOKS: Mapping[str, tuple[str, str]] = {
+    "white": (BLUE, "-"),
+    "growing": (GOLD, "-"),
+    "AR": (TEAL, "-"),
+    "persistent": (INK, "-"),
+    "one": (INK, "--"),
+    "zero": (RED, "-"),
 }
-_PLAIN = (GREY, "-", (6.0, 0.0, "left"))
+_PLAIN = (GREY, "-")
+# What explodes, to so many times what the others reach, would leave no room for them.
+_REACH = 30.0
 
 
 @styled
@@ -107,15 +109,16 @@ def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -
     mu = np.sort(at["mu"].unique())
     axes.loglog(mu, limit / mu, color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=5)
     finals = {}
+    tame = at[np.isfinite(at["rms_error"]) & ~at["design"].str.startswith("zero sum")]
     for name in names:
-        curve = at[(at["design"] == name) & np.isfinite(at["rms_error"])]
+        curve = at[(at["design"] == name) & (at["rms_error"] <= _REACH * tame["rms_error"].max())]
         if len(curve):
-            colour, line, _ = _look(name)
+            colour, line = _look(name)
             axes.loglog(curve["mu"], curve["rms_error"], color=colour, linestyle=line)
             finals[name] = float(curve["rms_error"].iloc[-1])
     axes.set_xlim(mu[0], mu[-1])
     _name_ends(axes, float(mu[-1]), finals)
-    label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -15), color=INK)
+    label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -30), color=INK)
     axes.set_xlabel(r"privacy budget $\mu$ (less private $\rightarrow$)")
     axes.set_ylabel("RMS error of the consensus mode")
 
@@ -123,13 +126,14 @@ def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -
 def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float) -> None:
     """Draw error against information, one dot for each horizon; time runs from the small dot to the large one."""
     shown = units[np.isfinite(units["information"]) & (units["rms_error"] > 0)]
-    # Information that explodes would leave no room for the others.
     reach = shown[~shown["design"].str.startswith("zero sum")]["information"].max()
-    shown = shown[shown["information"] <= 30 * reach]
-    for name in names:
+    shown = shown[shown["information"] <= _REACH * reach]
+    drawn = [name for name in names if name in set(shown["design"])]
+    for k, name in enumerate(drawn):
         curve = shown[shown["design"] == name]
-        if len(curve):
-            _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
+        _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
+        words, colour = _written(name), _look(name)[0]
+        axes.text(0.99, 0.99 - _GAP * k, words, color=colour, transform=axes.transAxes, ha="right", va="top")
     ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
     axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1)
     axes.set_xlim(*ends)
@@ -138,10 +142,9 @@ def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float
 
 
 def _course(axes: Axes, name: str, information: NDArray[np.float64], error: NDArray[np.float64]) -> None:
-    colour, _, (right, up, side) = _look(name)
+    colour, _ = _look(name)
     axes.loglog(information, error, color=colour, linewidth=0.9)
     axes.scatter(information, error, s=np.linspace(5, 22, error.size), color=colour, zorder=3)
-    label(axes, _written(name), (information[-1], error[-1]), xytext=(right, up), ha=side, color=colour)
 
 
 def _name_ends(axes: Axes, x: float, finals: Mapping[str, float]) -> None:
@@ -168,7 +171,7 @@ def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     return np.asarray(isotonic_regression(heights - steps).x + steps)
 
 
-def _look(name: str) -> tuple[str, str, tuple[float, float, str]]:
+def _look(name: str) -> tuple[str, str]:
     """Return how a design is drawn, the same in every panel."""
     return next((look for start, look in _LOOKS.items() if name.startswith(start)), _PLAIN)
 

@@ -1,6 +1,8 @@
-"""One run of a scenario: what agents show over time, what an onlooker makes of it, and who is exposed."""
+"""One run of a scenario: what agents show and hold over time, what an onlooker makes of it, and who is exposed."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -32,9 +34,10 @@ def opinions(summaries: pd.DataFrame, v: float) -> Figure:
     """Show the range of public opinions over time, and how spread and distance to v fall."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
-    shown = _thinned(summaries[summaries["time"] >= min(1, summaries["time"].max())])
-    _range(left, shown, v)
-    _fall(right, shown)
+    shown = _thinned(summaries)
+    _range(left, shown, ("minimum", "maximum", "mean"), BLUE, v)
+    left.set_ylabel("public opinion $y_t$")
+    _fall(right, shown, {"spread": ("spread", BLUE), "distance": ("distance to $v$", TEAL)})
     for axes in (left, right):
         _time_axis(axes, shown["time"])
     panel(left, "a", "what agents show")
@@ -42,52 +45,79 @@ def opinions(summaries: pd.DataFrame, v: float) -> Figure:
     return figure
 
 
+@styled
+def held(summaries: pd.DataFrame, v: float) -> Figure:
+    """Show the range of what agents hold over time, and how its spread compares with that of what they show."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+    left, right = figure.subplots(1, 2)
+    shown = _thinned(summaries)
+    _range(left, shown, ("held_minimum", "held_maximum", "held_mean"), TEAL, v)
+    left.set_ylabel("hidden opinion $x_{t+1}$")
+    _fall(right, shown, {"held_spread": ("of what they hold", TEAL), "spread": ("of what they show", BLUE)})
+    right.set_ylabel("spread, max − min")
+    for axes in (left, right):
+        _time_axis(axes, shown["time"])
+    panel(left, "a", "what agents hold")
+    panel(right, "b", "how far apart")
+    return figure
+
+
 def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at some times, evenly spread over a log axis, first and last among them."""
-    times = np.unique(summaries["time"])
+    """Return the rows at some times after 0, evenly spread over a log axis, first and last among them."""
+    moving = summaries[summaries["time"] > 0]
+    times = np.unique(moving["time"])
     if times.size <= MOST_TIMES:
-        return summaries
-    wanted = np.geomspace(times[0], times[-1], MOST_TIMES)
-    return summaries[summaries["time"].isin(times[np.searchsorted(times, wanted.round()).clip(max=times.size - 1)])]
+        return moving
+    wanted = np.searchsorted(times, np.geomspace(times[0], times[-1], MOST_TIMES))
+    return moving[moving["time"].isin(times[wanted.clip(max=times.size - 1)])]
 
 
-def _range(axes: Axes, summaries: pd.DataFrame, v: float) -> None:
+def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, v: float) -> None:
     """Draw the band from lowest to highest agent, and the mean of every replicate."""
-    middle = summaries.groupby("time")[["minimum", "maximum"]].mean()
-    axes.fill_between(middle.index, middle["minimum"], middle["maximum"], color=BLUE, alpha=0.13, linewidth=0)
-    for name in ("minimum", "maximum"):
-        axes.plot(middle.index, middle[name], color=BLUE, linewidth=0.9)
+    lowest, highest, mean = columns
+    middle = summaries.groupby("time")[[lowest, highest]].mean()
+    axes.fill_between(middle.index, middle[lowest], middle[highest], color=colour, alpha=0.13, linewidth=0)
+    for name in (lowest, highest):
+        axes.plot(middle.index, middle[name], color=colour, linewidth=0.9)
     for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
-        axes.plot(path["time"], path["mean"], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
+        axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
     axes.axhline(v, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=3)
-    axes.set_ylabel("public opinion $y_t$")
-    start = float(middle.index[0])
-    label(axes, "highest and lowest", (start, middle["maximum"].iloc[0]), xytext=(3, 4), color=BLUE, va="bottom")
-    axes.margins(y=0.12)
-    end = float(middle.index[-1])
-    label(axes, "$v$", (end, v), xytext=(3, 0), va="center", annotation_clip=False)
-    axes.text(0.98, 0.04, "means", transform=axes.transAxes, color=RED, ha="right")
+    label(axes, "$v$", (float(middle.index[-1]), v), xytext=(3, 0), va="center", annotation_clip=False)
+    # The words stand in the margins, where no curve comes.
+    axes.margins(y=0.14)
+    axes.text(0.02, 0.985, "highest and lowest", transform=axes.transAxes, color=colour, va="top")
+    axes.text(0.98, 0.015, "means", transform=axes.transAxes, color=RED, ha="right", va="bottom")
 
 
-def _fall(axes: Axes, summaries: pd.DataFrame) -> None:
-    """Draw spread and distance on a log axis, the middle half of replicates shaded."""
-    for name, words, colour, height in (("spread", "spread", BLUE, 0.97), ("distance", "distance to $v$", TEAL, 0.88)):
+def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]]) -> None:
+    """Draw columns, each with its words and colour, on a log axis, the middle half of replicates shaded."""
+    for k, (name, (words, colour)) in enumerate(curves.items()):
         by_time = summaries.groupby("time")[name]
         median = by_time.median()
         axes.fill_between(
             median.index, by_time.quantile(0.25), by_time.quantile(0.75), color=colour, alpha=0.15, linewidth=0
         )
         axes.plot(median.index, median, color=colour, linewidth=1.0)
-        axes.text(0.98, height, words, transform=axes.transAxes, color=colour, ha="right", va="top")
-    if (summaries[["spread", "distance"]] > 0).to_numpy().all():
+        axes.text(0.98, 0.985 - 0.085 * k, words, transform=axes.transAxes, color=colour, ha="right", va="top")
+    axes.margins(y=0.1)
+    if (summaries[[*curves]] > 0).to_numpy().all():
         axes.set_yscale("log")
-    axes.margins(y=0.15)
+    _make_room_above(axes)
+    if axes.get_yscale() == "log":
+        plain_ticks(axes.yaxis)
+
+
+def _make_room_above(axes: Axes) -> None:
+    """Raise the top of the axes, so that words there stand above all curves."""
+    scale = axes.yaxis.get_transform()
+    low, high = scale.transform(np.array(axes.get_ylim()))
+    axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
 
 
 def _time_axis(axes: Axes, times: pd.Series) -> None:
-    if times.max() >= 50:
+    if times.max() >= 50 * times.min():
         axes.set_xscale("log")
-    axes.set_xlim(times.min(), max(times.max(), times.min() + 1))
+    axes.set_xlim(times.min(), max(times.max(), 2 * times.min()))
     axes.set_xlabel("time $t$")
 
 
@@ -137,4 +167,18 @@ def exposed(agents: pd.DataFrame) -> Figure:
     axes.set_ylim(0, 1.2 * max(float(finite["bits"].max()), 1e-9) if len(finite) else 1)
     axes.set_xlabel("degree $d$")
     axes.set_ylabel("learned about an agent, bits")
+    return figure
+
+
+@styled
+def spent(budget: pd.DataFrame) -> Figure:
+    """Show the ε of differential privacy that holds for everyone, as time goes on."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.3))
+    axes = figure.add_subplot()
+    finite = budget[np.isfinite(budget["epsilon"]) & (budget["epsilon"] > 0)]
+    axes.loglog(finite["time"], finite["epsilon"], color=BLUE, marker="o", markersize=2.2)
+    axes.margins(y=0.15)
+    _time_axis(axes, budget["time"])
+    axes.set_ylabel(r"$\varepsilon$ that holds for everyone")
+    plain_ticks(axes.yaxis)
     return figure

@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model
-from peerpressure.privacy import Budget, Exposure, budget, exposure
-from peerpressure.recovery import Estimate, recover
+from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
+from peerpressure.recovery import Estimate, Target, recover
 from peerpressure.scenario import Scenario
+from peerpressure.scenario.observe import Privacy
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
+
+MOST_COMPARED = 200_000  # agents × steps up to which ways of hiding are compared in about a second
 
 
 @final
@@ -31,9 +38,14 @@ class Experiment:
     progress: bool = False
 
     @cached_property
+    def system(self) -> Model | Diffusion:
+        """What is run: the model, or its equation where time is continuous."""
+        return self.scenario.system()
+
+    @property
     def model(self) -> Model:
         """The model."""
-        return self.scenario.model()
+        return self.system.model if isinstance(self.system, Diffusion) else self.system
 
     @property
     def steps(self) -> int:
@@ -45,7 +57,7 @@ class Experiment:
         """The run."""
         asked = self.scenario.run
         return simulate(
-            self.model,
+            self.system,
             asked.steps,
             asked.replicates,
             seed=asked.seed,
@@ -57,14 +69,28 @@ class Experiment:
     @cached_property
     def verdict(self) -> Verdict:
         """What becomes of the agents, and where they stand at the end."""
-        return diagnose(self.model, self.steps)
+        return diagnose(self.system, self.steps)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """What the onlooker makes of the run, by each method."""
         methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
         look, prior = self.scenario.observation(), self.scenario.prior()
-        return {method: recover(self.model, self.run, method, look, prior) for method in methods}
+        return {method: recover(self.system, self.run, method, look, prior, self.target) for method in methods}
+
+    @property
+    def target(self) -> Target:
+        """Whether the onlooker is after what agents held at first, or after what they hold in the end."""
+        return "initial" if self.scenario.observe is None else self.scenario.observe.target
+
+    @cached_property
+    def truth(self) -> NDArray[np.float64]:
+        """What the estimates are of, (replicates, agents)."""
+        run = self.run
+        if self.target == "initial" or run.hidden is None:
+            return np.broadcast_to(self.model.x0, run.final.public.shape)
+        last = self.scenario.observation().resolve(self.model, run.times).last
+        return np.asarray(run.hidden[:, np.searchsorted(run.times, last)])
 
     @cached_property
     def exposure(self) -> Exposure:
@@ -74,6 +100,19 @@ class Experiment:
     @cached_property
     def budget(self) -> Budget:
         """What everyone is promised against who sees everything."""
-        asked = self.scenario.privacy
-        terms = {} if asked is None else {"sensitivity": asked.sensitivity, "delta": asked.delta}
-        return budget(self.model, self.steps, **terms)
+        return self.budget_after(self.steps)
+
+    def budget_after(self, steps: int) -> Budget:
+        """Return what everyone is promised against who sees everything up to some step."""
+        asked = self.scenario.privacy or Privacy()
+        return budget(self.model, steps, asked.sensitivity, asked.delta)
+
+    @cached_property
+    def frontier(self) -> Frontier | None:
+        """What other ways of hiding would cost; None where that takes long, or the model is not the plain one."""
+        plain = isinstance(self.system, Model) and self.model.is_plain
+        if not plain or self.model.n * self.steps > MOST_COMPARED:
+            return None
+        asked = self.scenario.privacy or Privacy()
+        horizons = np.unique(np.geomspace(1, self.steps, 5).round().astype(int))
+        return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), sensitivity=asked.sensitivity)

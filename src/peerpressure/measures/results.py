@@ -7,25 +7,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peerpressure.measures.experiment import Experiment
+from peerpressure.measures.meetings import meetings
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_BUDGETS = 24  # times at which the budget is reckoned
+
 
 def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
-    """Return the tables: agents always, and summaries, estimates and states where they are on record and asked for."""
+    """Return the tables: agents always, and what else there is to tell and is on record or asked for."""
     tables = {"agents": agents(experiment)}
     if experiment.run.spread is not None:
         tables["summaries"] = summaries(experiment)
+    if experiment.model.evolution is not None:
+        tables["network"] = network(experiment)
     if experiment.scenario.observe is not None:
         tables["estimates"] = estimates(experiment)
+    if experiment.scenario.privacy is not None:
+        tables["budget"] = spent(experiment)
+        if experiment.frontier is not None:
+            tables["frontier"] = experiment.frontier.table
     if experiment.scenario.output.states and experiment.run.states is not None:
         tables["states"] = experiment.run.to_dataframe()
     return tables
 
 
 def summaries(experiment: Experiment) -> pd.DataFrame:
-    """Return minimum, maximum, mean, spread and distance to v, one row for each replicate and time."""
+    """Return minimum, maximum, mean, spread and distance to v, one row for each replicate and time.
+
+    Where hidden opinions give way and those of all agents are on record, so are the extremes, the mean and the spread
+    of what agents hold.
+    """
     import pandas as pd
 
     run = experiment.run
@@ -33,7 +46,20 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
     for name in ("minimum", "maximum", "mean", "spread", "distance"):
         columns[name] = np.asarray(getattr(run, name)).ravel()
+    if run.hidden is not None and run.agents.size == run.model.n:
+        held = run.hidden
+        columns |= {"held_minimum": held.min(axis=2).ravel(), "held_maximum": held.max(axis=2).ravel()}
+        columns |= {"held_mean": held.mean(axis=2).ravel(), "held_spread": np.ptp(held, axis=2).ravel()}
     return pd.DataFrame(columns)
+
+
+def network(experiment: Experiment) -> pd.DataFrame:
+    """Return the number of edges, and of agents without a neighbour, in each round of a network that changes."""
+    import pandas as pd
+
+    assert experiment.model.evolution is not None
+    rounds = np.arange(1, experiment.steps + 1)
+    return pd.DataFrame({"time": rounds, **meetings(experiment.model.evolution, rounds)._asdict()})
 
 
 def agents(experiment: Experiment) -> pd.DataFrame:
@@ -49,6 +75,9 @@ def agents(experiment: Experiment) -> pd.DataFrame:
         "final_mean": final.mean(axis=0),
         "final_std": final.std(axis=0),
     }
+    held = experiment.run.final.hidden
+    if held is not None:
+        columns |= {"held_mean": held.mean(axis=0), "held_std": held.std(axis=0)}
     if experiment.scenario.privacy is not None:
         told = experiment.exposure.table
         columns |= {name: told[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
@@ -56,13 +85,22 @@ def agents(experiment: Experiment) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def estimates(experiment: Experiment) -> pd.DataFrame:
-    """Return the estimated hidden opinions by each method, one row for each replicate and agent."""
+def spent(experiment: Experiment) -> pd.DataFrame:
+    """Return the information about the most exposed agent, and the ε that holds for everyone, as time goes on."""
     import pandas as pd
 
-    hidden = experiment.model.x0
+    times = np.unique(np.geomspace(1, experiment.steps, MOST_BUDGETS).round().astype(int))
+    told = [experiment.budget_after(int(t)) for t in times]
+    columns = {name: [getattr(one, name) for one in told] for name in ("information", "epsilon")}
+    return pd.DataFrame({"time": times, **columns})
+
+
+def estimates(experiment: Experiment) -> pd.DataFrame:
+    """Return the estimated and the true hidden opinions by each method, one row for each replicate and agent."""
+    import pandas as pd
+
     parts = [
-        table.assign(method=method, hidden=np.tile(hidden, len(table) // hidden.size))
+        table.assign(method=method, hidden=experiment.truth.ravel())
         for method, estimate in experiment.estimates.items()
         for table in [estimate.to_dataframe()]
     ]

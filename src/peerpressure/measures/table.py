@@ -71,14 +71,14 @@ def verdict(experiment: Experiment) -> Values:
 def recovery_error(experiment: Experiment) -> Values:
     """Return the root mean square, over agents, of estimate − hidden opinion; by method."""
     for method, estimate in experiment.estimates.items():
-        off = estimate.residuals()[:, estimate.identified]
+        off = estimate.residuals(experiment.truth)[:, estimate.identified]
         yield from _by_replicate(_root_mean_square(off), method)
 
 
 def recovery_variance(experiment: Experiment) -> Values:
     """Return the variance, over agents, of estimate − hidden opinion; by method."""
     for method, estimate in experiment.estimates.items():
-        off = estimate.residuals()[:, estimate.identified]
+        off = estimate.residuals(experiment.truth)[:, estimate.identified]
         yield from _by_replicate(off.var(axis=1) if off.size else np.full(len(off), np.nan), method)
 
 

@@ -74,7 +74,9 @@ def budget(model: Model, steps: int, sensitivity: float = 1.0, delta: float = 1e
         I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ is heard but not seen.
 
     A mask that is held (persistent noise) is undone in the second case: comparing the neighbours' first words with
-    their later ones leaves ρ₁S⁻¹Ax₀ without any noise, so that I = ∞.
+    their later ones leaves ρ₁S⁻¹Ax₀ without any noise, so that I = ∞. Where hidden opinions give way, 1 becomes
+    π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what is told about x₀ stays below Σ π²/σ² for ever if that sum is finite. But
+    a held mask is then undone in both cases, for it stays while x₀ fades.
 
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noises import Gaussian

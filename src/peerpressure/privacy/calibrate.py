@@ -12,7 +12,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
-from peerpressure.noises import Gaussian, Noise
+from peerpressure.noises import Gaussian, Noise, Persistent
 from peerpressure.privacy.budget import Budget, budget
 from peerpressure.privacy.gaussian import checked_delta, checked_epsilon, mu_of, positive
 from peerpressure.privacy.laws import promise_of, unit_information
@@ -107,6 +107,10 @@ def _refuse_hopeless(now: Budget) -> None:
     if math.isinf(unit_information(now.model.noise)):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(complain(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
+    if isinstance(now.model.noise.temporal, Persistent) and now.model.adaptation is not None:
+        rule = "a held mask hides nothing from who sees all where opinions fade from under it"
+        remedy = "use white or AR(1) noise, or a model without adaptation"
+        raise InvalidInputError(complain(rule, got=str(now.model.adaptation), remedy=remedy))
     if hears_hidden(now.model) and bool((now.table["own_information"] < math.inf).all()):
         rule = "a held mask hides nothing from who sees all while neighbours hear hidden opinions at the start"
         remedy = "give the model a public start, or use masked_start(model, steps)"

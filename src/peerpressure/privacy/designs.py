@@ -63,7 +63,7 @@ class Noisy(Design):
     noise: Noise
 
     def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
-        """Return exact moments of the mode and 1ᵀK⁻¹1."""
+        """Return exact moments of the mode and the information about the most exposed agent."""
         own = replace(model, noise=self.noise)
         if hears_hidden(own):
             own = masked_start(own, horizons[-1])
@@ -147,6 +147,10 @@ def _forgetting(model: Model, weights: Vector) -> Vector:
 
 def averaging_matrix(model: Model) -> sparse.csr_array:
     """Return P = I − ½S⁻¹L′, whose rows are weights, and which keeps Σ s x."""
+    if model.evolution is not None:
+        rule = "averaging without the model's own dynamics needs one network for all times"
+        remedy = "choose among the Noisy designs, or give the model its network.aggregate"
+        raise InvalidInputError(complain(rule, got=repr(model.evolution), remedy=remedy))
     d, s = model.network.degrees, model.s
     i, j, weight = model.network.edges()
     metropolis = weight * np.minimum((s / d)[i], (s / d)[j])

@@ -30,8 +30,8 @@ _AT_ONCE = 256
 class Exposure:
     """How much each agent is exposed to one observer.
 
-    ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all its neighbours
-    (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
+    ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all its neighbours, now or at
+    any time (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
     and 0 for all; ``cramer_rao``, the least variance of an estimate without a prior, inf if the data leave the agent
     open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
     """
@@ -137,9 +137,11 @@ def _variances(model: Model, steps: int, look: Observation | None, prior: Prior 
 
 def _quiet_run(model: Model, steps: int) -> Trajectory:
     path = np.empty((1, steps + 1, model.n))
-    path[0, 0] = model.start_state
+    path[0, 0], held = model.start_state, model.x0
     for t in range(1, steps + 1):
-        path[0, t] = model.update(t)(path[0, t - 1])
+        update = model.update(t)
+        path[0, t] = update(path[0, t - 1], hidden=held)
+        held = update.give_way(held, path[0, t])
     return Trajectory(
         model=model,
         seed=0,

@@ -66,7 +66,8 @@ def frontier(
 
     Noise of deviation Δ√I/μ meets μ, where I is the information under unit noise, and leaves the mode with
     rms error² = bias² + (Δ·cost/μ)². The model gives network, opinions, stubbornness and pressure; its noise is
-    replaced, and a hidden start is never heard (see ``masked_start``).
+    replaced, and a hidden start is never heard (see ``masked_start``). Opinions that give way do so in the Noisy
+    designs, which follow the model; the others average over a constant network and know nothing of it.
 
     >>> from peerpressure.networks import k2
     >>> print(frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1]))

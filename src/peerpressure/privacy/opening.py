@@ -12,14 +12,15 @@ from peerpressure.theory.times import step_count
 
 
 def hears_hidden(model: Model) -> bool:
-    """Say whether neighbours hear hidden opinions at the first step: y₀ = x₀ and ρ₁ > 0."""
-    return isinstance(model.start, str) and float(model.pressure(1)) > 0
+    """Say whether neighbours hear hidden opinions at the first step: y₀ = x₀, ρ₁ > 0 and somebody listens."""
+    return isinstance(model.start, str) and float(model.pressure(1)) > 0 and bool(model.degrees_at(1).any())
 
 
 def masked_start(model: Model, steps: int) -> Model:
     """Return the same agents, who first speak and only then listen: ρ′₁ = 0 and ρ′_t = ρ_{t−1} up to ``steps``.
 
-    At step 1 every agent then shows x₀ + ε₁, so that nobody ever hears a hidden opinion, whatever y₀ is.
+    At step 1 every agent then shows x₀ + ε₁, so that nobody ever hears a hidden opinion, whatever y₀ is. A network
+    that changes keeps its own times.
 
     >>> from peerpressure.networks import k2
     >>> print(masked_start(Model(k2(), hidden=[0.0, 1.0]), 4).pressure)
@@ -31,10 +32,11 @@ def masked_start(model: Model, steps: int) -> Model:
 
 def opening_note(model: Model) -> str:
     """Say what the accounts here take for granted about y₀."""
+    told = "x₀ + ε_t" if model.adaptation is None else "x_t + ε_t, in which x₀ fades"
     if not isinstance(model.start, str):
-        return "The start is a given vector, which tells nothing: all that is released is x₀ + ε_t."
+        return f"The start is a given vector, which tells nothing: all that is released is {told}."
     if not hears_hidden(model):
-        return "Nobody listens at step 1, so that y₀ = x₀ is never heard: all that is released is x₀ + ε_t."
+        return f"Nobody listens at step 1, so that y₀ = x₀ is never heard: all that is released is {told}."
     return (
         "y₀ = x₀ is taken as unseen; whoever sees it knows everything. The neighbours do hear it, and what they say "
         "at step 1 tells on the agent: a public start or masked_start(model, steps) mends that."

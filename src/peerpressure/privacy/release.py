@@ -5,8 +5,10 @@ agent, its opinion under a sequence of noise. Where y₀ = x₀ is not seen but 
 
     F x₀ + ε₁,  F = I + ρ₁S⁻¹A,
 
-so that one agent's opinion also stands in the first words of its neighbours. Whitening the noise turns all of it into
-independent draws of unit variance with means moved by h_1, h_2, …; what can be told about the agent depends on h alone.
+so that one agent's opinion also stands in the first words of its neighbours. Where hidden opinions give way, what an
+agent has adopted follows from what it showed, and the rest of its wish is π_{t−1} x₀ + ε_t: its own opinion fades out
+of all that it says. Whitening the noise turns all of it into independent draws of unit variance with means moved by
+h_1, h_2, …; what can be told about the agent depends on h alone.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from scipy import sparse
 from peerpressure.model import Model, Vector
 from peerpressure.noises import AR1, Gaussian, Noise
 from peerpressure.privacy.opening import hears_hidden
+from peerpressure.recovery.own_share import own_share
 from peerpressure.theory.adjoint import persistence
 
 
@@ -28,8 +31,9 @@ from peerpressure.theory.adjoint import persistence
 class Release:
     """The moves h, agent by agent.
 
-    Agent i's own draws move by ``own``/``std[i]``, shape (steps,); the draws of neighbour j move by
-    ``heard[i, j]``·``echo``, where ``echo`` is what a move at step 1 alone becomes by whitening.
+    Agent i's own draws move by ``own[:, i]``/``std[i]``, shape (steps, agents), or (steps, 1) where it is the same for
+    all; the draws of neighbour j move by ``heard[i, j]``·``echo``, where ``echo`` is what a move at step 1 alone
+    becomes by whitening.
     """
 
     own: Vector
@@ -39,8 +43,8 @@ class Release:
 
     @property
     def own_squares(self) -> Vector:
-        """Σ h² over an agent's own draws: 1ᵀK⁻¹1 with K the covariance of its noise over time; shape (agents,)."""
-        return over(np.sqrt(np.sum(self.own**2)), self.std) ** 2
+        """Σ h² over an agent's own draws: πᵀK⁻¹π with K the covariance of its noise over time; shape (agents,)."""
+        return over(np.sqrt(np.sum(self.own**2, axis=0)), self.std) ** 2
 
     @property
     def squares(self) -> Vector:
@@ -52,28 +56,31 @@ class Release:
 
     def of(self, agent: int) -> Release:
         """Return the moves of one agent alone."""
-        return Release(self.own, self.std[[agent]], self.heard[[agent]], self.echo)
+        return Release(self._own(agent)[:, None], self.std[[agent]], self.heard[[agent]], self.echo)
 
     def moves(self, agent: int) -> tuple[Vector, Vector]:
         """Return the distinct |h| > 0 of one agent and how often each occurs."""
         start, stop = self.heard.indptr[agent : agent + 2]
         heard = np.outer(self.heard.data[start:stop], self.echo).ravel()
-        every = np.abs(np.concatenate([over(self.own, self.std[agent]), heard]))
+        every = np.abs(np.concatenate([over(self._own(agent), self.std[agent]), heard]))
         values, counts = np.unique(every[every > 0], return_counts=True)
         return values, counts.astype(np.float64)
+
+    def _own(self, agent: int) -> Vector:
+        return self.own[:, agent if self.own.shape[1] > 1 else 0]
 
 
 def release(model: Model, steps: int, *, first: float = 1.0) -> Release:
     """Return the moves of every agent; ``first`` multiplies those of step 1."""
     noise, n = model.noise, model.n
     std = noise.deviations(n)
-    own, echo = whitened(noise, steps), _echo(noise, steps)
+    own, echo = whitened(noise, steps, own_share(model, steps - 1)), _echo(noise, steps)
     own[0] *= first
     echo[0] *= first
     heard = sparse.csr_array((n, n))
     if hears_hidden(model):
         said = over(float(model.pressure(1)) / model.s, std * float(noise.scale(1)))
-        heard = sparse.csr_array(model.network.adjacency @ sparse.diags_array(said))
+        heard = sparse.csr_array(model.adjacency_at(1) @ sparse.diags_array(said))
     return Release(own, std, heard, echo)
 
 
@@ -90,14 +97,16 @@ def safe_release(model: Model, steps: int) -> Release:
     return release(model, steps, first=1.0 / max(abs(phi), _fresh(phi)))
 
 
-def whitened(noise: Noise, steps: int) -> Vector:
-    """Return how far the independent draws behind noise of unit deviation move when x₀ moves by one; shape (steps,).
+def whitened(noise: Noise, steps: int, share: Vector | None = None) -> Vector:
+    """Return how far the independent draws behind noise of unit deviation move when x₀ moves by one; (steps, agents).
 
-    With m_t = 1/scale_t:  h_1 = m_1,  h_t = (m_t − φ m_{t−1})/√(1−φ²), so that Σ h² = 1ᵀK⁻¹1. For white noise this
-    is Σ 1/scale_t², for AR(1) of constant scale 1 + (T − 1)(1 − φ)/(1 + φ), and for a mask of constant scale 1.
+    ``share`` is π_{t−1}, how much of x₀ agents still hold at step t, and 1 unless given; one column serves all. With
+    m_t = π_{t−1}/scale_t:  h_1 = m_1,  h_t = (m_t − φ m_{t−1})/√(1−φ²), so that Σ h² = πᵀK⁻¹π. For constant opinions
+    this is Σ 1/scale_t² under white noise, 1 + (T − 1)(1 − φ)/(1 + φ) under AR(1) of constant scale, and 1 under a mask
+    of constant scale.
     """
     phi = persistence(noise)
-    m = over(np.ones(steps), noise.scale(np.arange(1, steps + 1)))
+    m = over(np.ones((steps, 1)) if share is None else share, noise.scale(np.arange(1, steps + 1))[:, None])
     moves = m.copy()
     if np.isfinite(m).all():
         moves[1:] = over(m[1:] - phi * m[:-1], _fresh(phi))

@@ -1,7 +1,8 @@
 """The observer: what someone who knows the model and sees outputs can find out about the hidden opinions.
 
-``recover`` estimates x₀ from a run; ``information`` says beforehand how well anyone could. A new method is one
-function ``method(model, data, prior) -> Estimate`` and one line in ``METHODS``.
+``recover`` estimates from a run what agents held at first, or hold in the end; ``information`` says beforehand how
+well anyone could know x₀. A new method is one function ``method(model, data, prior) -> Estimate`` and one line in
+``METHODS``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
-from peerpressure.recovery.estimate import Covariance, Estimate, known_estimate
+from peerpressure.recovery.continuous import discrete
+from peerpressure.recovery.current import checked_target, current
+from peerpressure.recovery.estimate import Covariance, Estimate, Target, known_estimate
 from peerpressure.recovery.gls import gls
 from peerpressure.recovery.information import Information, information
 from peerpressure.recovery.innovations import innovations
@@ -24,6 +28,7 @@ from peerpressure.recovery.ols import ols
 from peerpressure.recovery.outputs import Outputs, outputs_of
 from peerpressure.recovery.prior import Prior
 from peerpressure.recovery.snapshot import snapshot
+from peerpressure.recovery.step_innovations import step_innovations
 from peerpressure.recovery.wls import wls
 from peerpressure.trajectory import Trajectory
 
@@ -39,7 +44,13 @@ METHODS: Mapping[str, Method] = {
     "snapshot": snapshot,
 }
 
+CONTINUOUS: Mapping[str, Callable[[Diffusion, Outputs, Prior | None], Estimate]] = {
+    "innovations": step_innovations,
+    "kalman": kalman,
+}
+
 __all__ = [
+    "CONTINUOUS",
     "METHODS",
     "Covariance",
     "Estimate",
@@ -49,6 +60,7 @@ __all__ = [
     "Outputs",
     "Prior",
     "ResolvedObservation",
+    "Target",
     "fit",
     "information",
     "kalman_filter",
@@ -59,17 +71,20 @@ __all__ = [
 
 
 def recover(
-    model: Model,
+    model: Model | Diffusion,
     trajectory: Trajectory,
     method: str = "innovations",
     observation: Observation | None = None,
     prior: Prior | None = None,
+    target: Target = "initial",
 ) -> Estimate:
     """Estimate the hidden opinions from what is seen of a run.
 
-    The observer knows network, stubbornness, peer pressure and the law of the noise, but not x₀; the model's own
-    hidden opinions are never used, except to compare with. A run that goes on from another is read as one that began
-    at step 0 and is seen from where its record begins.
+    ``target`` is "initial" for x₀, or "current" for what agents hold after the last step that is seen: these differ
+    where hidden opinions give way. The observer knows network, stubbornness, peer pressure, how opinions give way and
+    the law of the noise, but not x₀; the model's own hidden opinions are never used, except to compare with. A run
+    that goes on from another is read as one that began at step 0 and is seen from where its record begins. In
+    continuous time, for a ``Diffusion``, the methods are "innovations" and "kalman", and steps are those of its grid.
 
     >>> from peerpressure import Gaussian, k2, simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
@@ -77,14 +92,28 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
-    if method not in METHODS:
-        rule = f"the method must be one of {', '.join(METHODS)}"
-        raise InvalidInputError(complain(rule, got=repr(method), remedy="check the spelling"))
+    _refuse_other_method(model, method)
+    which = checked_target(target)
     data = outputs_of(model, trajectory, observation)
-    if not data.seen.free.size:
-        return known_estimate(model, data, method)
-    estimate = METHODS[method](model, data, prior)
+    if isinstance(model, Model) and which == "current" and model.adaptation is not None:
+        estimate = current(model, data, method, prior)
+    elif not data.seen.free.size:
+        return replace(known_estimate(discrete(model), data, method), target=which)
+    elif isinstance(model, Diffusion):
+        return replace(CONTINUOUS[method](model, data, prior), target=which)
+    else:
+        estimate = replace(METHODS[method](model, data, prior), target=which)
     if estimate.consistency is None and data.complete:
         # A regression fits whatever it is given; undoing the update tells whether the model made it.
         estimate = replace(estimate, consistency=invert(model, data).consistency)
     return estimate
+
+
+def _refuse_other_method(model: Model | Diffusion, method: str) -> None:
+    if method not in METHODS:
+        rule = f"the method must be one of {', '.join(METHODS)}"
+        raise InvalidInputError(complain(rule, got=repr(method), remedy="check the spelling"))
+    if isinstance(model, Diffusion) and method not in CONTINUOUS:
+        rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
+        remedy = "'innovations' needs all outputs, and 'kalman' can do without"
+        raise InvalidInputError(complain(rule, got=repr(method), remedy=remedy))

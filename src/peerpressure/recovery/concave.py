@@ -5,7 +5,8 @@ h = 1/σ, κ = h/s and ξ̃ = h x₀,
 
     log p = log m − ½ e²/τ² + constant,   m = h + ρ_t d κ,   e = h y_t + ρ_t κ (d y_t − a_t) − ξ̃:
 
-the logarithm of a linear function less the square of another, for every given course of ρ.
+the logarithm of a linear function less the square of another, for every given course of ρ. Where hidden opinions give
+way, y_t is taken less what the agent has adopted in the first term of e, and ξ̃ times the share that is left of x₀.
 """
 
 from __future__ import annotations
@@ -28,13 +29,17 @@ _FLAT = 1e-11
 @final
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One replicate: y_t, q_t = d y_t − a_t, relative scale τ and presence, all (T, n); d (n,) and known x₀ or NaN."""
+    """One replicate: y_t less what was adopted, q_t = d y_t − a_t, relative scale τ, presence, d and the share of x₀.
+
+    All of these are (T, n); ``known`` (n,) is x₀ or NaN.
+    """
 
     public: Vector
     pull: Vector
     scale: Vector
     present: NDArray[np.bool_]
     degrees: Vector
+    share: Vector
     known: Vector
 
 

@@ -1,11 +1,11 @@
-"""What an observer makes of it all: an estimate of x₀ that knows how good it is."""
+"""What an observer makes of it all: an estimate of hidden opinions that knows how good it is."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas
 
 Array: TypeAlias = NDArray[np.float64]
+Target: TypeAlias = Literal["initial", "current"]
 
 
 class Covariance(Protocol):
@@ -42,13 +43,14 @@ class Covariance(Protocol):
 class Estimate:
     """An estimate of the hidden opinions, with its exact covariance under the model.
 
-    ``value`` is (replicates, agents), one row for each replicate; ``covariance`` is common to all of them: a dense
-    matrix for small networks, and for large ones a diagonal or an operator. ``identified`` (agents,) says whose
-    opinion the data pin down (a prior pins down all); the others have infinite variance, and ``value`` and
-    ``covariance`` hold for them only what the data do say. ``rank`` counts the directions that are pinned down and
-    ``condition`` compares the best with the worst of them. ``consistency`` (replicates,) is the p-value of the outputs
-    under the model, and tiny where another model made them; None if the method has no such test.
-    ``homoskedastic_covariance`` is what ordinary regression software would print.
+    ``target`` says which: "initial" for x₀, "current" for what agents hold after the last step that was seen; these
+    differ only where opinions give way. ``value`` is (replicates, agents), one row for each replicate; ``covariance``
+    is common to all of them: a dense matrix for small networks, and for large ones a diagonal or an operator.
+    ``identified`` (agents,) says whose opinion the data pin down (a prior pins down all); the others have infinite
+    variance, and ``value`` and ``covariance`` hold for them only what the data do say. ``rank`` counts the directions
+    that are pinned down and ``condition`` compares the best with the worst of them. ``consistency`` (replicates,) is
+    the p-value of the outputs under the model, and tiny where another model made them; None if the method has no such
+    test. ``homoskedastic_covariance`` is what ordinary regression software would print.
     """
 
     model: Model
@@ -61,6 +63,7 @@ class Estimate:
     consistency: Array | None = None
     homoskedastic_covariance: Array | None = None
     note: str = ""
+    target: Target = "initial"
 
     @cached_property
     def variance(self) -> Array:
@@ -73,7 +76,10 @@ class Estimate:
         return np.sqrt(self.variance)
 
     def residuals(self, truth: ArrayLike | None = None) -> Array:
-        """Return estimate − truth, (replicates, agents); the truth is the model's own unless given."""
+        """Return estimate − truth, (replicates, agents); the truth is the model's own x₀ unless given."""
+        if truth is None and self.target == "current" and self.model.adaptation is not None:
+            rule = "opinions that gave way differ from run to run, so that the truth must be given"
+            raise InvalidInputError(complain(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:

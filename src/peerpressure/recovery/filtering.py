@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.noises import White
+from peerpressure.recovery.continuous import discrete, time_steps
 from peerpressure.recovery.knowledge import Knowledge, known_before
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
-from peerpressure.recovery.state_space import Affine, Step
+from peerpressure.recovery.state_space import Affine, ModelStep, Step
 
 # Deviations smaller than this part of what they would be if nothing were seen are rounding errors of 0.
 _ROUNDING = 1e-12
@@ -51,16 +54,25 @@ class Moment:
     knowledge: Knowledge
 
 
-def run_filter(model: Model, data: Outputs, prior: Prior | None) -> Iterator[Moment]:
+def steps_of(model: Model | Diffusion, last: int) -> Iterator[Step]:
+    """Yield the steps that lead to times 1, 2, …, last."""
+    if isinstance(model, Diffusion):
+        yield from time_steps(model, last)
+        return
+    for t in range(1, last + 1):
+        yield ModelStep.of(model, t)
+
+
+def run_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None) -> Iterator[Moment]:
     """Yield the filter's moments at t = 0, 1, … up to the last step that is seen."""
-    state = Affine.start(model, data.values.shape[0])
-    knowledge = known_before(model, data, prior)
+    state = Affine.start(discrete(model), data.values.shape[0])
+    knowledge = known_before(discrete(model), data, prior)
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
     white = isinstance(model.noise.temporal, White)
-    for t in range(data.seen.last + 1):
-        step = Step.of(model, t) if t else None
+    steps = chain([None], steps_of(model, data.seen.last))
+    for t, step in enumerate(steps):
         predicted = state.predict(step) if step else state
-        floor = _ROUNDING * predicted.size
+        floor = _ROUNDING * predicted.size[: model.n]
         if white and step:
             # Fresh noise of an agent cannot have been seen before, however small its gain.
             floor = np.where(step.deviation > 0, np.minimum(floor, step.deviation / 2), floor)

@@ -32,7 +32,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     _refuse_large(model, data)
     Q, q, L = stacked(model, data)
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
-    exact, blurred = _separated(np.concatenate([Q, values], axis=1), L, model.n)
+    exact, blurred = separated(np.concatenate([Q, values], axis=1), L, model.n)
     return estimate_of(model, data, "gls", known_before(model, data, prior).learn(exact, blurred))
 
 
@@ -78,7 +78,7 @@ def _root_of_time(model: Model, last: int) -> Vector:
     return np.asarray(scale[:, None] * vectors * np.sqrt(np.where(kept, values, 0.0)))
 
 
-def _separated(facts: Vector, L: Vector, n: int) -> tuple[Vector, Vector]:
+def separated(facts: Vector, L: Vector, n: int) -> tuple[Vector, Vector]:
     """Return facts, rows of [Q | Y], as exact ones and ones blurred by independent noise of unit variance.
 
     With LᵀΠ = U [R₁ R₂], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all noise.

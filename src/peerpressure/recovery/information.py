@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, TooLargeError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.complete import Complete, complete, refuse_large
+from peerpressure.recovery.continuous import discrete
 from peerpressure.recovery.estimate import Covariance
 from peerpressure.recovery.filtering import run_filter
 from peerpressure.recovery.implicit import Implicit
@@ -71,11 +73,12 @@ class Information:
         return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
 
 
-def information(model: Model, steps: int, observation: Observation | None = None) -> Information:
+def information(model: Model | Diffusion, steps: int, observation: Observation | None = None) -> Information:
     """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
 
     Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
-    view takes a pass of the Kalman filter, which limits the number of agents.
+    view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
+    of a ``Diffusion`` are those of its grid.
 
     >>> from peerpressure import Gaussian, k2
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
@@ -84,11 +87,15 @@ def information(model: Model, steps: int, observation: Observation | None = None
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(complain(rule, got=repr(steps), remedy="pass an int"))
-    seen = (observation or Observation()).resolve(model, np.arange(steps + 1))
+    seen = (observation or Observation()).resolve(discrete(model), np.arange(steps + 1))
+    return _of(model, seen)
+
+
+def _of(model: Model | Diffusion, seen: ResolvedObservation) -> Information:
     if not seen.free.size:
         nothing, everyone = sparse.csr_array((model.n, model.n)), np.ones(model.n, dtype=bool)
-        return Information(model, nothing, everyone, nothing, everyone)
-    if seen.everyone and seen.uninterrupted and seen.rounding == 0:
+        return Information(discrete(model), nothing, everyone, nothing, everyone)
+    if isinstance(model, Model) and seen.everyone and seen.uninterrupted and seen.rounding == 0:
         return _of_complete(model, seen.last)
     return _of_partial(model, seen)
 
@@ -121,14 +128,15 @@ def _large_information(problem: Complete) -> Information:
     return Information(problem.model, Implicit(n, problem.apply, diagonal), nobody, bound, everyone)
 
 
-def _of_partial(model: Model, seen: ResolvedObservation) -> Information:
+def _of_partial(model: Model | Diffusion, seen: ResolvedObservation) -> Information:
     """Return what a filter learns of x₀ as it passes the seen outputs, whatever their values."""
     if model.n > PARTIAL_LIMIT:
         rule = f"a partial view can be judged for at most {PARTIAL_LIMIT} agents"
         raise TooLargeError(complain(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
     # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
-    zeros = np.zeros(model.n)
-    silent = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
+    zeros, base = np.zeros(model.n), discrete(model)
+    blank_model = replace(base, hidden=zeros, start="hidden" if isinstance(base.start, str) else zeros)
+    silent = replace(model, model=blank_model) if isinstance(model, Diffusion) else blank_model
     known = np.zeros((1, model.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)
@@ -136,7 +144,7 @@ def _of_partial(model: Model, seen: ResolvedObservation) -> Information:
     learnt = deque(run_filter(silent, blank, None), maxlen=1)[0].knowledge
     A, E = learnt.blurred[:, : model.n], learnt.exact[:, : model.n]
     belief = learnt.solve().belief
-    return Information(model, A.T @ A, _touched(E), belief.covariance, belief.identified)
+    return Information(base, A.T @ A, _touched(E), belief.covariance, belief.identified)
 
 
 def _solved(model: Model, J: Array, rows: Array) -> Information:

@@ -53,30 +53,29 @@ def _problem(
     course = unknown.course(times, value)
     y, q, d = sample.public, sample.pull, sample.degrees
     nothing = np.zeros_like(y)
-    ratio = np.zeros_like(d) if unknown.stubbornness else 1 / unknown.model.s
-    a, b = 1 + course.rho * d * ratio, y - np.nan_to_num(sample.known) + course.rho * ratio * q
+    ratio = np.zeros(d.shape[1]) if unknown.stubbornness else 1 / unknown.model.s
+    a, b = 1 + course.rho * d * ratio, y - sample.share * np.nan_to_num(sample.known) + course.rho * ratio * q
     da, db = course.first * d * ratio, course.first * ratio * q
-    fixed = 0.0 if unknown.std else 1 / float(unknown.model.noise.deviations(d.size).mean())
+    fixed = 0.0 if unknown.std else 1 / float(unknown.model.noise.deviations(d.shape[1]).mean())
     used = np.flatnonzero(sample.present.any(axis=0))
     blocks = []
     if unknown.std:
         blocks.append(Block("h", None, a, b, da, db))
     if unknown.stubbornness:
-        first, second = course.first, course.first * q
-        blocks.append(Block("kappa", used, course.rho * d + nothing, course.rho * q, first * d + nothing, second))
+        blocks.append(Block("kappa", used, course.rho * d, course.rho * q, course.first * d, course.first * q))
     free = used[np.isnan(sample.known[used])]
     if free.size:
-        blocks.append(Block("x", free, nothing, nothing - 1, nothing, nothing))
+        blocks.append(Block("x", free, nothing, -sample.share, nothing, nothing))
     return Concave(sample, tuple(blocks), fixed * a, fixed * b), course
 
 
 def _maximum(problem: Concave) -> Vector:
     """Return the maximum, started where peer pressure plays no part and so every coordinate is allowed."""
     sample = problem.sample
-    here = sample.present
-    count = np.maximum(here.sum(axis=0), 1)
-    centre = (sample.public * here).sum(axis=0) / count
-    spread = float(np.sqrt((here * (sample.public - centre) ** 2 / sample.scale**2).sum() / here.sum()))
+    here, share = sample.present, sample.share
+    weight = (here * share**2).sum(axis=0)
+    centre = (sample.public * here * share).sum(axis=0) / np.where(weight > 0, weight, 1.0)
+    spread = float(np.sqrt((here * (sample.public - share * centre) ** 2 / sample.scale**2).sum() / here.sum()))
     unknown_h = any(block.name == "h" for block in problem.blocks)
     h = 1 / max(spread, 1e-300) if unknown_h else float(problem.m0[here].min())
     level = {"h": np.full(centre.size, h), "kappa": 0 * centre, "x": h * centre}
@@ -89,7 +88,7 @@ def _found(
 ) -> Found:
     """Return parameters with standard errors √diag(G (−H)⁻¹ Gᵀ), G the derivative of parameters by coordinates."""
     parts = problem.parts(x)
-    sample, n = problem.sample, problem.sample.degrees.size
+    sample, n = problem.sample, problem.sample.known.size
     h = float(parts["h"][0]) if unknown.std else float(1 / unknown.model.noise.deviations(n).mean())
     curvature = -problem.slopes(x)[1]
     if value is not None:
@@ -157,7 +156,7 @@ def _with_pressure(
 ) -> Vector:
     """Return −H with one more row and column, for the parameter of peer pressure, in which m and e are not linear."""
     sample = problem.sample
-    n = sample.degrees.size
+    n = sample.known.size
     kappa = h / unknown.model.s
     if unknown.stubbornness:
         kappa = np.zeros(n)

@@ -46,6 +46,10 @@ class Belief:
         """The variance of each entry, ∞ where it is not identified, (m,)."""
         return np.where(self.identified, self.covariance.diagonal(), np.inf)
 
+    def part(self, entries: slice) -> Belief:
+        """Return the belief about some of the entries, which keeps nothing of the others alive."""
+        return Belief(self.mean[:, entries], self.covariance[entries, entries].copy(), self.loose[entries])
+
     def image(self, constant: Vector, matrix: Vector, covariance: Vector) -> Belief:
         """Return the belief about c + B x₀ + e with e ~ N(0, V): mean c + B x̂, covariance B P Bᵀ + V."""
         spread = matrix @ self.covariance @ matrix.T + covariance

@@ -33,7 +33,8 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 
     Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
     that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
-    large-sample law. A prior is then combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
+    large-sample law; where opinions give way, from (ξ_t − κ_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
+    combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
     """
     if unknown:
         return _with_prior(fit(model, data, unknown).estimate, data, prior)
@@ -47,20 +48,20 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     """Return the joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, for each replicate.
 
     ``unknown`` may name "std" (of noise), "stubbornness" (of every agent) and "slope" (of Linear) or "exponent" (of
-    Power peer pressure); what the model says of them is not used. y_t given y_{t−1} is normal with mean
-    (s x₀ + ρ_t Σ w y)/(s + ρ_t d) and standard deviation s σ/(s + ρ_t d).
+    Power peer pressure); what the model says of them is not used. y_t given all before it is normal with mean
+    (s x_t + ρ_t Σ w y)/(s + ρ_t d) and standard deviation s σ/(s + ρ_t d).
     """
     what = unknowns(model, unknown)
     _refuse_unfit(what, data)
     seen = transitions(model, data)
     known = ~np.isnan(data.known[0])
-    settled = what.settled(seen.present, known)
+    settled = what.settled(seen.present, known, seen.degrees)
     std = model.noise.deviations(model.n)
     scale = model.noise.scale(seen.times)[:, None] * std / std.mean()
-    degrees = np.asarray(model.network.degrees, dtype=np.float64)
+    d, here = seen.degrees, seen.present & settled
     found = [
-        fit_one(what, Sample(y, degrees * y - a, scale, seen.present & settled, degrees, x), seen.times)
-        for y, a, x in zip(seen.public, seen.around, data.known, strict=True)
+        fit_one(what, Sample(y - k, d * y - a, scale, here, d, seen.share, x), seen.times)
+        for y, a, k, x in zip(seen.public, seen.around, seen.adopted, data.known, strict=True)
     ]
     return _gathered(what, data, found)
 
@@ -115,11 +116,12 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         remedy = "use method='kalman' or 'innovations', the best linear ones"
         raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
     seen, free = transitions(model, data), data.seen.free
-    present, xi = seen.present[:, free], wishes(model, seen)[:, :, free]
+    present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
+    xi = wishes(model, seen)[:, :, free] / share
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
     # An agent without noise shows the same ξ at every step, of which any average is exact.
-    sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0)
+    sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0) / share
     value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
     if identified.any():
         chosen = xi[:, :, identified], sigma[:, identified], present[:, identified]

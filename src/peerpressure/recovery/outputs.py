@@ -8,8 +8,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
+from peerpressure.recovery.continuous import on_grid
 from peerpressure.recovery.observation import Observation, Positions, ResolvedObservation
 from peerpressure.trajectory import Trajectory
 
@@ -43,8 +45,14 @@ class Outputs:
         return np.asarray(self.values[:, row], dtype=np.float64)
 
 
-def outputs_of(model: Model, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
-    """Return what the observer sees of a run, refusing what the model cannot have shown."""
+def outputs_of(model: Model | Diffusion, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
+    """Return what the observer sees of a run, refusing what the model cannot have shown.
+
+    Steps of a Diffusion are those of its grid.
+    """
+    if isinstance(model, Diffusion):
+        return outputs_of(model.model, on_grid(model, trajectory), observation)
+    _refuse_real_times(trajectory)
     states = _states_of(model, trajectory)
     look = observation or Observation()
     if look.agents is None and trajectory.agents.size < model.n:
@@ -59,6 +67,15 @@ def outputs_of(model: Model, trajectory: Trajectory, observation: Observation | 
         remedy = "look at steps and agents that the data hold"
         raise InvalidInputError(complain("an observer must see an output", got="only missing ones", remedy=remedy))
     return Outputs(replace(seen, free=free), values, present, known, trajectory.replicates)
+
+
+def _refuse_real_times(trajectory: Trajectory) -> None:
+    times = np.asarray(trajectory.times, dtype=np.float64)
+    off = np.flatnonzero(times != np.rint(times))
+    if off.size:
+        rule = "a model's outputs must come at whole steps"
+        remedy = "pass the Diffusion that the run was made with"
+        raise InvalidInputError(complain(rule, got=f"t = {times[off[0]]:g}", remedy=remedy))
 
 
 def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:

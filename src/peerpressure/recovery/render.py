@@ -36,7 +36,8 @@ def heading(estimate: Estimate) -> str:
     """Return who was estimated, and how."""
     count, n = estimate.value.shape
     times = f", {count:,} replicates" if count > 1 else ""
-    return f"Hidden opinions of {n:,} agents by {estimate.method}{times}"
+    what = "Hidden opinions" if estimate.target == "initial" else "What is held in the end"
+    return f"{what} of {n:,} agents by {estimate.method}{times}"
 
 
 def rows(estimate: Estimate) -> Rows:

@@ -12,7 +12,7 @@ from peerpressure.recovery.knowledge import Belief
 
 
 def run_smoother(moments: Sequence[Moment], hidden: Belief) -> Iterator[tuple[int, Belief]]:
-    """Yield (t, belief about y_t given all outputs), from the last step down to 0.
+    """Yield (t, belief about the state z_t given all outputs), from the last step down to 0.
 
     Given x₀, E z_t = a + B x₀ + P r and Cov z_t = P − P N P, where r and N sum up the innovations of t and later:
     r ← h v/f + Lᵀr and N ← h hᵀ/f + LᵀNL with L = I − K hᵀ for each output, r ← Fᵀr and N ← FᵀNF for each step.
@@ -46,10 +46,8 @@ def _before(correction: Correction, r: Vector, N: Vector) -> tuple[Vector, Vecto
 
 def _smoothed(moment: Moment, hidden: Belief, r: Vector, N: Vector) -> Belief:
     state = moment.predicted
-    n = hidden.mean.shape[1]
-    root = state.root[:n]
-    reach = root @ (state.root.T @ r)
-    replicates = state.mean.shape[1]
-    spread = root @ (np.eye(root.shape[1]) - state.root.T @ N @ state.root) @ root.T
-    constant, slope = state.mean[:n] + reach[:, :replicates], state.slope[:n] + reach[:, replicates:]
+    root, replicates = state.root, state.mean.shape[1]
+    reach = root @ (root.T @ r)
+    spread = root @ (np.eye(root.shape[1]) - root.T @ N @ root) @ root.T
+    constant, slope = state.mean + reach[:, :replicates], state.slope + reach[:, replicates:]
     return hidden.image(constant.T, slope, spread)

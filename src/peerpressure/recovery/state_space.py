@@ -144,11 +144,14 @@ class Affine:
         n = model.n
         from_hidden = isinstance(model.start, str)
         level = np.zeros(n) if from_hidden else model.start_state
-        mean, slope = [level, np.zeros(n), np.zeros(n)], [np.eye(n) * from_hidden, np.eye(n), np.zeros((n, n))]
-        spread = [np.zeros(n), np.zeros(n), np.ones(n)]
-        there = [True, model.adaptation is not None, not isinstance(model.noise.temporal, White)]
-        a, B, R = (np.concatenate([p for p, t in zip(parts, there, strict=True) if t]) for parts in (mean, slope, spread))
-        return cls(np.tile(a[:, None], replicates), B, np.diag(R), np.zeros(n * sum(there[:2])))
+        parts = [(level, np.eye(n) * from_hidden, np.zeros(n))]
+        if model.adaptation is not None:
+            parts.append((np.zeros(n), np.eye(n), np.zeros(n)))
+        size = np.zeros(n * len(parts))
+        if not isinstance(model.noise.temporal, White):
+            parts.append((np.zeros(n), np.zeros((n, n)), np.ones(n)))
+        a, B, spread = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return cls(np.tile(a[:, None], replicates), B, np.diag(spread), size)
 
     def predict(self, step: Step) -> Affine:
         """Return the state after one more step, of which nothing was seen yet."""

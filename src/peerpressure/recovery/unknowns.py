@@ -70,11 +70,16 @@ class Unknowns:
         rho = schedule.scale * t**value
         return Course(rho, rho * np.log(t), rho * np.log(t) ** 2)
 
-    def settled(self, present: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which agents have steps enough for their own unknowns, (n,), refusing too few steps in all."""
+    def settled(self, present: NDArray[np.bool_], known: NDArray[np.bool_], degrees: Vector) -> NDArray[np.bool_]:
+        """Return which agents have steps enough for their own unknowns, (n,), refusing too few steps in all.
+
+        Only a step in which an agent has neighbours, ``degrees`` (T, n) not 0, tells how stubborn it is.
+        """
         steps = present.sum(axis=0)
         own = (~known).astype(int) + self.stubbornness
         enough = np.asarray(steps >= np.maximum(own, 1))
+        if self.stubbornness:
+            enough &= (present & (degrees > 0)).any(axis=0)
         shared = int(self.std) + (self.pressure is not None)
         spare = int((steps - own)[enough].sum())
         if not enough.any() or spare < shared:
@@ -92,6 +97,7 @@ def unknowns(model: Model, names: Sequence[str]) -> Unknowns:
         rule = f"unknowns must be among {', '.join(UNKNOWNS)}"
         got = repr(names) if isinstance(names, str) else ", ".join(map(repr, wrong))
         raise InvalidInputError(complain(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
+    _refuse_other_kind(model)
     _refuse_other_noise(model)
     for name, kind in (("slope", Linear), ("exponent", Power)):
         if name in names and not isinstance(model.pressure, kind):
@@ -102,6 +108,13 @@ def unknowns(model: Model, names: Sequence[str]) -> Unknowns:
         remedy = "fix the slope, which sets the unit of stubbornness, or fix the stubbornness"
         raise InvalidInputError(complain(rule, got="both", remedy=remedy))
     return Unknowns(model, tuple(dict.fromkeys(names)))
+
+
+def _refuse_other_kind(model: object) -> None:
+    if not isinstance(model, Model):
+        rule = "unknown parameters are fitted in discrete time, to a Model"
+        remedy = "recover the hidden opinions alone, or fit a Model"
+        raise InvalidInputError(complain(rule, got=type(model).__name__, remedy=remedy))
 
 
 def _refuse_other_noise(model: Model) -> None:

@@ -14,10 +14,11 @@ from peerpressure.measures import Experiment, results
 from peerpressure.report.store import publish, to_csv
 
 MARKS = ("run.nc", "verdict.json")
-OWN = frozenset(f"{name}.csv" for name in ("agents", "summaries", "estimates", "states")) | {
-    *(f"{name}.{kind}" for name in ("opinions", "estimates", "exposure") for kind in ("pdf", "png")),
-    "report.html",
-}
+TABLES = ("agents", "summaries", "network", "estimates", "budget", "frontier", "states")
+FIGURES = ("opinions", "held", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
+OWN = frozenset(
+    [*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png"))]
+) | {"report.html"}
 
 
 def run_files(experiment: Experiment, title: str, tell: Callable[[str], None] = lambda stage: None) -> dict[str, bytes]:

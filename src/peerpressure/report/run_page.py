@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from peerpressure.figures import run as drawn
+import numpy as np
+
+from peerpressure.figures import privacy, run as drawn, run_network
 from peerpressure.measures import Experiment
 from peerpressure.report.images import Image, image
 from peerpressure.report.run_summary import model_rows, observer_rows, outcome_rows, privacy_rows
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+MOST_PLACED = 120  # agents for whom places in a drawing are found within a second or two
+MOST_JOINED = 8  # edges for each agent, beyond which a drawing shows nothing but edges
 LISTED = 12  # agents named on the page; the table beside it has all of them
 
 
@@ -36,21 +40,48 @@ CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and distance to v: median and middle "
     "half of the replicates.",
+    "held": "Left, the highest and the lowest opinion that agents hold after they have spoken (mean over replicates), "
+    "the mean over agents of every replicate, and the consensus value v (dotted). Right, the spread of what they hold "
+    "and of what they show: median and middle half of the replicates.",
+    "network": "The number of edges in every round, and of the agents without a neighbour, who show what they think.",
     "estimates": "What the onlooker makes of each hidden opinion in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
     "exposure": "Bits that the onlooker learns about each agent beyond what it believed before.",
+    "exposure_map": "What is left of the onlooker's uncertainty about each agent, drawn on the network.",
+    "budget": "The ε of differential privacy that holds for every agent against who has seen everything so far.",
+    "frontier": "Left, how far from v agents end by each way of hiding, when its noise is just enough for a budget μ. "
+    "Right, what noise of deviation 1 tells about an agent and costs in accuracy as time goes on, from small dots to "
+    "large ones. No unbiased way is below the dotted limit.",
 }
 
 
 def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
     """Return the figures of a run, by name."""
-    made = {}
+    made, v = {}, experiment.model.consensus_value
     if "summaries" in tables:
-        made["opinions"] = drawn.opinions(tables["summaries"], experiment.model.consensus_value)
+        made["opinions"] = drawn.opinions(tables["summaries"], v)
+        if "held_mean" in tables["summaries"]:
+            made["held"] = drawn.held(tables["summaries"], v)
+    if "network" in tables:
+        made["network"] = run_network.changing(tables["network"])
     if "estimates" in tables:
         made["estimates"] = drawn.estimates(tables["estimates"])
-    if "bits" in tables["agents"]:
-        made["exposure"] = drawn.exposed(tables["agents"])
+    return made | _privacy_figures(experiment, tables)
+
+
+def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
+    if experiment.scenario.privacy is None:
+        return {}
+    made = {"exposure": drawn.exposed(tables["agents"])}
+    network = experiment.model.network
+    if network.n <= MOST_PLACED and network.edge_count <= MOST_JOINED * network.n:
+        told = experiment.exposure
+        made["exposure_map"] = privacy.exposure(told.table, told.edges())
+    if np.isfinite(tables["budget"]["epsilon"]).any():
+        made["budget"] = drawn.spent(tables["budget"])
+    compared = experiment.frontier
+    if compared is not None:
+        made["frontier"] = privacy.frontier(compared.table, compared.units, compared.limit)
     return made
 
 
@@ -91,6 +122,8 @@ def _agents(agents: pd.DataFrame) -> object:
         Column("final_mean", "shown at the end"),
         Column("final_std", "± over replicates", digits=2),
     ]
+    if "held_mean" in agents:
+        columns.append(Column("held_mean", "held at the end"))
     if "bits" in agents:
         columns.append(Column("bits", "bits exposed"))
     names = agents.assign(agent=agents["agent"].map(str))

@@ -15,12 +15,16 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return what was run."""
     model, asked = experiment.model, experiment.scenario.run
     s, x = model.s, model.x0
+    network = repr(model.network if model.evolution is None else model.evolution)
+    moving = "" if model.adaptation is None else f", giving way by {model.adaptation}"
+    flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
-        ("network", repr(model.network).removeprefix("Network(").removesuffix(")")),
-        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}"),
+        ("network", network.partition("(")[2].removesuffix(")")),
+        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{moving}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
         ("noise", str(model.noise)),
+        *flow,
         ("run", f"{number(asked.steps)} steps, {number(asked.replicates)} replicates, seed {asked.seed}"),
     ]
 
@@ -33,6 +37,9 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
         "spread (max − min)": np.ptp(final, axis=1),
         "distance of the farthest to v": np.abs(final - v).max(axis=1),
     }
+    held = experiment.run.final.hidden
+    if held is not None:
+        values |= {"mean of what agents hold": held.mean(axis=1), "spread of what they hold": np.ptp(held, axis=1)}
     return [(name, _with_scatter(value)) for name, value in values.items()]
 
 
@@ -53,7 +60,7 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
     for method, estimate in experiment.estimates.items():
         known = estimate.identified
         claimed = np.sqrt(estimate.variance[known].mean()) if known.any() else np.nan
-        made = np.sqrt((estimate.residuals()[:, known] ** 2).mean()) if known.any() else np.nan
+        made = np.sqrt((estimate.residuals(experiment.truth)[:, known] ** 2).mean()) if known.any() else np.nan
         rows.append((method, f"{int(known.sum()):,} of {known.size:,}", number(float(claimed)), number(float(made))))
     return rows
 

@@ -1,4 +1,4 @@
-"""[network]: a generator with its parameters, edges written out, a file, or a real network by name."""
+"""[network]: a generator with its parameters, edges written out, a file or a real network, as it is or changing."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag
 
-from peerpressure.networks import GENERATORS, NAMED, Network, named, read_network
+from peerpressure.networks import GENERATORS, NAMED, RECORDED, Network, named, read_network
+from peerpressure.scenario.evolution import Standing
+from peerpressure.scenario.evolving import (
+    EVOLVING,
+    ActivityDriven,
+    ComingAndGoingAll,
+    FromContacts,
+    FromEvents,
+    Growing,
+    Recorded,
+)
 from peerpressure.scenario.inline import Inline
-from peerpressure.scenario.section import Count, InputFile, Section, Seed, Share, alternatives, among, key_of, tag
-
-OwnSeed: TypeAlias = Annotated[Seed | None, Field(description="leave it out to draw from the seed of the run")]
+from peerpressure.scenario.section import Count, InputFile, OwnSeed, Share, alternatives, among, key_of, tag
 
 
-class Generated(Section):
+class Generated(Standing):
     """A network made to order; the key ``generator`` names it, and the others are its parameters."""
 
     generator: str
 
     def build(self, seed: int) -> Network:
         """Return the network; one drawn at random takes its own seed if it has one."""
-        parameters = self.model_dump(exclude={"generator"})
+        parameters = self.model_dump(exclude={"generator", "evolution"})
         if "seed" in parameters and parameters["seed"] is None:
             parameters["seed"] = seed
         return GENERATORS[self.generator](**parameters).largest_component()
@@ -85,7 +93,7 @@ class RandomRegular(Generated):
     seed: OwnSeed = None
 
 
-class FromFile(Section):
+class FromFile(Standing):
     """A network in a file: an edge list, GraphML, Matrix Market or NumPy, told apart by the suffix."""
 
     file: InputFile
@@ -98,7 +106,7 @@ class FromFile(Section):
         return read_network(self.file, weight=weight, connected=not self.largest_component).largest_component()
 
 
-class Named(Section):
+class Named(Standing):
     """A real network that ships with NetworkX."""
 
     named: Annotated[str, AfterValidator(among(NAMED, "a named network")), Field(json_schema_extra={"enum": [*NAMED]})]
@@ -112,10 +120,12 @@ _SHAPES = ("path", "cycle", "star", "complete")
 
 
 def _choose(value: Any) -> str | None:
-    found = key_of(value, "file", "named", "edges", "generator")
+    found = key_of(value, "file", "named", "edges", "events", "recorded", "generator", "evolving", "contacts")
     if found is None:
         return None
     key, word = found
+    if key == "evolving":
+        return tag(f"evolving {word}") if word in EVOLVING else None
     if key != "generator":
         return tag(key)
     return tag("row" if word in _SHAPES else str(word)) if word in GENERATORS else None
@@ -131,11 +141,18 @@ NetworkSection: TypeAlias = Annotated[
     | Annotated[RandomRegular, Tag("<random_regular>")]
     | Annotated[FromFile, Tag("<file>")]
     | Annotated[Inline, Tag("<edges>")]
-    | Annotated[Named, Tag("<named>")],
+    | Annotated[Named, Tag("<named>")]
+    | Annotated[ActivityDriven, Tag("<evolving activity_driven>")]
+    | Annotated[ComingAndGoingAll, Tag("<evolving edge_markovian>")]
+    | Annotated[Growing, Tag("<evolving growing>")]
+    | Annotated[FromEvents, Tag("<events>")]
+    | Annotated[FromContacts, Tag("<contacts>")]
+    | Annotated[Recorded, Tag("<recorded>")],
     alternatives(
         _choose,
-        "a network must have a generator, edges, a file or a named one",
+        "a network must have a generator, edges, a file or a named one, or be evolving",
         f"set generator to one of {', '.join(GENERATORS)}; or edges to pairs such as [[0, 1], [1, 2]]; "
-        f"or file to a path; or named to one of {', '.join(NAMED)}",
+        f"or file to a path; or named to one of {', '.join(NAMED)}; or evolving to one of {', '.join(EVOLVING)}; "
+        f"or events or contacts to a path; or recorded to one of {', '.join(RECORDED)}",
     ),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
 
@@ -72,6 +72,10 @@ class Observe(Section):
     sees_start: bool = False
     rounding: Annotated[float, Field(ge=0)] = 0.0
     methods: list[Method] = Field(default=["innovations"], min_length=1)
+    target: Annotated[
+        Literal["initial", "current"],
+        Field(description="what agents held at first, or hold in the end; these differ where opinions give way"),
+    ] = "initial"
     prior: PriorSection | None = None
 
     def observation(self) -> Observation:

@@ -8,12 +8,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from peerpressure.diffusion import Diffusion
+from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
-from peerpressure.networks import Network
+from peerpressure.networks import EvolvingNetwork, Network
 from peerpressure.recovery import Observation, Prior
 from peerpressure.scenario.adaptation import adaptation_of
 from peerpressure.scenario.agents import Agents
 from peerpressure.scenario.draws import values_of
+from peerpressure.scenario.evolution import Standing
 from peerpressure.scenario.network import NetworkSection
 from peerpressure.scenario.noise import NoiseSection, Silence
 from peerpressure.scenario.observe import Observe, Privacy
@@ -43,8 +45,21 @@ class Scenario(Section):
     output: Output = Output()
 
     @cached_property
+    def evolution(self) -> EvolvingNetwork | None:
+        """Who listens to whom in each round, drawn from its own seed or from that of the run; None if it stays so."""
+        found = self.network.evolve(self.run.steps, self.run.seed)
+        if found is not None and not found.aggregate.is_connected:
+            rule = "all agents must meet over time, if only by way of others"
+            remedy = "let it change for more steps, or set largest_component = true if it is a file"
+            raise InvalidInputError(complain(rule, got=repr(found), remedy=remedy))
+        return found
+
+    @cached_property
     def graph(self) -> Network:
-        """The network itself, drawn from its own seed or from that of the run."""
+        """The network itself, drawn from its own seed or from that of the run; all who ever meet, where it changes."""
+        if self.evolution is not None:
+            return self.evolution.aggregate
+        assert isinstance(self.network, Standing), "what does not change can be built"
         return self.network.build(self.run.seed)
 
     def model(self) -> Model:
@@ -56,7 +71,13 @@ class Scenario(Section):
         }
         pressure = schedule_of(self.pressure, network, parts["stubbornness"])
         adaptation = adaptation_of(self.agents.adaptation, network, seed)
-        return Model(network, pressure=pressure, noise=self.noise.noise(), adaptation=adaptation, **parts)
+        return Model(
+            network if self.evolution is None else self.evolution,
+            pressure=pressure,
+            noise=self.noise.noise(),
+            adaptation=adaptation,
+            **parts,
+        )
 
     def system(self) -> Model | Diffusion:
         """Return what is run: the model, or its equation where time is continuous."""

@@ -93,6 +93,7 @@ def _whole_or_not(value: Any) -> str:
 LARGEST = 2**63 - 1  # the largest whole number that TOML promises to hold
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
+OwnSeed: TypeAlias = Annotated[Seed | None, Field(description="leave it out to draw from the seed of the run")]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 InputFile: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_existing)]

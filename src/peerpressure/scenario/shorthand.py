@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from peerpressure.errors import InvalidInputError, complain
-from peerpressure.networks import GENERATORS, NAMED
+from peerpressure.networks import GENERATORS, NAMED, RECORDED
 from peerpressure.noises import LAWS
 
 # The short names of generators, and the parameters of each in their order.
@@ -29,6 +29,13 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "barabasi_albert": ("n", "m"),
     "random_regular": ("n", "degree"),
 }
+# The short names of ways in which a network changes, and their parameters.
+CHANGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "failing": ("failing_edges", ("probability",)),
+    "markov": ("edge_markovian", ("birth", "death")),
+    "rewiring": ("rewiring", ("rate",)),
+}
+WHOLE = ("n", "m", "k", "rows", "columns", "degree")
 
 
 def network_section(words: str) -> dict[str, Any]:
@@ -41,19 +48,52 @@ def network_section(words: str) -> dict[str, Any]:
     """
     if words in NAMED:
         return {"named": words}
+    if words in RECORDED:
+        # Nights in which nobody meets would only be waited through.
+        return {"recorded": words, "skip_quiet": 12, "repeat": True}
     name, *given = words.split(":")
     generator = SHORT.get(name, name)
     if generator not in GENERATORS:
         if Path(words).suffix:
             return {"file": words}
-        remedy = f"use {', '.join([*SHORT, *PARAMETERS])} with their parameters, {', '.join(NAMED)}, or a file"
+        made, real = ", ".join([*SHORT, *PARAMETERS]), ", ".join([*NAMED, *RECORDED])
+        remedy = f"use {made} with their parameters, {real}, or a file"
         raise InvalidInputError(complain("a graph must be known by name or be a file", got=repr(words), remedy=remedy))
-    names = PARAMETERS[generator]
+    return {"generator": generator, **_parameters(name, PARAMETERS[generator], given)}
+
+
+def evolution_section(words: str) -> dict[str, Any]:
+    """Return the network.evolution that a way of changing with its parameters stands for.
+
+    >>> evolution_section("failing:0.2")
+    {'kind': 'failing_edges', 'probability': 0.2}
+    """
+    name, *given = words.split(":")
+    if name not in CHANGES:
+        rule = f"a network must change in one of these ways: {', '.join(CHANGES)}"
+        raise InvalidInputError(complain(rule, got=repr(words), remedy="for instance failing:0.2"))
+    kind, names = CHANGES[name]
+    return {"kind": kind, **_parameters(name, names, given)}
+
+
+def adaptation_section(words: str) -> float | str:
+    """Return the agents.adaptation that a number or a formula stands for.
+
+    >>> adaptation_section("0.01"), adaptation_section("0.1/t")
+    (0.01, '0.1/t')
+    """
+    try:
+        return float(words)
+    except ValueError:
+        return words
+
+
+def _parameters(name: str, names: Sequence[str], given: Sequence[str]) -> dict[str, int | float]:
     if len(given) != len(names):
         example = ":".join([name, *(word.upper() for word in names)])
-        rule = f"{generator} takes {len(names)} parameter{'s' * (len(names) != 1)}"
-        raise InvalidInputError(complain(rule, got=repr(words), remedy=f"write {example}"))
-    return {"generator": generator, **{key: _number(key, text) for key, text in zip(names, given, strict=True)}}
+        rule = f"{name} takes {len(names)} parameter{'s' * (len(names) != 1)}"
+        raise InvalidInputError(complain(rule, got=repr(":".join([name, *given])), remedy=f"write {example}"))
+    return {key: _number(key, text) for key, text in zip(names, given, strict=True)}
 
 
 def noise_section(words: str) -> dict[str, Any]:
@@ -77,7 +117,7 @@ def pressure_section(words: str) -> dict[str, Any]:
 
 def _number(name: str, text: str) -> int | float:
     try:
-        return float(text) if name in ("p", "std") else int(text)
+        return int(text) if name in WHOLE else float(text)
     except ValueError:
-        rule = f"{name} must be a {'number' if name in ('p', 'std') else 'whole number'}"
+        rule = f"{name} must be a {'whole number' if name in WHOLE else 'number'}"
         raise InvalidInputError(complain(rule, got=repr(text), remedy="check what stands between the colons")) from None

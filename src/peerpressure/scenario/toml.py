@@ -11,7 +11,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Return tables of plain values as TOML, what is nested in them on one line.
+    """Return tables of plain values as TOML, what is nested in them on one line and last.
 
     >>> print(toml_text({"run": {"steps": 10, "record": {"every": 2}}}))
     [run]
@@ -23,7 +23,8 @@ def toml_text(tables: Mapping[str, Any]) -> str:
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:
-    lines = [f"{_key(key)} = {_value(value)}" for key, value in values.items()]
+    ordered = sorted(values.items(), key=lambda item: isinstance(item[1], Mapping))
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in ordered]
     return "\n".join([f"[{_key(name)}]", *lines, ""])
 
 

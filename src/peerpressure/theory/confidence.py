@@ -9,11 +9,12 @@ from statistics import NormalDist
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.schedules import Table
+from peerpressure.theory.ends import Fate, Outcome
 from peerpressure.theory.forecast import advice, mode_error
 from peerpressure.theory.functionals import Functionals, consensus_mode
 from peerpressure.theory.moments import moments
 from peerpressure.theory.noise_effect import NoiseEffect
-from peerpressure.theory.outcome import Fate, Outcome, fate
+from peerpressure.theory.outcome import fate
 from peerpressure.theory.rates import consensus_rate
 from peerpressure.theory.scalar import mode_noise
 from peerpressure.theory.times import step_count

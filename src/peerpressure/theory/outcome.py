@@ -1,55 +1,30 @@
-"""The fates of a network under peer pressure, and which of them a model meets."""
+"""Which of the ends a model meets."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from enum import Enum
-from typing import final
 
 import numpy as np
 
 from peerpressure.model import Model
-from peerpressure.schedules import Growth
+from peerpressure.theory.ends import Fate, Outcome
+from peerpressure.theory.extended import extended_fate
 from peerpressure.theory.noise_effect import NoiseEffect, is_estimated, noise_effect
+from peerpressure.theory.reduced import reduced
 from peerpressure.theory.regime import Regime, regime_of
 from peerpressure.theory.scalar import is_proportional
-
-
-class Outcome(Enum):
-    """What becomes of the agents' public opinions as t → ∞."""
-
-    CONSENSUS = "consensus on v"
-    WRONG_VALUE = "consensus on a wrong value"
-    OSCILLATION = "permanent oscillation between the two sides"
-    SPREAD = "stationary spread around the Friedkin–Johnsen point"
-    UNKNOWN = "unknown"
-
-
-@final
-@dataclass(frozen=True)
-class Fate:
-    """An outcome with the facts that it was decided from.
-
-    ``settled``: all hold one opinion without noise. ``balanced``: the mean is v from the start and at every step, and
-    so is that of each side of a bipartite network, whatever the pressure.
-    """
-
-    outcome: Outcome
-    regime: Regime
-    noise: NoiseEffect
-    growth: Growth
-    settled: bool
-    balanced: bool
-    estimated: bool
 
 
 def fate(model: Model) -> Fate:
     """Decide the outcome from the growth of pressure and noise and from the parity of the network.
 
+    Where the network changes, or hidden opinions give way, there is more to look at, and more that can happen.
+
     >>> from peerpressure.networks import k2
     >>> fate(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
+    model = reduced(model)
+    if not model.is_plain:
+        return extended_fate(model)
     growth = model.pressure.growth
     regime = regime_of(model.pressure, growth)
     noise = noise_effect(model, regime)

@@ -11,10 +11,10 @@ import numpy as np
 from peerpressure.model import Model
 from peerpressure.noises import AR1, NoNoise
 from peerpressure.schedules import Constant, Table
+from peerpressure.theory.ends import Fate, Outcome
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.theory.noise_effect import NoiseEffect
-from peerpressure.theory.outcome import Fate, Outcome
 from peerpressure.theory.regime import Regime
 from peerpressure.theory.scalar import long_run_factor, mode_noise, start_weight
 

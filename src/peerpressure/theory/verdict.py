@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any, final
 
 from peerpressure.model import Model
+from peerpressure.theory.ends import Outcome
 from peerpressure.theory.forecast import Advice, Forecast, advice, forecast
-from peerpressure.theory.outcome import Outcome, fate
+from peerpressure.theory.outcome import fate
 from peerpressure.theory.rates import Law, Rate, consensus_rate
 from peerpressure.theory.reasons import reason_for
 from peerpressure.theory.render import as_html, as_text

@@ -29,6 +29,8 @@ from .grid import Grid
 
 # Mean number of jumps in one mixture; e^(−qτ) of more would come near underflow.
 MOST_JUMPS = 400.0
+# Ratio of drift to noise across a cell from which mass only goes with the drift.
+STEEP = 100.0
 # Weight of the jumps beyond the last that is taken.
 TRUNCATION = 1e-15
 
@@ -44,7 +46,7 @@ class Chain:
             leaving[_before(axis)] += up
             leaving[_after(axis)] += down
         # A hair more than the largest rate, so that rounding leaves no share below 0.
-        self.rate = float(leaving.max()) * (1 + 1e-12)
+        self.rate = float(leaving.max()) * (1 + 1e-12) or 1.0
         self.shares = [(up / self.rate, down / self.rate) for up, down in rates]
         self.staying = 1.0 - leaving / self.rate
 
@@ -96,20 +98,21 @@ def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Vector, Vector]:
 
 def _exchange(advection: Vector, diffusion: float) -> tuple[Vector, Vector]:
     """Return D/Δ² β(−P) and D/Δ² β(P), from u/Δ and D/Δ²."""
-    if diffusion == 0:
-        return np.maximum(advection, 0.0), np.maximum(-advection, 0.0)
-    ratio = advection / diffusion
-    return diffusion * _bernoulli(-ratio), diffusion * _bernoulli(ratio)
+    # Here β differs from its limit, the upwind flux, by less than rounding.
+    upwind = np.abs(advection) >= STEEP * diffusion
+    ratio = np.divide(advection, diffusion, out=np.zeros_like(advection), where=~upwind)
+    up = np.where(upwind, np.maximum(advection, 0.0), diffusion * _bernoulli(-ratio))
+    return up, np.where(upwind, np.maximum(-advection, 0.0), diffusion * _bernoulli(ratio))
 
 
 def _bernoulli(x: Vector) -> Vector:
     """Return x/(eˣ − 1), which is 1 at 0.
 
-    >>> _bernoulli(np.array([-1000.0, 0.0, 1.0, 1000.0])).round(6)
-    array([1.00000e+03, 1.00000e+00, 5.81977e-01, 0.00000e+00])
+    >>> _bernoulli(np.array([-1.0, 0.0, 1.0])).round(6)
+    array([1.581977, 1.      , 0.581977])
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return np.where(np.abs(x) < 1e-8, 1.0 - x / 2, x / np.expm1(x))
+    small = np.abs(x) < 1e-8
+    return np.where(small, 1.0 - x / 2, x / np.expm1(np.where(small, 1.0, x)))
 
 
 def _before(axis: int) -> tuple[slice, ...]:

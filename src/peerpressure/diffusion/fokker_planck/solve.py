@@ -57,15 +57,16 @@ def solve_density(
     agents: Sequence[Hashable] | None = None,
     *,
     weights: ArrayLike | None = None,
-    cells: int | None = None,
+    cells: int | Grid | None = None,
     time_step: float = 0.05,
 ) -> DensityPath:
     """Solve for the density of one or two ``agents``, or of the sum with given ``weights``, at increasing times.
 
     It starts at the first time, which must be later than 0, from the exact density there: at time 0 all is known, and
     a point has no density. A part of a network has an equation of its own, in which the others enter by what they are
-    on average given that part. Cells span six standard deviations around all that happens; steps are ``time_step``,
-    or that share of t where t < 1. The error falls with the square of both.
+    on average given that part. The grid has ``cells`` on each axis, and spans six standard deviations around all that
+    happens; or it is given. Steps are ``time_step``, or that share of t where t < 1. The error falls with the square of
+    both.
 
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2
@@ -86,7 +87,11 @@ def solve_density(
     seen = seen_at(diffusion, rows, np.sort(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2])))
     laws = [law.density(names) for law in seen[::2]]
     exact = tuple(law for law in laws if law.time in set(when.tolist()))
-    return _march(seen[1::2], steps, grid_around(laws, cells), exact)
+    grid = cells if isinstance(cells, Grid) else grid_around(laws, cells)
+    if len(grid.shape) != len(rows):
+        rule = f"a density of {len(rows)} quantities needs a grid with as many axes"
+        raise InvalidInputError(complain(rule, got=repr(grid), remedy="leave cells out to have it chosen"))
+    return _march(seen[1::2], steps, grid, exact)
 
 
 def _march(middles: list[Seen], steps: Vector, grid: Grid, exact: tuple[GaussianDensity, ...]) -> DensityPath:
