@@ -20,7 +20,7 @@ from tests.networks.strategies import same
 
 
 @given(evolutions())
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_every_step_is_the_matrix_that_the_events_add_up_to(evolution: Evolution) -> None:
     network, last = evolution.network(), evolution.horizon
     there = list(range(1, last + 1))
@@ -34,6 +34,7 @@ def test_every_step_is_the_matrix_that_the_events_add_up_to(evolution: Evolution
         assert np.all(A.data > 0)
 
 
+@settings(max_examples=60, deadline=None)
 @given(evolutions())
 def test_no_event_is_without_effect(evolution: Evolution) -> None:
     network = evolution.network()
@@ -47,6 +48,7 @@ def test_no_event_is_without_effect(evolution: Evolution) -> None:
         before = evolution.dense(t)
 
 
+@settings(max_examples=60, deadline=None)
 @given(evolutions())
 def test_the_aggregate_is_the_mean_over_the_span(evolution: Evolution) -> None:
     network = evolution.network()
@@ -63,6 +65,7 @@ def test_a_pair_that_hardly_meets_is_still_a_neighbour_in_the_aggregate() -> Non
     assert network.aggregate.edge_count == 1
 
 
+@settings(max_examples=60, deadline=None)
 @given(evolutions())
 def test_arrays_and_pickles_give_it_back(evolution: Evolution) -> None:
     network = evolution.network()
@@ -141,6 +144,7 @@ def test_snapshots_may_be_in_pieces() -> None:
     assert same(network.snapshot(2), Network.from_edges([("a", "b")], labels=["a", "b", "c"], connected=False))
 
 
+@settings(max_examples=60, deadline=None)
 @given(evolutions())
 def test_the_largest_component_keeps_all_that_its_agents_do(evolution: Evolution) -> None:
     network = evolution.network()

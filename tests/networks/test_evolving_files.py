@@ -55,7 +55,7 @@ def read(folder: Path, text: str | bytes, suffix: str = ".txt", **kwargs: Any) -
     return read_events(file, **kwargs)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(evolutions())
 def test_archives_keep_everything(evolution: Evolution) -> None:
     network = evolution.network()
@@ -65,7 +65,7 @@ def test_archives_keep_everything(evolution: Evolution) -> None:
 
 
 @pytest.mark.parametrize("suffix", SEPARATORS)
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(evolutions(), st.data())
 def test_lists_keep_labels_and_events(suffix: str, evolution: Evolution, data: st.DataObject) -> None:
     part = evolution._replace(period=None).network()
@@ -118,6 +118,9 @@ def test_columns_can_be_told(tmp_path: Path) -> None:
 
 LINES = {
     "words": ("1 a b\n2 a b c d\n", ["line 2 must be an event", "5 fields", "columns=(...)"]),
+    "too few": ("1 a b\n2 a\n", ["line 2 must be an event", "2 fields ['2', 'a']"]),
+    "a gap": ("time,source,target,weight\n1,a,b,1\n2,a,b\n", ["line 3 must be an event", "3 fields"]),
+    "an empty field": ("1,a,b\n2,,b\n", ["line 2 must be an event", "3 fields ['2', '', 'b']"]),
     "weight": ("1 a b\n2 a b much\n", ["line 2 must be an event", "weight 'much'"]),
     "time": ("1 a b\nnoon a b\n", ["line 2", "time 'noon'", "must be a number"]),
     "time 0": ("# x\n0 a b\n", ["line 2: a step must be 1 or more, got 0"]),

@@ -49,7 +49,7 @@ def test_whole_numbers_in_rows_are_labels_and_in_arrays_positions() -> None:
     assert EvolvingNetwork.from_events([(1, 3, 1)], n=5).labels == range(5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(evolutions())
 def test_snapshots_of_a_network_are_the_network(evolution: Evolution) -> None:
     network = evolution.network()
@@ -101,6 +101,7 @@ def met(contacts: list[tuple[int, int, int]], begin: int, end: int, lasting: int
     return A
 
 
+@settings(max_examples=60, deadline=None)
 @given(CONTACTS, st.integers(1, 9), st.none() | st.integers(1, 12), st.booleans(), st.randoms(use_true_random=False))
 def test_an_edge_lives_in_the_steps_of_its_contacts(
     contacts: list[tuple[int, int, int]], resolution: int, lasting: int | None, weighted: bool, random: Any
@@ -116,6 +117,7 @@ def test_an_edge_lives_in_the_steps_of_its_contacts(
     assert network.at(network.last_change).nnz == 0
 
 
+@settings(max_examples=60, deadline=None)
 @given(CONTACTS, st.integers(1, 9), st.integers(0, 5))
 def test_silence_is_kept_or_skipped(contacts: list[tuple[int, int, int]], resolution: int, quiet: int) -> None:
     kept, skipped = (

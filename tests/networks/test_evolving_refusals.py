@@ -88,8 +88,11 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "period 0": (events((1, "a", "b"), period=0), ["period must be a whole number of at least 1, got 0"]),
     "step 0": (lambda: K2.at(0), ["t must be a whole number of at least 1, got 0"]),
     "half a step": (lambda: K2.degrees_at(1.5), ["at least 1, got 1.5"]),  # type: ignore[arg-type]
-    "resolution": (contacts(resolution=0), ["resolution must be positive, got 0", "length of a step"]),
-    "duration": (contacts(duration=-2), ["duration of a contact must be positive, got -2"]),
+    "resolution": (contacts(resolution=0), ["resolution must be a positive number, got 0", "length of a step"]),
+    "duration": (contacts(duration=-2), ["duration of a contact must be a positive number, got -2"]),
+    "resolution in words": (contacts(resolution="5 min"), ["resolution must be a positive number, got '5 min'"]),
+    "endless resolution": (contacts(resolution=np.inf), ["resolution must be a positive number, got inf"]),
+    "origin": (contacts(origin="noon"), ["origin must be a number, got 'noon'", "first step begins"]),
     "silence": (contacts(skip_quiet=-1), ["skip_quiet must be a whole number of at least 0"]),
     "before the origin": (contacts((7, "a", "b"), origin=10), ["before the origin 10, got 7.0"]),
     "no end": (contacts((0, "a", "b"), (1e300, "a", "b")), ["1e+300 steps", "coarser"]),

@@ -30,12 +30,15 @@ class Binning:
     skip_quiet: int | None
 
     def __post_init__(self) -> None:
-        if not 0 < self.resolution < np.inf:
+        if not _is_number(self.resolution) or self.resolution <= 0:
             remedy = "give the length of a step in the units of the time stamps"
-            raise refusal("the resolution must be positive", got=self.resolution, remedy=remedy)
-        if self.duration is not None and not 0 < self.duration < np.inf:
+            raise refusal("the resolution must be a positive number", got=repr(self.resolution), remedy=remedy)
+        if self.origin is not None and not _is_number(self.origin):
+            remedy = "give the time at which the first step begins, or leave it out"
+            raise refusal("the origin must be a number", got=repr(self.origin), remedy=remedy)
+        if self.duration is not None and (not _is_number(self.duration) or self.duration <= 0):
             remedy = "leave it out where every contact is a moment"
-            raise refusal("the duration of a contact must be positive", got=self.duration, remedy=remedy)
+            raise refusal("the duration of a contact must be a positive number", got=repr(self.duration), remedy=remedy)
         if self.skip_quiet is not None:
             whole("skip_quiet", self.skip_quiet, least=0, remedy="leave it out to keep every silent step")
 
@@ -86,6 +89,10 @@ def events_of_meetings(met: Events, weighted: bool) -> Events:
     ended = Events(ended.times + 1, ended.sources, ended.targets, np.zeros(ended.times.size))
     both = Events.joined([begun, ended])
     return both.taken(np.argsort(both.times, kind="stable"))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
 def _settled(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -54,6 +54,7 @@ class Cursor:
         self._counts = np.zeros(n, np.int64)
         self._done = 0
         self._kept: OrderedDict[int, Moment] = OrderedDict()
+        self._size = 0
         self._lock = Lock()
 
     def at(self, step: int) -> Moment:
@@ -69,9 +70,9 @@ class Cursor:
 
     def _keep(self, done: int, moment: Moment) -> None:
         self._kept[done] = moment
-        size = sum(kept.size for kept in self._kept.values())
-        while size > KEPT and len(self._kept) > 1:
-            size -= self._kept.popitem(last=False)[1].size
+        self._size += moment.size
+        while self._size > KEPT and len(self._kept) > 1:
+            self._size -= self._kept.popitem(last=False)[1].size
 
     def _move(self, done: int) -> None:
         """Bring weights and live slots to where this many changes are done."""

@@ -61,9 +61,8 @@ def canonical_events(
     lengths = {column.shape for column in (t, a, b, w)}
     if len(lengths) > 1 or t.ndim != 1:
         got = f"shapes {', '.join(str(column.shape) for column in (t, a, b, w))}"
-        raise refusal(
-            "every event must have a step, two ends and a weight", got=got, remedy="give flat arrays of one length"
-        )
+        rule, remedy = "every event must have a step, two ends and a weight", "give flat arrays of one length"
+        raise refusal(rule, got=got, remedy=remedy)
     _refuse_strangers(a, b, labels)
     events = Events(t, np.minimum(a, b).astype(np.int32), np.maximum(a, b).astype(np.int32), w)
     _refuse_steps(events)
@@ -121,8 +120,8 @@ def _numbers(weights: ArrayLike) -> NDArray[np.float64]:
     try:
         return np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        got = f"dtype {np.asarray(weights, dtype=object).ravel()[:1].tolist()!r}…"
-        raise refusal("weights must be real numbers", got=got, remedy="give numbers, 0 to end an edge") from None
+        got, remedy = f"{np.asarray(weights).tolist()!r:.60}", "give numbers above 0, and 0 to end an edge"
+        raise refusal("weights must be real numbers", got=got, remedy=remedy) from None
 
 
 def _at_rows(values: NDArray[Any], bad: NDArray[np.bool_]) -> Any:

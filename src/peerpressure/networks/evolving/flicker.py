@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.networks.evolving.draws import first_birth, switches
-from peerpressure.networks.evolving.events import Events
+from peerpressure.networks.evolving.events import Events, Positions
 from peerpressure.networks.network import Network
 from peerpressure.networks.sampling import random_pairs
 
@@ -24,7 +24,7 @@ class EdgesOf(NamedTuple):
         """Return each pair with this chance, independently."""
         return np.flatnonzero(rng.random(self.network.edge_count) < chance)
 
-    def joined(self, ids: Ids) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float64]]:
+    def meeting(self, ids: Ids) -> tuple[Positions, Positions, NDArray[np.float64]]:
         """Return the two ends of these pairs, and the weight that they have when they meet."""
         i, j, weights = self.network.edges()
         return i[ids], j[ids], weights[ids]
@@ -40,7 +40,7 @@ class AllPairs(NamedTuple):
         larger, smaller = random_pairs(self.n, chance, rng)
         return smaller * self.n + larger
 
-    def joined(self, ids: Ids) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float64]]:
+    def meeting(self, ids: Ids) -> tuple[Positions, Positions, NDArray[np.float64]]:
         """Return the two ends of these pairs, and the weight that they have when they meet."""
         return ids // self.n, ids % self.n, np.ones(ids.size)
 
@@ -59,7 +59,7 @@ def flicker(pairs: EdgesOf | AllPairs, birth: float, death: float, steps: int, r
     ids = np.concatenate([early, late])
     starts = np.concatenate([np.ones(early.size, np.int64), births])
     later = switches(starts, np.full(ids.size, birth), np.full(ids.size, death), steps, rng)
-    i, j, weights = pairs.joined(ids)
+    i, j, weights = pairs.meeting(ids)
     begun = Events(starts, i, j, weights)
     changed = Events(later.times, i[later.who], j[later.who], np.where(later.odd, 0, weights[later.who]))
     events = Events.joined([begun, changed])

@@ -178,7 +178,7 @@ class EvolvingNetwork:
         steps = np.minimum(self.spells.last, self.span) - self.event_times + 1
         return float(steps[self.weights > 0].sum() / self.span)
 
-    @property
+    @cached_property
     def change_times(self) -> Times:
         """The steps at which something changes, in order; the first network counts if it has an edge."""
         return _frozen(np.unique(self.event_times))

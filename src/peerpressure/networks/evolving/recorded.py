@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -84,7 +85,11 @@ def _lines(name: str) -> Lines:
     if name not in RECORDED:
         remedy = f"the names are {', '.join(RECORDED)}{nearest(name, RECORDED)}"
         raise refusal("a recorded network must be one of those known", got=repr(name), remedy=remedy)
-    file = _folder() / RECORDED[name].file
+    return _read(_folder() / RECORDED[name].file)
+
+
+@lru_cache(maxsize=1)  # contacts and groups are mostly asked for together
+def _read(file: Path) -> Lines:
     with naming(file):
         return read_lines(file, COLUMNS)
 

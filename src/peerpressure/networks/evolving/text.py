@@ -143,12 +143,15 @@ def _refuse_widths(rows: Sequence[Row], roles: Sequence[str], *, optional: bool)
 
 
 def _numbers(rows: Sequence[Row], column: int, name: str) -> NDArray[np.float64]:
-    texts = [row.fields[column] if column < len(row.fields) else "1" for row in rows]
-    try:
-        return np.array(texts, dtype=np.float64)
-    except ValueError:
-        k = next(k for k, text in enumerate(texts) if not _is_number(text))
-        raise _malformed(rows[k].line, f"{name} {texts[k]!r}", f"the {name} must be a number") from None
+    values = np.ones(len(rows))
+    for k, row in enumerate(rows):
+        if column < len(row.fields):
+            try:
+                values[k] = float(row.fields[column])
+            except ValueError:
+                got, remedy = f"{name} {row.fields[column]!r}", f"the {name} must be a number"
+                raise _malformed(row.line, got, remedy) from None
+    return values
 
 
 def _malformed(line: int, got: object, remedy: str) -> FileFormatError:
