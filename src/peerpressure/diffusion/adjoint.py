@@ -9,8 +9,8 @@ import numpy as np
 
 from peerpressure.model import Vector
 
-from .equation import Diffusion
-from .flow import NEGLIGIBLE, integrate
+from .equation import FIRST_TIME, Diffusion
+from .flow import NEGLIGIBLE, first_noise, integrate
 
 # Numbers that one backward run carries along, of which the solver holds some twenty copies.
 BLOCK = 2**20
@@ -33,11 +33,13 @@ def _run_block(diffusion: Diffusion, weights: Vector, times: Vector) -> tuple[Ve
     k, n, v = *weights.shape, diffusion.consensus_value
     state = np.empty((0, k, n + 1 + k))
     fresh = np.concatenate([weights, np.zeros((k, 1 + k))], axis=1)[None]
-    stops = [*times[::-1], 0.0]
-    for begin, end in itertools.pairwise(stops):
+    gathered = first_noise(diffusion)
+    last = FIRST_TIME if gathered.any() else 0.0
+    for begin, end in itertools.pairwise([*times[times > 0][::-1], last]):
+        state = _back_to(diffusion, np.concatenate([state, fresh]), begin, end)
+    state[..., n + 1 :] += np.einsum("tan,n,tbn->tab", state[..., :n], gathered, state[..., :n])
+    if times[0] == 0:
         state = np.concatenate([state, fresh])
-        if begin > end:
-            state = _back_to(diffusion, state, begin, end)
     state = state[::-1]
     adjoint, mean, covariance = state[..., :n], state[..., n], state[..., n + 1 :]
     # The sums of the weights carry the consensus value, on which all is centred.

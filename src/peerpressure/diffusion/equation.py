@@ -31,10 +31,8 @@ Method: TypeAlias = Literal["auto", "exact", "euler"]
 LARGEST_EXACT = 500
 # Up to here it is what "auto" chooses.
 LARGEST_AUTO = 200
-# By how much a time may miss the whole number that it stands for, as 100·0.07 does.
-ROUNDING = 1e-9
 # Where a schedule is asked about the time before its first whole step, which only the equation ever sees.
-EARLIEST = 1e-300
+FIRST_TIME = 1e-12
 EARLY_TIMES = np.geomspace(1e-6, 1.0, 61)
 
 
@@ -129,11 +127,11 @@ class Diffusion:
 
     def homogeneous(self, t: ArrayLike) -> tuple[Vector, Vector]:
         """Return (relief, weight) with ρ(t) = weight/relief, at one time or several."""
-        return self.pressure.homogeneous(_reading_times(self.pressure, t))
+        return self.pressure.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
 
     def noise_scale(self, t: ArrayLike) -> Vector:
         """Return the common factor of the noise, at one time or several."""
-        return self.noise.scale(_reading_times(self.noise.over_time, t))
+        return self.noise.scale(self.noise.over_time.reading_times(np.asarray(t, dtype=np.float64)))
 
     def update(self, t: float) -> Update:
         """Return the discrete model's affine map at the pressure of a real time t."""
@@ -168,15 +166,6 @@ class Diffusion:
         return f"Diffusion({self.model!r}, step {self.step:g}, noise {noise}, {self.path_method} paths)"
 
 
-def _reading_times(schedule: Schedule, t: ArrayLike) -> Vector:
-    """Return when a schedule is read for time t: in a table, at the end of the unit of time that t lies in."""
-    times = np.asarray(t, dtype=np.float64)
-    if isinstance(schedule, Table):
-        return np.maximum(1.0, np.ceil(times - ROUNDING))
-    # Formulas such as t/t have a limit at time 0 but no value.
-    return np.maximum(times, EARLIEST)
-
-
 def _check_model(model: object) -> None:
     if not isinstance(model, Model):
         remedy = "build one first: Diffusion(Model(network, hidden))"
@@ -187,11 +176,10 @@ def _check_model(model: object) -> None:
     if not isinstance(model.noise.temporal, White):
         rule = "in continuous time noise must be independent from one time to the next"
         raise ModelError(complain(rule, got=model.noise, remedy="use temporal='white'"))
-    for part, word in (("evolution", "network"), ("adaptation", "hidden state")):
-        if getattr(model, part, None) is not None:
+    for word, change in (("network", model.evolution), ("hidden state", model.adaptation)):
+        if change is not None:
             rule = f"in continuous time the {word} must stay the same"
-            remedy = f"build the model without {part}, or use it in discrete time"
-            raise ModelError(complain(rule, got=f"{part} {getattr(model, part)}", remedy=remedy))
+            raise ModelError(complain(rule, got=change, remedy="use such a model in discrete time"))
     for schedule in (model.pressure, model.noise.over_time):
         _check_early_times(schedule)
     _check_first_noise(model.noise.over_time)
@@ -209,14 +197,23 @@ def _check_early_times(schedule: Schedule) -> None:
 
 
 def _check_first_noise(over_time: Schedule) -> None:
-    """Refuse noise that grows without bound towards time 0, where its variance may not even be finite."""
-    if isinstance(over_time, Table):
-        return
-    first, early = over_time(np.array([EARLIEST, EARLY_TIMES[0]]))
-    if first > 10 * early:
-        rule = "in continuous time the noise must begin with a finite size"
+    if steepness(over_time) >= 0.5 - 1e-6:
+        rule = "in continuous time noise must not gather an infinite variance at once, as t^(−½) does"
         got = f"a factor {over_time.formula_text} over time"
-        raise ModelError(complain(rule, got=got, remedy="shift it, as (1 + t)^(−½) does with t^(−½)"))
+        raise ModelError(complain(rule, got=got, remedy="shift it, as in (1 + t)^(−½)"))
+
+
+def steepness(over_time: Schedule) -> float:
+    """Return γ where a scale over time grows like t^(−γ) towards time 0, and 0 where it does not grow.
+
+    >>> from peerpressure.schedules import Power
+    >>> round(steepness(Power(-0.3)), 12), steepness(Power(0.3))
+    (0.3, 0.0)
+    """
+    if isinstance(over_time, Table):
+        return 0.0
+    earlier, later = over_time(np.array([FIRST_TIME / 100, FIRST_TIME]))
+    return float(max(0.0, np.log(earlier / later) / np.log(100))) if later > 0 else 0.0
 
 
 def _checked_step(step: object) -> float:

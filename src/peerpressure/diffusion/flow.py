@@ -20,9 +20,10 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, complain
 from peerpressure.model import Vector
 from peerpressure.schedules import Constant, Table
 
-from .equation import ROUNDING, Diffusion
+from .equation import FIRST_TIME, Diffusion, steepness
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
+ROUNDING = 1e-9  # by how much a time may miss the whole number that it stands for, as 100·0.07 does
 NEGLIGIBLE = 1e-12  # as a share of what numbers of a kind are typically like
 
 
@@ -75,13 +76,20 @@ def _held(diffusion: Diffusion, t: float) -> Diffusion:
         noise = replace(noise, over_time=Constant(float(diffusion.noise_scale(t))))
     pressure = model.pressure
     if isinstance(pressure, Table):
-        pressure = Constant(float(pressure(math.ceil(t))))
+        pressure = Constant(float(pressure(pressure.reading_times(np.array(t)))))
     return replace(diffusion, model=replace(model, pressure=pressure, noise=noise))
 
 
 def solve_flow(diffusion: Diffusion, flow: Flow, begin: float, times: Vector) -> Iterator[Flow]:
     """Carry a flow from ``begin`` on and yield it at each of the increasing times."""
     shape, n = flow.columns.shape, diffusion.n
+    if begin == 0 and (gathered := first_noise(diffusion)).any():
+        if times[0] == 0:
+            yield flow
+        begin, times = FIRST_TIME, times[times > 0]
+        flow = Flow(flow.columns, flow.covariance + np.diag(gathered))
+        if not times.size:
+            return
     # Without noise there is no covariance to carry along.
     carried = not (diffusion.noise.is_silent and not flow.covariance.any())
     flat = np.concatenate([flow.columns.ravel(), flow.covariance.ravel()]) if carried else flow.columns.ravel()
@@ -94,6 +102,17 @@ def solve_flow(diffusion: Diffusion, flow: Flow, begin: float, times: Vector) ->
     floor = _floor(diffusion, flow, (begin, float(times[-1])), carried=carried)
     for values in integrate(diffusion, lambda piece: _rate(piece, shape, carried=carried), flat, begin, times, floor):
         yield unpack(values)
+
+
+def first_noise(diffusion: Diffusion) -> Vector:
+    """Return the variance that noise gathers up to FIRST_TIME, where its scale grows without bound towards time 0.
+
+    With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ). It is 0 for all other noise, which needs no such care.
+    """
+    gamma = steepness(diffusion.noise.over_time)
+    if gamma == 0 or diffusion.noise.is_silent:
+        return np.zeros(diffusion.n)
+    return np.asarray(FIRST_TIME / (1 - 2 * gamma) * diffusion.noise_size(FIRST_TIME) ** 2)
 
 
 def _rate(diffusion: Diffusion, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Vector], Vector]:
@@ -124,7 +143,8 @@ def _floor(diffusion: Diffusion, flow: Flow, ends: tuple[float, float], *, carri
     columns[:, -1] *= max(opinions, float(np.abs(flow.columns[:, -1]).max())) or 1.0
     if not carried:
         return columns.ravel()
-    noise = max(float(diffusion.noise_size(t).max()) for t in ends)
+    begin, end = ends
+    noise = float(diffusion.noise_size(begin + min(1.0, (end - begin) / 2)).max())
     size = max(noise**2, float(flow.covariance.max())) or 1.0
     return np.concatenate([columns.ravel(), np.full(diffusion.n**2, NEGLIGIBLE * size)])
 
@@ -164,10 +184,12 @@ def _pieces_towards(diffusion: Diffusion, begin: float, end: float) -> Iterator[
 
 def _due(solver: Any, pending: list[float]) -> Iterator[Vector]:
     """Take the times that the last step has reached off the list, with the states there."""
+    # The end of a piece may miss a time by rounding; no other step may.
+    slack = 0.0 if solver.status == "running" else ROUNDING
     interpolate = None
-    while pending and (solver.t - pending[0]) * solver.direction >= -ROUNDING:
+    while pending and (solver.t - pending[0]) * solver.direction >= -slack:
         t = pending.pop(0)
-        if abs(t - solver.t) < ROUNDING:
+        if abs(t - solver.t) <= slack:
             yield solver.y.copy()
             continue
         interpolate = interpolate or solver.dense_output()

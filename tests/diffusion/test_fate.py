@@ -1,0 +1,215 @@
+"""What becomes of the process: outcomes, the laws of decay against exact moments, and the value that is agreed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+import peerpressure as pp
+from peerpressure.diffusion import (
+    Diffusion,
+    agreed_value,
+    continuous_fate,
+    mode_noise,
+    moments_at,
+    moments_of,
+    reason_for,
+    stationary,
+)
+from peerpressure.errors import InvalidInputError
+from tests.builders import SCHEDULES, random_model
+
+TREE, CYCLES = pp.barabasi_albert(8, 1, seed=2), pp.barabasi_albert(8, 2, seed=2)
+
+
+def build(network: pp.Network = TREE, **parts: Any) -> Diffusion:
+    rng = np.random.default_rng(4)
+    values: dict[str, Any] = {
+        "hidden": rng.normal(size=8),
+        "stubbornness": rng.uniform(0.5, 2, 8),
+        "noise": pp.Gaussian(0.5),
+    }
+    return Diffusion(pp.Model(network, **(values | parts)))
+
+
+OUTCOMES: list[tuple[dict[str, Any], str, str]] = [
+    ({"pressure": pp.Linear()}, "CONSENSUS", "the start is forgotten"),
+    ({"pressure": pp.Power(0.5)}, "CONSENSUS", "variance that falls like t^−0.5"),
+    ({"pressure": pp.Formula("t*log(1 + t)")}, "CONSENSUS", "∫ dt/ρ diverges"),
+    ({"pressure": pp.Power(1.5)}, "WRONG_VALUE", "two sides fades like e"),
+    ({"pressure": pp.Power(1.5), "network": CYCLES}, "WRONG_VALUE", "are never forgotten. All agree"),
+    ({"pressure": pp.StretchedExponential()}, "WRONG_VALUE", "while v ="),
+    ({"pressure": pp.Constant(2.0)}, "SPREAD", "keeps their mean moving"),
+    ({"pressure": pp.Constant(2.0), "noise": pp.NoNoise()}, "SPREAD", "do not move"),
+    ({"pressure": 2.0, "noise": pp.Gaussian(1.0, over_time="t")}, "SPREAD", "a scatter that grows"),
+    ({"noise": pp.Gaussian(1.0, over_time=pp.Power(0.4))}, "CONSENSUS", "falls like t^−0.2"),
+    ({"noise": pp.Gaussian(1.0, over_time=pp.Power(0.6))}, "WRONG_VALUE", "keeps wandering"),
+    ({"noise": pp.Gaussian(1.0, over_time=pp.Power(1.2))}, "SPREAD", "never come together"),
+    ({"noise": pp.Gaussian(1.0, over_time="log(1 + t)")}, "CONSENSUS", "all agents come"),
+    ({"pressure": pp.Power(2), "noise": pp.Gaussian(1.0, over_time=pp.Power(1.7))}, "WRONG_VALUE", "without bound"),
+    ({"pressure": pp.Power(2), "noise": pp.Gaussian(1.0, over_time=pp.Power(0.2))}, "WRONG_VALUE", "depends on start"),
+    ({"pressure": "t^2", "noise": pp.Gaussian(1.0, over_time="log(1 + t)")}, "WRONG_VALUE", "depends on start"),
+    ({"pressure": [1.0, 2.0]}, "UNKNOWN", "therefore not known"),
+    ({"noise": pp.Gaussian(1.0, over_time=pp.Table([1.0, 2.0]))}, "UNKNOWN", "how the noise grows"),
+    ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, "CONSENSUS", "nothing to agree on"),
+]
+
+
+@pytest.mark.parametrize(("parts", "outcome", "words"), OUTCOMES, ids=[f"{o} {w}" for _, o, w in OUTCOMES])
+def test_outcomes(parts: dict[str, Any], outcome: str, words: str) -> None:
+    diffusion = build(**parts)
+    fate = continuous_fate(diffusion)
+    assert fate.outcome == outcome
+    assert words in reason_for(diffusion, fate)
+    assert fate.agrees is {"UNKNOWN": None, "SPREAD": False}.get(outcome, True)
+    assert fate.reaches_value is {"UNKNOWN": None, "CONSENSUS": True}.get(outcome, False)
+    assert outcome in {*(one.name for one in pp.Outcome)}
+
+
+def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
+    degrees = TREE.degrees
+    hidden = np.random.default_rng(0).normal(size=8)
+    balanced = build(hidden=hidden, stubbornness=0.7 * degrees, pressure=pp.Power(2), noise=pp.NoNoise())
+    fate = continuous_fate(balanced)
+    assert (fate.outcome, fate.balanced) == ("CONSENSUS", True)
+    assert "never leaves v" in reason_for(balanced, fate)
+    late = moments_at(balanced, [60.0]).mean[0]
+    np.testing.assert_allclose(late, balanced.consensus_value, atol=1e-2)
+    np.testing.assert_allclose(degrees @ late / degrees.sum(), balanced.consensus_value, atol=1e-9)
+    assert not continuous_fate(build(hidden=hidden, start=np.ones(8), pressure=pp.Power(2))).balanced
+
+
+LAWS: list[tuple[pp.Schedule, pp.Schedule]] = [
+    (pp.Linear(0.2), pp.Constant(1.0)),
+    (pp.Linear(0.2), pp.Power(0.2)),
+    (pp.Power(0.5), pp.Constant(2.0)),
+    (pp.Power(0.3, 2.0), pp.Formula("(1 + t)^(-0.2)")),
+]
+
+
+@pytest.mark.parametrize("scaling", ["printed", "model"])
+@pytest.mark.parametrize(("pressure", "scale"), LAWS, ids=str)
+def test_the_variance_of_the_common_mode_obeys_its_law(pressure: pp.Schedule, scale: pp.Schedule, scaling: Any) -> None:
+    model = build(CYCLES, pressure=pressure, noise=pp.Gaussian(0.5, over_time=scale)).model
+    diffusion = Diffusion(model, scaling=scaling)
+    law = continuous_fate(diffusion).variance
+    assert law is not None
+    assert law.constant is not None
+    t = 1000.0
+    exact = moments_of(diffusion, model.network.degrees / model.network.degrees.sum(), t).variance[0, 0]
+    assert exact == pytest.approx(law.constant * t**-law.exponent, rel=0.05)
+
+
+@pytest.mark.parametrize(("ratio", "bias", "variance"), [(0.25, 0.25, 0.5), (0.8, 0.8, 1.0), (3.0, 1.0, 1.0)])
+def test_lines_decay_by_the_ratio_of_kappa_to_slope(ratio: float, bias: float, variance: float) -> None:
+    diffusion = build(CYCLES, pressure=pp.Linear(build(CYCLES).model.kappa / ratio))
+    fate = continuous_fate(diffusion)
+    assert fate.bias is not None
+    assert fate.variance is not None
+    assert fate.disagreement is not None
+    np.testing.assert_allclose([fate.bias.exponent, fate.variance.exponent], [bias, variance])
+    mode = CYCLES.degrees / CYCLES.degrees.sum()
+    early, late = moments_of(diffusion, [mode, mode - np.eye(8)[3]], [150.0, 600.0]).mean - [
+        diffusion.consensus_value,
+        0,
+    ]
+    assert np.log(early[0] / late[0]) / np.log(4) == pytest.approx(bias, abs=0.1)
+    assert np.log(early[1] / late[1]) / np.log(4) == pytest.approx(fate.disagreement.exponent, abs=0.1)
+
+
+def test_logarithms_where_two_powers_meet() -> None:
+    kappa = build(CYCLES).model.kappa
+    tuned, half = (continuous_fate(build(CYCLES, pressure=pp.Linear(kappa * c))) for c in (1.0, 2.0))
+    assert str(tuned.bias) == "t^−1 log t"
+    assert str(tuned.variance) == "t^−1"
+    assert str(half.variance) == "t^−1 log t"
+    assert str(half.bias) == "t^−0.5"
+    proportional = build(stubbornness=2.0 * TREE.degrees, pressure=pp.Linear(2.0))
+    assert str(continuous_fate(proportional).bias) == "t^−1"
+    wandering = continuous_fate(build(noise=pp.Gaussian(1.0, over_time=pp.Power(0.5))))
+    assert str(wandering.variance) == "constant"
+
+
+def test_two_sides_do_not_swing_in_continuous_time() -> None:
+    # The discrete model oscillates for ever here; the swing of the equation is e^(−2t).
+    model = pp.Model(pp.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
+    assert pp.diagnose(model).outcome is pp.Outcome.OSCILLATION
+    gaps = moments_of(Diffusion(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]
+    assert np.log(gaps[0] / gaps[1]) == pytest.approx(2.0, abs=0.02)
+    # All agree on ½ = v here, as the network is symmetric: s is proportional to d.
+    assert continuous_fate(Diffusion(model)).outcome == "CONSENSUS"
+
+
+@pytest.mark.parametrize("network", [TREE, CYCLES], ids=["tree", "cycles"])
+@pytest.mark.parametrize("pressure", [pp.Power(2.0), pp.StretchedExponential()], ids=str)
+def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pressure: pp.Schedule) -> None:
+    diffusion = build(network, pressure=pressure, start=np.arange(8.0))
+    ends = agreed_value(diffusion, tolerance=1e-4)
+    law = moments_at(diffusion, [300.0])
+    # What is still to come after t = 300 is of the order of ∫ dt/ρ.
+    np.testing.assert_allclose(law.mean[0], ends.mean, atol=0.02)
+    np.testing.assert_allclose(np.sqrt(law.variance[0]), ends.std, rtol=0.02)
+    assert abs(ends.mean - diffusion.consensus_value) > 0.05
+
+
+def test_the_tail_is_right_where_the_mode_is_exact() -> None:
+    # s ∝ d: (κ + ρ) m′ = κ(v − m), so that m_∞ − v = (m₀ − v) exp(−∫ κ/(κ + t²) dt) = (m₀ − v) exp(−π√κ/2).
+    model = pp.Model(TREE, np.arange(8.0), 0.5 * TREE.degrees, pp.Power(2), start=np.full(8, 9.0))
+    ends = agreed_value(Diffusion(model), tolerance=1e-9)
+    v = model.consensus_value
+    assert ends.mean == pytest.approx(v + (9.0 - v) * np.exp(-np.pi * np.sqrt(0.5) / 2), rel=1e-7)
+    assert ends.std == 0
+    assert str(ends) == f"{ends.mean:.4g}"
+
+
+def test_the_variance_of_the_tail_is_right_where_the_mode_is_exact() -> None:
+    from scipy.integrate import quad
+
+    model = pp.Model(TREE, np.arange(8.0), 0.5 * TREE.degrees, pp.Power(2), pp.Gaussian(1.0))
+    diffusion = Diffusion(model)
+    ends, root = agreed_value(diffusion, tolerance=1e-7), np.sqrt(0.5)
+
+    def effect(t: float) -> float:
+        return float(0.5 / (0.5 + t * t) * np.exp(-root * (np.pi / 2 - np.arctan(t / root)))) ** 2
+
+    expected = mode_noise(diffusion) * np.sqrt(quad(effect, 0, np.inf)[0])
+    assert ends.std == pytest.approx(expected, rel=1e-4)
+
+
+def test_limits_of_other_fates_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="∫ dt/ρ converges"):
+        agreed_value(build())
+    growing = build(pressure=pp.Power(2), noise=pp.Gaussian(1.0, over_time="t"))
+    with pytest.raises(InvalidInputError, match="stays bounded"):
+        agreed_value(growing)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_stationary_law_solves_its_equations(name: str) -> None:
+    diffusion = Diffusion(random_model(6, pressure=SCHEDULES[name], noise=pp.Gaussian(np.linspace(0.1, 1, 6))))
+    B, b = diffusion.drift(3.0)
+    mean, covariance = stationary(diffusion, 3.0)
+    np.testing.assert_allclose(B @ mean, b, atol=1e-12)
+    expected = linalg.solve_continuous_lyapunov(B.toarray(), np.diag(diffusion.noise_size(3.0) ** 2))
+    np.testing.assert_allclose(covariance, expected, rtol=1e-9, atol=1e-14)
+
+
+def test_the_stationary_spread_is_told_and_reached() -> None:
+    diffusion = build(CYCLES, stubbornness=0.6 * CYCLES.degrees, pressure=2.0)
+    mean, covariance = stationary(diffusion, 1.0)
+    law = moments_at(diffusion, [80.0])
+    np.testing.assert_allclose(law.covariance, covariance, rtol=1e-6)
+    mode = CYCLES.degrees / CYCLES.degrees.sum()
+    words = reason_for(diffusion, continuous_fate(diffusion))
+    assert f"span {mean.min():.4g} to {mean.max():.4g}" in words
+    assert f"about {np.sqrt(mode @ covariance @ mode):.2g}." in words
+
+
+def test_no_stationary_law_without_an_own_opinion_or_for_too_many() -> None:
+    with pytest.raises(InvalidInputError, match="still hear their own opinion"):
+        stationary(build(pressure=pp.StretchedExponential()), 1e5)
+    with pytest.raises(InvalidInputError, match="up to 1,000 agents"):
+        stationary(Diffusion(pp.Model(pp.cycle(1001), np.zeros(1001))), 1.0)
