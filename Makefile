@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help paper test lint types tests browser bench docs constraints clean
+.PHONY: help paper explore test lint types tests browser bench docs constraints clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make paper        run the paper's experiments and write their figures to build/paper"
+	@echo "make explore      open the model in the browser"
 	@echo "make test         lint, types, tests and doctests"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
 	@echo "make docs         build the documentation into build/docs"
@@ -16,6 +17,9 @@ help:
 
 paper: $(VENV)/.ready-base
 	$(BIN)/peerpressure paper --out build/paper
+
+explore: $(VENV)/.ready-base
+	$(BIN)/peerpressure explore
 
 test: lint types tests
 
