@@ -57,9 +57,11 @@ def test_every_commented_line_of_the_starter_is_legal(tmp_path: Path, capfd: Cap
     run(capfd, "new", tmp_path)
     (tmp_path / "agents.csv").write_text("hidden\n" + "0.5\n" * 100)
     (tmp_path / "friends.csv").write_text("\n".join(f"{i},{(i + 1) % 100}" for i in range(100)))
+    (tmp_path / "events.csv").write_text("\n".join(f"{t},{t - 1},{t % 100}" for t in range(1, 101)))
+    (tmp_path / "contacts.csv").write_text("\n".join(f"{t}.5,{t},{(t + 1) % 100}" for t in range(100)))
     text = (tmp_path / "scenario.toml").read_text()
     offers = [line for line in text.splitlines() if re.match(r"# [a-z_]+ = ", line)]
-    assert len(offers) > 8
+    assert len(offers) > 20
     for offer in offers:
         changed = _with_offer(text, offer)
         (tmp_path / "changed.toml").write_text(changed)
@@ -72,7 +74,8 @@ def _with_offer(text: str, offer: str) -> str:
     """Put an offered line in the place of what it stands for."""
     key = offer[2:].partition(" = ")[0]
     section = next(part for part in re.split(r"(?m)^(?=\[)", text) if offer in part)
-    rival = {"named": "generator|n|m", "file": "generator|n|m", "formula": "kind|slope"}.get(key, key)
+    others = dict.fromkeys(("named", "file", "edges", "events", "contacts", "recorded"), "generator|n|m")
+    rival = (others | {"evolving": "generator|m", "formula": "kind|slope"}).get(key, key)
     chosen = re.sub(rf"(?m)^({rival}) = .*\n", "", section).replace(offer, offer[2:])
     return text.replace(section, chosen)
 

@@ -31,6 +31,29 @@ networks = st.one_of(
     table({"generator": st.just("watts_strogatz"), "n": st.just(N), "k": st.just(4), "p": chances, "seed": st.just(1)}),
     table({"generator": st.just("random_regular"), "n": st.just(N), "degree": st.just(3)}, {"seed": seeds}),
 )
+LASTING = 40  # rounds in which every edge of these small networks is there at least once
+lasting = {"steps": st.just(LASTING)}
+evolutions = st.one_of(
+    table({"kind": st.just("failing_edges"), "probability": st.floats(0, 0.3), **lasting}, {"seed": seeds}),
+    table(
+        {"kind": st.just("edge_markovian"), "birth": st.floats(0.3, 1), "death": st.floats(0, 0.3), **lasting},
+        {"repeat": st.booleans()},
+    ),
+    table({"kind": st.just("rewiring"), "rate": chances}, {"steps": st.integers(1, LASTING), "seed": seeds}),
+)
+changing_networks = st.one_of(
+    st.builds(lambda network, evolution: network | {"evolution": evolution}, networks, evolutions),
+    table(
+        {"evolving": st.just("activity_driven"), "n": st.just(N), "floor": st.floats(0.4, 0.9), **lasting},
+        {"contacts": st.integers(1, 3), "exponent": st.floats(0, 4), "seed": st.integers(0, 99)},
+    ),
+    table(
+        {"evolving": st.just("edge_markovian"), "n": st.just(N), "birth": st.floats(0.3, 1), "death": st.floats(0, 0.3)}
+        | lasting,
+        {"seed": seeds},
+    ),
+    table({"evolving": st.just("growing"), "n": st.just(N), "m": st.integers(1, 4), **lasting}, {"seed": seeds}),
+)
 draws = st.one_of(
     table({"law": st.just("uniform"), "low": st.floats(-1e3, 0), "high": st.floats(0, 1e3)}, {"seed": seeds}),
     table({"law": st.just("normal")}, {"mean": numbers, "std": positive}),
@@ -41,6 +64,22 @@ spreads = st.one_of(
     table({"law": st.just("uniform"), "low": positive, "high": st.just(1e3)}), per_agent(positive), positive
 )
 agents = table({}, {"hidden": draws, "stubbornness": spreads, "start": st.one_of(st.just("hidden"), draws)})
+rates = st.one_of(
+    chances,
+    st.sampled_from(["0.1/t", "1/(1 + t)", "exp(-t)"]),
+    table({"kind": st.just("power"), "exponent": st.floats(-2, 0)}, {"scale": st.floats(0.01, 1)}),
+    table({"kind": st.just("table"), "values": st.lists(chances, min_size=50, max_size=50)}),
+)
+susceptibilities = st.one_of(
+    chances,
+    per_agent(chances),
+    table({"law": st.just("two_camps")}, {"low": chances, "high": chances, "share": chances}),
+    table({"law": st.just("uniform"), "low": st.just(0.0), "high": chances}),
+)
+adaptations = st.one_of(
+    chances, st.sampled_from(["0.1/t", "0.01"]), table({"rate": rates}, {"susceptibility": susceptibilities})
+)
+yielding_agents = st.builds(lambda one, two: one | {"adaptation": two}, agents, adaptations)
 scales = st.one_of(
     table({"kind": st.just("constant"), "value": st.floats(0, 1e3)}),
     table({"kind": st.just("linear")}, {"slope": positive, "offset": st.floats(0, 1e3)}),
@@ -72,15 +111,39 @@ observers = table(
         "prior": priors,
     },
 )
-scenarios = table(
-    {"network": networks, "run": runs},
+more = {
+    "observe": observers,
+    "privacy": table({}, {"sensitivity": positive, "delta": st.floats(1e-9, 0.5)}),
+    "output": table({}, {"folder": st.text(min_size=1), "figures": st.booleans()}),
+}
+in_rounds = table(
+    {"network": st.one_of(networks, changing_networks), "run": runs},
+    {
+        "agents": st.one_of(agents, yielding_agents),
+        "pressure": pressures,
+        "noise": noises,
+        **more,
+    },
+)
+times = table(
+    {},
+    {
+        "continuous": st.booleans(),
+        "step": st.floats(0.01, 1),
+        "scaling": st.sampled_from(["printed", "model"]),
+        "method": st.sampled_from(["auto", "exact", "euler"]),
+    },
+)
+flowing_noise = table({"law": st.just("gaussian")}, {"std": drawn["std"]})
+in_flowing_time = table(
+    {"network": networks, "run": runs, "time": times},
     {
         "agents": agents,
         "pressure": pressures,
-        "noise": noises,
-        "observe": observers,
-        "privacy": table({}, {"sensitivity": positive, "delta": st.floats(1e-9, 0.5)}),
-        "output": table({}, {"folder": st.text(min_size=1), "figures": st.booleans()}),
+        "noise": st.one_of(flowing_noise, table({"law": st.just("none")})),
+        **more,
+        "observe": table({}, {"methods": st.just(["kalman"]), "prior": priors}),
     },
 )
+scenarios = st.one_of(in_rounds, in_flowing_time)
 named = st.builds(lambda name: {"named": name}, st.sampled_from([*NAMED]))

@@ -37,7 +37,8 @@ def test_every_scenario_makes_the_same_model_each_time(data: dict[str, Any]) -> 
     one, two = scenario.model(), parse_scenario(scenario.to_toml()).model()
     assert np.array_equal(one.hidden, two.hidden)
     assert np.array_equal(one.start_state, two.start_state)
-    assert (one.pressure, one.noise, repr(one.network)) == (two.pressure, two.noise, repr(two.network))
+    assert (one.pressure, one.noise, one.adaptation) == (two.pressure, two.noise, two.adaptation)
+    assert (repr(one.network), repr(one.evolution)) == (repr(two.network), repr(two.evolution))
 
 
 plain_values: st.SearchStrategy[Any] = st.recursive(

@@ -31,7 +31,7 @@ def diagnose(
     adaptation: Annotated[
         str | None,
         typer.Option(
-            help="By how much hidden opinions give way in a round: a share such as 0.01, or a formula such as '0.1/t'.  "
+            help="By how much hidden opinions give way in a round: a share such as 0.01, or a formula, '0.1/t'.  "
             "[default: not at all]"
         ),
     ] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from peerpressure.recovery import Estimate
 
+Target: TypeAlias = Literal["initial", "current"]
 SHOWN = 30  # agents in the terminal; --out and --json have all of them
 
 
@@ -26,6 +27,10 @@ def recover(
     method: Annotated[
         str | None, typer.Option(help="innovations, ols, wls, …; those of the file's [observe] if left out.")
     ] = None,
+    target: Annotated[
+        Target | None,
+        typer.Option(help="What agents held at first, or hold in the end; that of the file's [observe] if left out."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,22 +38,25 @@ def recover(
 
     The scenario says who listens to whom, how stubborn agents are, how pressure grows and how strong the noise is;
     its hidden opinions are not used. Whom the onlooker saw, and when, and what it believed before, comes from
-    [observe]. An output that is missing is left empty. Standard errors are exact under the model; agents whose
-    opinion the data leave open have none.
+    [observe]. An output that is missing is left empty. Where hidden opinions give way, --target says which are meant:
+    those of the start, or those of now. In continuous time, times are real multiples of the step in [time]. Standard
+    errors are exact under the model; agents whose opinion the data leave open have none.
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
     scenario = open_scenario(file)
     with telling() as tell:
+        from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as estimate
-        from peerpressure.trajectory import Trajectory
+        from peerpressure.scenario.observe import Observe
 
         tell("reading")
-        model = scenario.model()
-        seen = Trajectory.from_csv(outputs, model)
+        system, asked = scenario.system(), scenario.observe or Observe()
+        seen = read_outputs(outputs, system)
         tell("estimating")
-        methods = [method] if method else ["innovations"] if scenario.observe is None else scenario.observe.methods
-        found = [estimate(model, seen, name, scenario.observation(), scenario.prior()) for name in methods]
+        methods = [method] if method else asked.methods
+        look, prior = scenario.observation(), scenario.prior()
+        found = [estimate(system, seen, name, look, prior, target or asked.target) for name in methods]
         table = _table(found)
         if out is not None:
             _write(table, out)
@@ -69,6 +77,7 @@ def _facts(one: Estimate) -> dict[str, object]:
     fit = None if one.consistency is None else one.consistency.tolist()
     return {
         "method": one.method,
+        "target": one.target,
         "identified": int(one.identified.sum()),
         "rank": one.rank,
         "condition": one.condition,

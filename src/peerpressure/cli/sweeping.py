@@ -13,6 +13,7 @@ from peerpressure.cli.terminal import (
     AsJson,
     columns,
     complain,
+    facts,
     plain,
     print_json,
     refuse_file,
@@ -46,8 +47,9 @@ def about() -> None:
     """Run a scenario over a grid of its fields: peerpressure sweep sweep.toml.
 
     A sweep file names a scenario, the fields that vary (any field, by its dotted path, over a list, a range or
-    random draws), replications, and what is measured at every point. A sweep may be interrupted at any time and run
-    again: finished units are kept. Then look at its status, collect the table, and plot it.
+    random draws), replications, and what is measured at every point; sweep measures lists what can be. A sweep may
+    be interrupted at any time and run again: finished units are kept. Then look at its status, collect the table,
+    and plot it.
     """
 
 
@@ -158,6 +160,20 @@ def plot(
         print_json({"files": written, "measure": drawn.measure, "x": drawn.x, "by": drawn.by})
     else:
         show(*(str(path) for path in written))
+
+
+@sweep.command()
+def measures(as_json: AsJson = False) -> None:
+    """List what can be measured at every point of a sweep.
+
+    Example: peerpressure sweep measures
+    """
+    from peerpressure.measures import MEASURES
+
+    if as_json:
+        print_json({name: one.about for name, one in MEASURES.items()})
+    else:
+        show(facts([(name, one.about) for name, one in MEASURES.items()]))
 
 
 def _beside(file: Path) -> Path:

@@ -122,8 +122,12 @@ def _time_axis(axes: Axes, times: pd.Series) -> None:
 
 
 @styled
-def estimates(table: pd.DataFrame) -> Figure:
-    """Show estimated against hidden opinions in the first replicate, one panel for each method."""
+def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
+    """Show estimated against hidden opinions in the first replicate, one panel for each method.
+
+    The opinions are those of the start, or "current" ones that agents hold in the end.
+    """
+    held = "opinion held in the end" if target == "current" else "hidden opinion $x_0$"
     first = table[(table["replicate"] == table["replicate"].min()) & table["identified"]]
     methods = list(dict.fromkeys(table["method"]))[:MOST_PANELS]
     width = ONE_COLUMN if len(methods) == 1 else TWO_COLUMNS
@@ -131,7 +135,7 @@ def estimates(table: pd.DataFrame) -> Figure:
     panels = figure.subplots(1, len(methods), sharex=True, sharey=True, squeeze=False)[0]
     for axes, method, letter in zip(panels, methods, "abc", strict=False):
         _against(axes, first[first["method"] == method])
-        axes.set_xlabel("hidden opinion $x_0$")
+        axes.set_xlabel(held)
         axes.set_title(f"({letter}) {method}" if len(methods) > 1 else method, loc="left")
     panels[0].set_ylabel("estimate")
     return figure

@@ -89,13 +89,13 @@ class Experiment:
         run = self.run
         if self.target == "initial" or run.hidden is None:
             return np.broadcast_to(self.model.x0, run.final.public.shape)
-        last = self.scenario.observation().resolve(self.model, run.times).last
+        last = self.scenario.observation().resolve(run.model, run.times).last
         return np.asarray(run.hidden[:, np.searchsorted(run.times, last)])
 
     @cached_property
     def exposure(self) -> Exposure:
         """What the onlooker learns about each agent."""
-        return exposure(self.model, self.steps, self.scenario.observation(), self.scenario.prior())
+        return exposure(self.system, self.steps, self.scenario.observation(), self.scenario.prior())
 
     @cached_property
     def budget(self) -> Budget:
@@ -105,7 +105,7 @@ class Experiment:
     def budget_after(self, steps: int) -> Budget:
         """Return what everyone is promised against who sees everything up to some step."""
         asked = self.scenario.privacy or Privacy()
-        return budget(self.model, steps, asked.sensitivity, asked.delta)
+        return budget(self.system, steps, asked.sensitivity, asked.delta)
 
     @cached_property
     def frontier(self) -> Frontier | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from peerpressure.measures.experiment import Experiment
 from peerpressure.measures.meetings import meetings
+from peerpressure.model import Model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
         tables["network"] = network(experiment)
     if experiment.scenario.observe is not None:
         tables["estimates"] = estimates(experiment)
-    if experiment.scenario.privacy is not None:
+    if experiment.scenario.privacy is not None and isinstance(experiment.system, Model):
         tables["budget"] = spent(experiment)
         if experiment.frontier is not None:
             tables["frontier"] = experiment.frontier.table

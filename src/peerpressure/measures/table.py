@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.measures.experiment import Experiment
+from peerpressure.measures.meetings import meetings
+from peerpressure.networks import shortest_window
 from peerpressure.theory import Outcome, diagnose, mode_error
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
@@ -68,6 +70,28 @@ def verdict(experiment: Experiment) -> Values:
     yield outcome.name.lower(), None, value
 
 
+def hidden_spread(experiment: Experiment) -> Values:
+    """Return how far apart what agents hold is at the end: max − min; that of x₀ where opinions are constant."""
+    final = experiment.run.final
+    held = np.broadcast_to(experiment.model.x0, final.public.shape) if final.hidden is None else final.hidden
+    return _by_replicate(np.ptp(held, axis=1))
+
+
+def alone(experiment: Experiment) -> Values:
+    """Return the share of agents without a neighbour: on average over the rounds of the run, and in the worst round."""
+    network, rounds = experiment.model.evolution, np.arange(1, experiment.steps + 1)
+    share = np.zeros(1) if network is None else meetings(network, rounds).alone / network.n
+    yield "mean", None, float(share.mean())
+    yield "worst", None, float(share.max())
+
+
+def window(experiment: Experiment) -> Values:
+    """Return over how many rounds, wherever they begin in the run, all agents are joined; nan if over none."""
+    network = experiment.model.evolution
+    length = 1 if network is None else shortest_window(network, until=experiment.steps)
+    yield "", None, math.nan if length is None else float(length)
+
+
 def recovery_error(experiment: Experiment) -> Values:
     """Return the root mean square, over agents, of estimate − hidden opinion; by method."""
     for method, estimate in experiment.estimates.items():
@@ -119,6 +143,9 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "time_to_consensus": Measure(time_to_consensus, "the first step with a spread below the threshold"),
         "exact_error": Measure(exact_error, "the error of the consensus mode, without sampling"),
         "verdict": Measure(verdict, "whether the agents come to the consensus value"),
+        "hidden_spread": Measure(hidden_spread, "how far apart what agents hold ends"),
+        "alone": Measure(alone, "the share of agents without a neighbour in a round"),
+        "window": Measure(window, "over how many rounds all agents are joined, wherever they begin"),
         "recovery_error": Measure(recovery_error, "how far estimates of hidden opinions are off", True),
         "recovery_variance": Measure(recovery_variance, "the variance of that over agents", True),
         "standard_error": Measure(standard_error, "how far off the estimates say they are", True),

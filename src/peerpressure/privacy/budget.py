@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.privacy.gaussian import checked_delta, positive
 from peerpressure.privacy.laws import promise_of, unit_information
 from peerpressure.privacy.opening import opening_note
-from peerpressure.privacy.release import over, release, safe_release
+from peerpressure.privacy.release import over, release, safe_release, told_release
+from peerpressure.recovery.continuous import discrete
+from peerpressure.recovery.information import information
 from peerpressure.theory.times import step_count
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ class Budget:
         return budget_text(self)
 
 
-def budget(model: Model, steps: int, sensitivity: float = 1.0, delta: float = 1e-5) -> Budget:
+def budget(model: Model | Diffusion, steps: int, sensitivity: float = 1.0, delta: float = 1e-5) -> Budget:
     """Return what is told about each agent to an observer who sees y_1, …, y_T of everyone and knows the model.
 
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2 with
@@ -76,7 +79,8 @@ def budget(model: Model, steps: int, sensitivity: float = 1.0, delta: float = 1e
     A mask that is held (persistent noise) is undone in the second case: comparing the neighbours' first words with
     their later ones leaves ρ₁S⁻¹Ax₀ without any noise, so that I = ∞. Where hidden opinions give way, 1 becomes
     π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what is told about x₀ stays below Σ π²/σ² for ever if that sum is finite. But
-    a held mask is then undone in both cases, for it stays while x₀ fades.
+    a held mask is then undone in both cases, for it stays while x₀ fades. In continuous time, for a Diffusion seen at
+    the steps of its grid, I is the diagonal of the Fisher information, of which no part is an agent's own.
 
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noises import Gaussian
@@ -89,16 +93,20 @@ def budget(model: Model, steps: int, sensitivity: float = 1.0, delta: float = 1e
 
     T, reach = step_count(steps), positive(sensitivity, "sensitivity")
     checked_delta(delta)
-    noise = model.noise
-    moved, unit = release(model, T), unit_information(noise)
-    promise = promise_of(noise)
-    columns = {
-        "information": _scaled(unit, moved.squares),
-        "own_information": _scaled(unit, moved.own_squares),
-    }
-    columns |= promise.account(safe_release(model, T), reach, delta, noise)
-    table = pd.DataFrame(columns, index=pd.Index(list(model.network.labels), name="agent", tupleize_cols=False))
-    return Budget(model, T, reach, float(delta), table, promise.text, opening_note(model))
+    noise, base = model.noise, discrete(model)
+    unit, promise = unit_information(noise), promise_of(noise)
+    if isinstance(model, Diffusion):
+        safe = told_release(information(model, T).diagonal)
+        columns = {"information": safe.squares}
+    else:
+        moved, safe = release(model, T), safe_release(model, T)
+        columns = {
+            "information": _scaled(unit, moved.squares),
+            "own_information": _scaled(unit, moved.own_squares),
+        }
+    columns |= promise.account(safe, reach, delta, noise)
+    table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
+    return Budget(base, T, reach, float(delta), table, promise.text, opening_note(model))
 
 
 def _scaled(unit: float, squares: Vector) -> Vector:

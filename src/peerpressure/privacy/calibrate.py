@@ -16,7 +16,7 @@ from peerpressure.noises import Gaussian, Noise, Persistent
 from peerpressure.privacy.budget import Budget, budget
 from peerpressure.privacy.gaussian import checked_delta, checked_epsilon, mu_of, positive
 from peerpressure.privacy.laws import promise_of, unit_information
-from peerpressure.privacy.opening import hears_hidden
+from peerpressure.privacy.opening import hears_hidden, refuse_continuous
 from peerpressure.privacy.release import Release, safe_release
 from peerpressure.theory.forecast import mode_error
 
@@ -70,6 +70,7 @@ def calibrate(
     >>> calibrate(model, 100, mu=0.5).std
     2.0
     """
+    refuse_continuous(model, "the noise that a budget asks for")
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
     base = model if not model.noise.is_silent else replace(model, noise=Gaussian(1.0))
     now = budget(base, steps, sensitivity, delta)

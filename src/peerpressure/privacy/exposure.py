@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Gaussian
 from peerpressure.recovery import Estimate, Observation, Prior, recover
+from peerpressure.recovery.continuous import discrete, time_steps
 from peerpressure.recovery.implicit import Implicit
 from peerpressure.theory.times import step_count
 from peerpressure.trajectory import State, Trajectory
@@ -30,8 +32,8 @@ _AT_ONCE = 256
 class Exposure:
     """How much each agent is exposed to one observer.
 
-    ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all its neighbours, now or at
-    any time (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
+    ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all who are ever its neighbours
+    (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
     and 0 for all; ``cramer_rao``, the least variance of an estimate without a prior, inf if the data leave the agent
     open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
     """
@@ -53,12 +55,13 @@ class Exposure:
         return exposure_text(self)
 
 
-def exposure(model: Model, steps: int, observed: Observed = None, prior: Prior | None = None) -> Exposure:
+def exposure(model: Model | Diffusion, steps: int, observed: Observed = None, prior: Prior | None = None) -> Exposure:
     """Return what is learned about each agent by who knows the model and sees ``observed`` agents at steps 1…``steps``.
 
     The observer sees everyone unless given agents (or an Observation, for certain steps or the start too), and holds
-    the Gaussian prior x₀ ~ N(m, P); by default all opinions are drawn alike, with the variance that they have.
-    Variances are exact for Gaussian noise, and for other laws those of the best linear estimate:
+    the Gaussian prior x₀ ~ N(m, P); by default all opinions are drawn alike, with the variance that they have. Steps
+    of a Diffusion are those of its grid. Variances are exact for Gaussian noise, and for other laws those of the best
+    linear estimate:
 
         posterior = (P⁻¹ + J)⁻¹,  J the Fisher information about x₀ in all that is seen.
 
@@ -69,29 +72,29 @@ def exposure(model: Model, steps: int, observed: Observed = None, prior: Prior |
     """
     import pandas as pd
 
-    T = step_count(steps)
-    belief = _default_prior(model) if prior is None else prior
-    before, look = belief.variances(model.n), _observation(observed)
-    seen = _seen(model, look)
+    T, base = step_count(steps), discrete(model)
+    belief = _default_prior(base) if prior is None else prior
+    before, look = belief.variances(base.n), _observation(observed)
+    seen = _seen(base, look)
     if look is not None and seen.all():
         look = replace(look, agents=None)
-    after, bound = before, np.full(model.n, np.inf)
+    after, bound = before, np.full(base.n, np.inf)
     if seen.any():
         after, bound = (_variances(model, T, look, known) for known in (belief, None))
     # Rounding must not report that looking made anyone less known.
     ratio = np.minimum(after / before, 1.0)
     columns = {
         "seen": seen,
-        "neighbourhood_seen": seen & ~(model.network.adjacency @ (~seen).astype(float) > 0),
+        "neighbourhood_seen": seen & ~(base.network.adjacency @ (~seen).astype(float) > 0),
         "prior_variance": before,
         "posterior_variance": after,
         "ratio": ratio,
         "cramer_rao": bound,
         **_mutual_information(ratio),
     }
-    table = pd.DataFrame(columns, index=pd.Index(list(model.network.labels), name="agent", tupleize_cols=False))
+    table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
     table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
-    return Exposure(model, T, table)
+    return Exposure(base, T, table)
 
 
 def _mutual_information(ratio: Vector) -> dict[str, Vector]:
@@ -123,36 +126,48 @@ def _seen(model: Model, look: Observation | None) -> NDArray[np.bool_]:
     return seen
 
 
-def _variances(model: Model, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
+def _variances(model: Model | Diffusion, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
     """Return the error variance of the best estimate of each agent.
 
     It is the same for every run, so that one in which no noise happened to fall serves.
     """
+    method = "innovations" if look == Observation() else "kalman"
+    if isinstance(model, Diffusion):
+        run = _run_of(model.model, _quiet_path(model, steps))
+        timed = replace(run, times=np.float64(model.step) * np.arange(steps + 1))
+        return _exact_variance(recover(model, timed, method, look, prior))
     noise = model.noise
     alike = replace(model, noise=Gaussian(noise.std, over_time=noise.over_time, temporal=noise.temporal))
-    whole = look == Observation()
-    run = _quiet_run(alike, steps)
-    return _exact_variance(recover(alike, run, "innovations" if whole else "kalman", look, prior))
+    return _exact_variance(recover(alike, _run_of(alike, _quiet_path(alike, steps)), method, look, prior))
 
 
-def _quiet_run(model: Model, steps: int) -> Trajectory:
-    path = np.empty((1, steps + 1, model.n))
-    path[0, 0], held = model.start_state, model.x0
+def _quiet_path(model: Model | Diffusion, steps: int) -> Vector:
+    path, held = np.empty((steps + 1, model.n)), model.x0
+    path[0] = model.start_state
+    if isinstance(model, Diffusion):
+        for k, step in enumerate(time_steps(model, steps)):
+            path[k + 1] = step.matrix @ path[k] + step.effect @ held
+        return path
     for t in range(1, steps + 1):
         update = model.update(t)
-        path[0, t] = update(path[0, t - 1], hidden=held)
-        held = update.give_way(held, path[0, t])
+        path[t] = update(path[t - 1], hidden=held)
+        held = update.give_way(held, path[t])
+    return path
+
+
+def _run_of(model: Model, path: Vector) -> Trajectory:
+    steps = path.shape[0] - 1
     return Trajectory(
         model=model,
         seed=0,
         replicates=np.zeros(1, dtype=np.int64),
         times=np.arange(steps + 1),
         agents=np.arange(model.n),
-        states=path,
+        states=path[None],
         minimum=None,
         maximum=None,
         mean=None,
-        final=State(steps, path[:, -1]),
+        final=State(steps, path[-1:]),
     )
 
 

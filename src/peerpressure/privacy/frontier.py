@@ -13,6 +13,7 @@ from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.privacy.designs import DESIGNS, Design, Trade, limit
 from peerpressure.privacy.gaussian import positive
+from peerpressure.privacy.opening import refuse_continuous
 from peerpressure.theory.times import Times, whole_times
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def frontier(
     """
     import pandas as pd
 
+    refuse_continuous(model, "accuracy against privacy")
     horizons, mus = _horizons(steps), _budgets(budgets)
     reach = positive(sensitivity, "sensitivity")
     found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, model, horizons)]

@@ -1,13 +1,14 @@
 """The outputs as a sparse least-squares problem in x₀ and in every state that is not seen.
 
-u_t = (y_t − C_t y_{t−1} − g_t ∘ x₀)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1) noise
-independently in time: one row for each agent and step. What is seen moves to the right-hand side.
+u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1) noise
+independently in time: one row for each agent and step. What is seen moves to the right-hand side. x_t is x₀, or where
+opinions give way x_t = π_{t−1} x₀ + (1 − η_{t−1}) κ_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of κ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -17,29 +18,43 @@ from scipy import sparse
 
 from peerpressure.errors import TooLargeError, complain
 from peerpressure.model import Model, Vector
+from peerpressure.recovery.adoption import Adopted, Turn
 from peerpressure.recovery.outputs import Outputs
+from peerpressure.recovery.own_share import own_share
 from peerpressure.theory.adjoint import persistence
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows Σ_s A_s y_s + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates)."""
+    """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates).
+
+    ``carried`` is K, where opinions give way; ``turn`` says how carriers came from those of the step before.
+    """
 
     states: Mapping[int, Any]
     hidden: Any
     values: Vector
+    carried: Any = None
+    turn: Turn | None = None
+
+    @property
+    def unknown(self) -> list[Any]:
+        """All matrices on what is neither seen nor x₀."""
+        return [*self.states.values(), *([] if self.carried is None else [self.carried])]
 
     def touching(self) -> NDArray[np.bool_]:
         """Return which rows touch a state at all."""
         touched = np.zeros(self.values.shape[0], dtype=bool)
-        for matrix in self.states.values():
+        for matrix in self.unknown:
             touched |= np.diff(matrix.indptr) > 0
         return touched
 
     def part(self, chosen: NDArray[np.bool_]) -> Rows:
         """Return some of the rows."""
-        return Rows({s: A[chosen] for s, A in self.states.items()}, self.hidden[chosen], self.values[chosen])
+        states = {s: A[chosen] for s, A in self.states.items()}
+        carried = None if self.carried is None else self.carried[chosen]
+        return Rows(states, self.hidden[chosen], self.values[chosen], carried, self.turn)
 
 
 @final
@@ -58,6 +73,10 @@ class SparseStates:
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
             remedy = "use complete outputs with method='innovations', or a smaller network"
             raise TooLargeError(complain(rule, got=f"{what} among {self.model.n} agents", remedy=remedy))
+        if self.depth_of_memory and self.model.adaptation is not None:
+            rule = "partial outputs of a large network whose opinions give way need white noise"
+            remedy = "use complete outputs with method='innovations', or a smaller network"
+            raise TooLargeError(complain(rule, got=f"{noise} among {self.model.n} agents", remedy=remedy))
 
     @property
     def depth_of_memory(self) -> float:
@@ -82,9 +101,31 @@ class SparseStates:
 
     def __iter__(self) -> Iterator[Rows]:
         """Yield the rows of steps 0 (if it is seen, rounded), 1, 2, …."""
-        before: tuple[dict[int, Any], Any] | None = None
         if 0 in self._row_of:
             yield self._rounded(0)
+        yield from self._constant() if self.model.adaptation is None else self._giving_way()
+
+    def _giving_way(self) -> Iterator[Rows]:
+        """Yield the rows of opinions that give way; ``rate`` is η_{t−1} and ``adopted`` κ_{t−2}."""
+        n, replicates = self.model.n, self.data.values.shape[0]
+        share = np.broadcast_to(own_share(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
+        adopted, turn, rate = Adopted.nothing(n, replicates), None, np.zeros(n)
+        for t in range(1, self.data.seen.last + 1):
+            states, hidden = self._unit_noise(t)
+            followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, share[t - 1]))
+            rows = self._split(states | {t - 1: states[t - 1] + followed}, own)
+            carried = _columns_times(sparse.csr_array(kept[:, adopted.agents]), adopted.size)
+            yield replace(rows, values=rows.values - kept @ adopted.seen, carried=carried, turn=turn)
+            if self.data.seen.blur and t in self._row_of:
+                yield self._rounded(t)
+            if t > 1:
+                unseen = self.unseen(t - 1)
+                adopted, turn = adopted.after(rate, unseen, self._seen_part(t - 1, unseen))
+            yielding = self.model.update(t).yielding
+            rate = rate if yielding is None else yielding
+
+    def _constant(self) -> Iterator[Rows]:
+        before: tuple[dict[int, Any], Any] | None = None
         for t in range(1, self.data.seen.last + 1):
             now = self._unit_noise(t)
             yield self._split(*(_whitened(now, before, self.depth_of_memory) if before else now))
@@ -135,6 +176,10 @@ class SparseStates:
         known = np.nan_to_num(self.data.known)
         free = self.data.seen.free
         return Rows(states, sparse.csr_array(hidden[:, free]), values - hidden @ known.T)
+
+
+def _columns_times(matrix: Any, factors: Vector) -> Any:
+    return sparse.csr_array(matrix @ sparse.diags_array(factors, format="csr"))
 
 
 def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any], carry: float) -> Any:

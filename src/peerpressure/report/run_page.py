@@ -65,7 +65,7 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
     if "network" in tables:
         made["network"] = run_network.changing(tables["network"])
     if "estimates" in tables:
-        made["estimates"] = drawn.estimates(tables["estimates"])
+        made["estimates"] = drawn.estimates(tables["estimates"], experiment.target)
     return made | _privacy_figures(experiment, tables)
 
 
@@ -77,7 +77,7 @@ def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame])
     if network.n <= MOST_PLACED and network.edge_count <= MOST_JOINED * network.n:
         told = experiment.exposure
         made["exposure_map"] = privacy.exposure(told.table, told.edges())
-    if np.isfinite(tables["budget"]["epsilon"]).any():
+    if "budget" in tables and np.isfinite(tables["budget"]["epsilon"]).any():
         made["budget"] = drawn.spent(tables["budget"])
     compared = experiment.frontier
     if compared is not None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, complain
 from peerpressure.model import Model
+from peerpressure.recovery import CONTINUOUS
+from peerpressure.recovery.current import CURRENT
 from peerpressure.scenario.adaptation import adaptation_of
 from peerpressure.scenario.draws import values_of
 from peerpressure.scenario.pressure import schedule_of
@@ -86,6 +88,20 @@ def _look(scenario: Scenario) -> None:
     scenario.observation().resolve(_model_with(scenario), times)
 
 
+def _methods(scenario: Scenario) -> None:
+    asked = scenario.observe
+    if asked is None:
+        return
+    moving = asked.target == "current" and scenario.agents.adaptation is not None
+    flowing = scenario.time is not None and scenario.time.continuous
+    for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of what is held now")):
+        wrong = [name for name in asked.methods if applies and name not in legal]
+        if wrong:
+            rule = f"estimates {when} must be made by {' or '.join(legal)}"
+            remedy = "kalman needs neither all agents nor all steps"
+            raise InvalidInputError(complain(rule, got=", ".join(wrong), remedy=remedy))
+
+
 def _believe(scenario: Scenario) -> None:
     prior = scenario.prior()
     if prior is not None:
@@ -104,5 +120,6 @@ CHECKS: dict[Path, tuple[tuple[str, ...], Check]] = {
     ("time",): (("time", "agents", "pressure", "noise"), _time),
     ("run", "record"): (("run", "observe"), _record),
     ("observe",): (("observe", "run"), _look),
+    ("observe", "methods"): (("observe", "agents", "time"), _methods),
     ("observe", "prior"): (("observe",), _believe),
 }

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Update, Vector
+from peerpressure.theory.fading import log_fading
 from peerpressure.theory.times import step_count, whole_times
 
 # Up to this size a dense eigenvalue is faster, and exact for two agents too.
@@ -18,7 +20,9 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
     """Return the factor by which step t contracts, in the shape of t.
 
     α_t = max_i ρ_t d_i/(s_i + ρ_t d_i) bounds it in the max-norm; ``exact`` gives the spectral radius of C_t,
-    which is the factor in the long run if the pressure stays.
+    which is the factor in the long run if pressure and network stay. Where hidden opinions give way, any agreement
+    stays as it is and there is no contraction in the max-norm; ``exact`` gives the factor by which all else fades,
+    public and hidden.
 
     >>> from peerpressure.networks import k2
     >>> contraction(Model(k2(), hidden=[0.0, 1.0]), [1, 3])
@@ -35,6 +39,10 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vecto
     array(-1.e-20)
     """
     times = whole_times(t, least=1)
+    if model.adaptation is not None and not exact:
+        rule = "in the max-norm a step contracts only while hidden opinions are constant"
+        remedy = "ask for exact=True, the factor by which disagreement fades"
+        raise InvalidInputError(complain(rule, got=model.adaptation, remedy=remedy))
     factor = _log_spectral_radius if exact else _log_row_sum
     logs = [factor(model.update(int(time))) for time in times.flat]
     return np.array(logs, dtype=np.float64).reshape(times.shape)
@@ -67,6 +75,8 @@ def _log_spectral_radius(update: Update) -> float:
     For its unit eigenvector u and y = √pull u, the distance from 1 is a sum of positive terms:
     1 − λ = Σ gain u² + ½ Σ_ij w_ij (y_i − y_j)².
     """
+    if update.yielding is not None and np.any(update.yielding):
+        return log_fading(update)
     if not np.any(update.pull):
         return -np.inf
     root = np.sqrt(update.pull)

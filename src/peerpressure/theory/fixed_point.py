@@ -1,11 +1,15 @@
-"""Where one step's map leaves the agents alone: y*_t = (S + ρ_t L)⁻¹ S x₀."""
+"""Where one step's map leaves the agents alone: y*_t = (S + ρ_t L_t)⁻¹ S x₀."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
+from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.theory.grounded import balanced_solver
 from peerpressure.theory.times import whole_times
@@ -15,10 +19,12 @@ REFINEMENTS = 2
 
 
 def fixed_point(model: Model, t: ArrayLike) -> Vector:
-    """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L)⁻¹ S x₀.
+    """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L_t)⁻¹ S x₀.
 
-    It is the Friedkin–Johnsen equilibrium of that pressure, and tends to the consensus value as ρ_t → ∞. One
-    time gives shape (agents,), several give shape (times, agents).
+    It is the Friedkin–Johnsen equilibrium of that pressure and of the network of that step, and tends to the consensus
+    value as ρ_t → ∞. Agents whose hidden opinions give way at t must hold what they show, so that only the opinions of
+    those who do not count; where there is nobody who does not, every agreement is a fixed point, and none is named.
+    One time gives shape (agents,), several give shape (times, agents).
 
     >>> from peerpressure.networks import k2
     >>> fixed_point(Model(k2(), hidden=[0.0, 1.0]), [1, 2])
@@ -35,25 +41,51 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
 
 
 def _fixed_point_at(model: Model, t: int) -> Vector:
+    relief, weight = (float(part) for part in model.pressure.homogeneous(t))
+    update = model.update(t)
+    state = update.preferred.copy()
+    if weight == 0:
+        return state
+    s = model.s if update.yielding is None else np.where(update.yielding > 0, 0.0, model.s)
+    for agents in _those_who_meet(model, update.adjacency):
+        if not np.any(s[agents]):
+            rule = f"at t = {t} someone in every group must keep to an opinion, or every agreement is a fixed point"
+            got = f"{agents.size:,} agents who all give way"
+            raise InvalidInputError(complain(rule, got=got, remedy="see landing(model) for where they come together"))
+        A = update.adjacency if agents.size == model.n else update.adjacency[agents][:, agents]
+        state[agents] = _equilibrium(A, s[agents], update.preferred[agents], relief, weight)
+    return state
+
+
+def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: float, weight: float) -> Vector:
     """Return v + relief·z, where (relief·S + weight·L) z = S(x₀ − v) and sᵀz = 0.
 
     Taking the consensus value v off first leaves a system that stays well posed as relief → 0.
     """
-    relief, weight = (float(part) for part in model.pressure.homogeneous(t))
-    update = model.update(t)
-    s = model.s / model.s.max()
-    v = s @ update.preferred / s.sum()
-    if weight == 0:
-        return update.preferred.copy()
+    scale = float(s.max())
+    s = s / scale
+    v = s @ preferred / s.sum()
     if relief == 0:
-        return np.full(model.n, v)
+        return np.full(s.size, v)
     # s was divided by its maximum, so the relief takes it back.
-    own = relief * float(model.s.max())
-    degrees = np.asarray(update.adjacency.sum(axis=1))
-    matrix = sparse.csr_array(sparse.diags_array(own * s + weight * degrees) - weight * update.adjacency)
-    source = s * (update.preferred - v)
+    own = relief * scale
+    degrees = np.asarray(A.sum(axis=1))
+    matrix = sparse.csr_array(sparse.diags_array(own * s + weight * degrees) - weight * A)
+    source = s * (preferred - v)
     solve = balanced_solver(matrix, s)
     z = solve(source)
     for _ in range(REFINEMENTS):
         z += solve(source - matrix @ z)
     return np.asarray(v + own * z)
+
+
+def _those_who_meet(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.int64]]:
+    """Yield the agents of each connected part of a step's network, those who are alone left out."""
+    if model.evolution is None:
+        yield np.arange(model.n)
+        return
+    count, label = csgraph.connected_components(A, directed=False)
+    order = np.argsort(label, kind="stable")
+    for agents in np.split(order, np.searchsorted(label[order], np.arange(1, count))):
+        if agents.size > 1:
+            yield agents

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.theory.adjoint import persistence, run_backwards
+from peerpressure.theory.reduced import reduced
 from peerpressure.theory.tail import Tail, tail_after
 
 FIRST_HORIZON = 64
@@ -71,6 +72,7 @@ def predicted_limit(model: Model, *, tolerance: float = 1e-6) -> PredictedLimit:
     >>> predicted_limit(Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2)))
     PredictedLimit(value 2.75218 ± 0; consensus value 3.14286, from t = 128, error about 1e-06)
     """
+    model = reduced(model)
     _refuse_other_fates(model)
     most = max(2 * FIRST_HORIZON, MOST_WORK / (model.network.adjacency.nnz + 10 * model.n))
     opinions = np.concatenate([model.x0, model.start_state])
@@ -144,6 +146,11 @@ def _limit(model: Model, modes: _Modes, horizon: int, residual: float) -> Predic
 
 
 def _refuse_other_fates(model: Model) -> None:
+    if not model.is_plain:
+        rule = "two-sided limits are predicted for a constant network and constant hidden opinions"
+        got = "a network that changes" if model.adaptation is None else f"opinions that give way by {model.adaptation}"
+        remedy = "use landing(model) for the value on which all land, or moments(model, steps) for a finite run"
+        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
     growth = model.pressure.growth
     rule = "only a run whose Σ 1/ρ_t converges ends on a value of its own"
     got = f"{model.pressure} ({growth.basis})"

@@ -27,6 +27,9 @@ from peerpressure.errors import ModelError, complain
 from peerpressure.model import Model
 from peerpressure.noises import Persistent
 from peerpressure.schedules import Growth, Linear, Power, Schedule
+from peerpressure.theory.bonds import Bond, Setting, setting_of
+from peerpressure.theory.modes import Mode
+from peerpressure.theory.reduced import reduced
 from peerpressure.theory.regime import Regime, regime_of
 from peerpressure.theory.scalar import is_proportional, lag, long_run_factor, mode_noise
 
@@ -80,23 +83,44 @@ def consensus_rate(model: Model, *, constants: bool = True) -> Rate:
     >>> print(consensus_rate(model).bias)
     t^−0.667
     """
+    model = reduced(model)
+    setting = None if model.is_plain else setting_of(model, regime_of(model.pressure))
+    return rate_in(model, setting, constants=constants)
+
+
+def rate_in(model: Model, setting: Setting | None, *, constants: bool) -> Rate:
+    """Return the rates of a model in its setting, None for a plain one.
+
+    In a network that changes for ever the common value has its own κ and its own noise, and the laws are the same.
+    Hidden opinions that give way lead elsewhere than to v, and nothing is claimed.
+    """
     growth = model.pressure.growth
     regime = regime_of(model.pressure, growth)
     p = growth.exponent
-    if p is None or regime not in (Regime.SLOW, Regime.LINEAR):
+    mode = _mode(setting)
+    if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or (setting is not None and mode is None):
         return Rate(regime, estimated=growth.estimated)
+    kappa = model.kappa if mode is None else mode.kappa
     c = growth.slope or _scale(model.pressure, p)
-    r = model.kappa / c if regime is Regime.LINEAR else math.inf
-    K = lag(model) if constants else None
+    r = kappa / c if regime is Regime.LINEAR else math.inf
     gamma = _noise_exponent(model)
+    sigma = mode_noise(model) * math.sqrt(long_run_factor(model)) if mode is None else mode.noise(model)
+    swings = model.network.is_bipartite if setting is None else setting.groups[0].swings
     return Rate(
         regime,
-        bias=_bias(model, p, c, r, K),
-        variance=None if gamma is None else _variance(model, p, c, r, gamma),
-        disagreement=None if gamma is None else _disagreement(model, p, r, gamma),
+        bias=_bias(model, p, c, r, constants=constants) if mode is None else _bias_of(p, r),
+        variance=None if gamma is None else _variance(model, p, kappa / c, r, gamma, sigma),
+        disagreement=None if gamma is None else _disagreement(model, p, r, gamma, swings=swings),
         ratio=r if regime is Regime.LINEAR else None,
         estimated=growth.estimated or model.noise.over_time.growth.estimated,
     )
+
+
+def _mode(setting: Setting | None) -> Mode | None:
+    """Return the one common value of a network that changes, while hidden opinions are constant."""
+    if setting is None or setting.giving_way is not None or setting.bond is not Bond.ONE:
+        return None
+    return setting.groups[0].mode
 
 
 def ideal_deviation(model: Model, t: int) -> float:
@@ -128,15 +152,20 @@ def _noise_exponent(model: Model) -> float | None:
     return -math.inf if model.noise.is_silent else growth.exponent
 
 
-def _bias(model: Model, p: float, c: float, r: float, K: float | None) -> Law:
-    if r == math.inf:
-        return Law(p, None if K is None else K / c)
-    if is_proportional(model):
+def _bias(model: Model, p: float, c: float, r: float, *, constants: bool) -> Law:
+    if r < math.inf and is_proportional(model):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
         return Law(r, _remembered(model, r))
+    return _bias_of(p, r, lag(model) / c if constants else None)
+
+
+def _bias_of(p: float, r: float, lead: float | None = None) -> Law:
+    """Return the law of the bias, where the mode of the fixed point lies lead/t^p from its value."""
+    if r == math.inf:
+        return Law(p, lead)
     if _equal(r, 1.0):
-        return Law(1.0, None if K is None else K / c, log=True)
-    return Law(r) if r < 1 else Law(1.0, None if K is None else K / c * r / (r - 1))
+        return Law(1.0, lead, log=True)
+    return Law(r) if r < 1 else Law(1.0, None if lead is None else lead * r / (r - 1))
 
 
 def _remembered(model: Model, r: float) -> float | None:
@@ -152,14 +181,15 @@ def _remembered(model: Model, r: float) -> float | None:
     return start * math.exp(math.lgamma(1 + beta + r) - math.lgamma(1 + beta))
 
 
-def _variance(model: Model, p: float, c: float, r: float, gamma: float) -> Law | None:
+def _variance(model: Model, p: float, share: float, r: float, gamma: float, sigma: float) -> Law | None:
+    """Return the law of the variance, for steps share/t^p and noise of long-run deviation sigma·t^gamma."""
     if gamma == -math.inf:
         return None
-    sigma2 = (mode_noise(model) * _scale(model.noise.over_time, gamma)) ** 2 * long_run_factor(model)
+    sigma2 = (sigma * _scale(model.noise.over_time, gamma)) ** 2
     if isinstance(model.noise.temporal, Persistent):
         return _held_variance(r, gamma, sigma2)
     if r == math.inf:
-        return Law(p - 2 * gamma, model.kappa / (2 * c) * sigma2)
+        return Law(p - 2 * gamma, share / 2 * sigma2)
     gap = 2 * r - (1 - 2 * gamma)
     if _equal(2 * r, 1 - 2 * gamma):
         return Law(2 * r, r**2 * sigma2, log=True)
@@ -175,14 +205,14 @@ def _held_variance(r: float, gamma: float, sigma2: float) -> Law:
     return Law(2 * r) if r < -gamma else Law(-2 * gamma, sigma2 * (r / (r + gamma)) ** 2)
 
 
-def _disagreement(model: Model, p: float, r: float, gamma: float) -> Law:
+def _disagreement(model: Model, p: float, r: float, gamma: float, *, swings: bool) -> Law:
     """Return how fast agents close in on each other.
 
     Neighbours' averaging leaves deviations of order (1 + noise)/ρ_t. On a bipartite network the two sides also swing
     against each other, and this swing is forgotten, and driven by noise, exactly as the consensus mode is.
     """
     exponents = [p, p - gamma]
-    if model.network.is_bipartite:
+    if swings:
         exponents.append(r)
         if not isinstance(model.noise.temporal, Persistent):
             exponents.append(p / 2 - gamma)

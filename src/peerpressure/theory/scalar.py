@@ -10,11 +10,16 @@ step κ/(ρ_t + κ). The functions here are the numbers that this recursion need
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from peerpressure.model import Model
-from peerpressure.noises import AR1
+from peerpressure.noises import AR1, NoNoise
+from peerpressure.theory.adjoint import run_backwards
+from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.grounded import balanced_solver
+from peerpressure.theory.reduced import reduced
 from peerpressure.theory.times import step_count
 
 
@@ -41,12 +46,19 @@ def long_run_factor(model: Model) -> float:
 def start_weight(model: Model, steps: int) -> float:
     """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after ``steps`` steps.
 
-    It is exact where stubbornness is proportional to degree, and has the right order elsewhere.
+    It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
+    changes or hidden opinions give way, the weight of y₀ is worked out exactly, by the adjoint.
 
     >>> from peerpressure.networks import k2
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
+    model = reduced(model)
+    if not model.is_plain:
+        # A start of 1 with all else 0 shows its own weight.
+        alone = replace(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
+        weights = consensus_mode(model).weights[None]
+        return float(run_backwards(alone, weights, np.array([step_count(steps)])).mean[0, 0])
     times = np.arange(1, step_count(steps) + 1)
     inverse = model.pressure.reciprocal(times)
     return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))

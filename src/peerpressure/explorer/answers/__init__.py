@@ -1,0 +1,1 @@
+"""What the page can ask, one module for each question: a prepared scenario in, bytes out."""

@@ -1,0 +1,134 @@
+"""The explorer as a web application: pages, one table of questions, and answers that say what was wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from peerpressure.errors import complain
+from peerpressure.explorer.bodies import read_bytes, read_json
+from peerpressure.explorer.catalogue import catalogue
+from peerpressure.explorer.desk import Desk, Place
+from peerpressure.explorer.guard import LOOPBACK, Guard
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.packing import json_bytes
+from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.questions import EXPORTS, QUESTIONS, Answer, Question
+from peerpressure.explorer.refusals import RequestError, refusal_of
+from peerpressure.explorer.tickets import Ticket
+from peerpressure.explorer.warming import warm_up
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+STATIC = Path(__file__).parent / "static"
+_TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def create_app(
+    *, limits: Limits | None = None, hosts: Collection[str] = LOOPBACK, default: Mapping[str, Any] | None = None
+) -> Starlette:
+    """Return the application; it answers to these names only, and its page begins with the ``default`` state."""
+    bounds = limits or Limits()
+    desk, study = Desk(bounds), Study(bounds)
+    listed = json_bytes(catalogue(bounds, default))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        warm_up()
+        yield
+        desk.close()
+
+    async def page(request: Request) -> Response:
+        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+    async def show_catalogue(request: Request) -> Response:
+        return Response(listed, media_type="application/json")
+
+    routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
+    routes += [_route(f"/api/{name}", question, desk, study) for name, question in QUESTIONS.items()]
+    routes += [_route(f"/api/export/{name}", question, desk, study) for name, question in EXPORTS.items()]
+    return Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
+        middleware=[Middleware(Guard, hosts=hosts)],
+        exception_handlers={HTTPException: _not_here},
+        lifespan=lifespan,
+    )
+
+
+def _route(path: str, question: Question, desk: Desk, study: Study) -> Route:
+    async def handle(request: Request) -> Response:
+        try:
+            place = (_tab(request), path)
+            body = await _body(request, question, desk.limits)
+
+            def work(ticket: Ticket) -> Answer:
+                return question.answer(study, body, ticket)
+
+            async with _watching(request, desk, place):
+                found = await desk.do(place, work)
+        except Exception as error:
+            return _refused(*(refusal_of(error) or _fault(error)))
+        attached = {} if found.name is None else {"content-disposition": f'attachment; filename="{found.name}"'}
+        return Response(found.body, media_type=found.media_type, headers=attached)
+
+    return Route(path, handle, methods=["POST"])
+
+
+def _tab(request: Request) -> str:
+    """Return the name of the tab that asks; whoever gives none is alone in the world."""
+    tab = request.headers.get("x-tab", f"{id(request):x}")
+    if not _TAB.fullmatch(tab):
+        rule, remedy = "X-Tab must be up to 64 letters, digits, - and _", "leave it out, or make one up for each page"
+        raise RequestError(400, complain(rule, got=ascii(tab[:80]), remedy=remedy))
+    return tab
+
+
+async def _body(request: Request, question: Question, limits: Limits) -> dict[str, Any]:
+    if question.raw:
+        return {"name": request.query_params.get("name", ""), "data": await read_bytes(request, limits.upload_bytes)}
+    return await read_json(request, limits.request_bytes)
+
+
+@contextlib.asynccontextmanager
+async def _watching(request: Request, desk: Desk, place: Place) -> AsyncIterator[None]:
+    """Withdraw the question when the page that asked it has gone."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        desk.withdraw(place)
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watcher.cancel()
+
+
+def _refused(status: int, told: Mapping[str, Any]) -> Response:
+    return Response(json_bytes(told), status, media_type="application/json")
+
+
+async def _not_here(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _refused(error.status_code, {"error": {"text": error.detail.lower(), "where": None}})
+
+
+def _fault(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Answer for a fault of our own, and leave the details where they help to mend it."""
+    traceback.print_exception(error, file=sys.stderr)
+    text = "this is a fault of the explorer; what happened was written where it was started"
+    return 500, {"error": {"text": text, "where": None}}

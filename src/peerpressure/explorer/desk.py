@@ -1,0 +1,108 @@
+"""Where work is done: a few threads, a short queue, and for each tab and question only the newest ticket."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, final
+
+import numpy as np
+
+from peerpressure.errors import complain
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.refusals import RequestError, WithdrawnError
+from peerpressure.explorer.tickets import Ticket, overdue
+
+Place: TypeAlias = tuple[str, str]
+Found = TypeVar("Found")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Errand:
+    """What was asked from a place last: its ticket, the work, and how to tell that nobody waits any more."""
+
+    ticket: Ticket
+    work: Future[Any]
+    withdrawn: asyncio.Event
+
+
+@final
+class Desk:
+    """Threads that work for all tabs; whoever asks the same again withdraws what was asked before."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="explorer")
+        self._newest: dict[Place, _Errand] = {}
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    @property
+    def taken(self) -> int:
+        """How many pieces of work are being done or wait."""
+        return self._taken
+
+    async def do(self, place: Place, work: Callable[[Ticket], Found]) -> Found:
+        """Return what the work finds; it is withdrawn when ``place``, a tab and a question, is taken again."""
+        self.withdraw(place)
+        ticket, withdrawn = Ticket(self.limits.seconds), asyncio.Event()
+        future = self._submit(ticket, work)
+        self._newest[place] = errand = _Errand(ticket, future, withdrawn)
+        called_off: asyncio.Future[Any] = asyncio.create_task(withdrawn.wait())
+        answer = asyncio.wrap_future(future)
+        # A result that nobody waits for any more is dropped without complaint.
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            # Twice the time of the work itself: it may have had to wait for its turn.
+            waiting: set[asyncio.Future[Any]] = {answer, called_off}
+            await asyncio.wait(waiting, timeout=2 * ticket.seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            called_off.cancel()
+            ticket.withdraw()
+            if self._newest.get(place) is errand:
+                del self._newest[place]
+        if withdrawn.is_set():
+            raise WithdrawnError("superseded")
+        if not answer.done():
+            raise overdue(ticket.seconds)
+        return answer.result()
+
+    def withdraw(self, place: Place) -> None:
+        """Call off what was asked from there last; what has not begun yet makes room at once."""
+        errand = self._newest.get(place)
+        if errand is not None:
+            errand.withdrawn.set()
+            errand.ticket.withdraw()
+            errand.work.cancel()
+
+    def close(self) -> None:
+        """Call everything off; threads end with the step that they are at."""
+        for place in [*self._newest]:
+            self.withdraw(place)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _submit(self, ticket: Ticket, work: Callable[[Ticket], Found]) -> Future[Found]:
+        with self._lock:
+            if self._taken >= self.limits.waiting:
+                rule = f"at most {self.limits.waiting} questions may wait for an answer at a time"
+                raise RequestError(429, complain(rule, got="one more", remedy="ask again in a moment"))
+            self._taken += 1
+        future = self._pool.submit(_begin, ticket, work)
+        future.add_done_callback(self._leave)
+        return future
+
+    def _leave(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._taken -= 1
+
+
+def _begin(ticket: Ticket, work: Callable[[Ticket], Found]) -> Found:
+    ticket.begin()
+    ticket.check()
+    # Numbers out of range are found in the results and told to whoever asked, not to the console.
+    with np.errstate(all="ignore"):
+        return work(ticket)

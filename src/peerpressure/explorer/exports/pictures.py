@@ -1,0 +1,136 @@
+"""What the page shows as pictures for a paper: drawn by the library's figures from the numbers of the same run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from peerpressure.diffusion import Diffusion
+from peerpressure.errors import complain
+from peerpressure.explorer.answers.network import MOST_EDGES
+from peerpressure.explorer.answers.observe import FAILURES, first_replicate
+from peerpressure.explorer.layout import Drawing
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.preparing import Prepared, Study
+from peerpressure.explorer.refusals import RequestError, WithdrawnError
+from peerpressure.figures import run as drawn
+from peerpressure.figures.style import GREY, ONE_COLUMN, OPINIONS, render, styled
+from peerpressure.measures import Experiment
+from peerpressure.measures.results import estimates, summaries
+from peerpressure.networks import Network
+from peerpressure.simulation import Record, simulate
+
+KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
+SUBJECTS = ("curves", "network", "observer")
+FEWEST_TIMES, MOST_TIMES = 8, 2_000
+RASTER = 3_000  # dots and lines from which a vector picture carries them as an image
+# Matplotlib's settings are one for the whole process.
+_DRAWING = threading.Lock()
+
+
+def picture(asked: Prepared, what: str, time: float, kind: str, study: Study) -> bytes:
+    """Return the picture of curves, network or observer, as a file of this kind."""
+    with _DRAWING:
+        match what:
+            case "curves":
+                figure = _curves(asked, study.limits)
+            case "observer":
+                figure = _observer(asked)
+            case _:
+                figure = _network(asked, study.drawing(asked.model.network), time)
+        asked.ticket.check()
+        return render(figure, kind)
+
+
+def _curves(asked: Prepared, limits: Limits) -> Figure:
+    """Draw range, spread and distance of all replicates, at as many times as a table may have rows for."""
+    replicates = asked.scenario.run.replicates
+    remedy = "take fewer replicates"
+    limits.check("rows", replicates * FEWEST_TIMES, what="replicates × times of a picture", remedy=remedy, where="run")
+    every = -(-asked.steps // min(MOST_TIMES, limits.rows // replicates))
+    # An odd stride, so that a swing between two sides is seen.
+    experiment = Experiment(asked.scenario, record=Record(states=False, every=every | 1))
+    return drawn.opinions(summaries(experiment), asked.model.consensus_value)
+
+
+def _observer(asked: Prepared) -> Figure:
+    """Draw the estimates of each method that can be used here, in the first replicate."""
+    observe = asked.scenario.observe
+    if observe is None:
+        rule, remedy = "a picture of the observer needs one", "choose who is seen"
+        raise RequestError(422, complain(rule, got="a scenario without [observe]", remedy=remedy), "observe")
+    tables, problem = [], None
+    for method in observe.methods:
+        alone = asked.scenario.model_copy(update={"observe": observe.model_copy(update={"methods": [method]})})
+        try:
+            tables.append(estimates(first_replicate(replace(asked, scenario=alone))))
+        except (RequestError, WithdrawnError):
+            raise
+        except FAILURES as error:
+            problem = error
+    if not tables:
+        raise problem or RequestError(422, "no method was asked for", "observe.methods")
+    return drawn.estimates(pd.concat(tables, ignore_index=True))
+
+
+def _network(asked: Prepared, places: Drawing, time: float) -> Figure:
+    """Draw the network with agents coloured by what they show at a time, in the first replicate."""
+    pace = asked.system.step if isinstance(asked.system, Diffusion) else 1
+    step = min(max(round(time / pace), 0), asked.steps)
+    shown = simulate(asked.system, step, seed=asked.scenario.run.seed, record="final").final.public[0]
+    # One scale for all times: from the lowest to the highest opinion that is held or shown at the start.
+    held = np.concatenate([asked.model.start_state, asked.model.hidden])
+    return network_figure(
+        asked.model.network,
+        places,
+        shown,
+        (float(held.min()), float(held.max())),
+        f"public opinion $y_{{{step * pace:g}}}$",
+    )
+
+
+@styled
+def network_figure(
+    network: Network, places: Drawing, values: NDArray[Any], limits: tuple[float, float], words: str
+) -> Figure:
+    """Draw agents as dots, sized by degree and coloured by a value, with a scale of these limits below."""
+    sources, targets, _ = network.edges()
+    ends = np.stack([sources, targets], axis=1)
+    ends = ends[:: -(-len(ends) // MOST_EDGES)]
+    width, height = np.maximum(np.ptp(places, axis=0), 1e-3)
+    figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * min(max(height / width, 0.3), 1.2)))
+    axes = figure.add_subplot()
+    many = network.n + len(ends) > RASTER
+    thin = min(0.5, 40 / len(ends) ** 0.5)
+    axes.add_collection(
+        LineCollection(list(places[ends]), colors=GREY, linewidths=thin, alpha=0.7, zorder=1, rasterized=many)
+    )
+    relative = network.degrees / network.degrees.mean()
+    dots = axes.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=np.clip(relative, 0.4, 8.0) * min(30.0, 2_000 / network.n),
+        c=np.clip(values, *limits),
+        cmap=OPINIONS,
+        vmin=limits[0],
+        vmax=limits[1],
+        edgecolors="white",
+        linewidths=min(0.4, 40 / network.n),
+        zorder=2,
+        rasterized=many,
+    )
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.margins(0.03)
+    bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01)
+    bar.set_label(words, labelpad=1)
+    bar.outline.set_visible(False)
+    return figure

@@ -1,0 +1,120 @@
+"""Where agents stand on the page: as far from one another as their distance in the network, as well as a plane can.
+
+Small networks are laid out by all of their distances. In large ones every agent looks at its neighbours and at a few
+pivots, each of which stands for the agents around it (Ortmann, Klimenta and Brandes, J. Graph Algorithms Appl. 21, 791,
+2017). The same network always gives the same picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.networks import Network
+
+Drawing: TypeAlias = NDArray[np.float32]
+Places: TypeAlias = NDArray[np.float64]
+
+ALL_PAIRS = 2_000  # agents up to which every pair is looked at
+PIVOTS, PIVOTS_OF_MANY = 100, 50
+ROUNDS, ROUNDS_OF_MANY = 30, 16
+MANY = 800  # agents from which less care is taken with each
+FINEST = 0.1  # of a neighbour's error is mended in the last round
+_SEED = 20
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of agents, (pairs, 2), how far apart they ought to be, and how much either end minds, (pairs, 2)."""
+
+    ends: NDArray[np.int32]
+    apart: Places
+    weights: Places
+
+
+def drawing(network: Network) -> Drawing:
+    """Return a place within [−1, 1]² for each agent, (agents, 2), the longer side of the picture lying across."""
+    from peerpressure.explorer.stress import descend_compiled
+
+    rng = np.random.default_rng(_SEED)
+    pivots, rounds = (PIVOTS, ROUNDS) if network.n <= MANY else (PIVOTS_OF_MANY, ROUNDS_OF_MANY)
+    few = np.sort(rng.choice(network.n, min(pivots, network.n), replace=False))
+    if network.n <= ALL_PAIRS:
+        away = _hops(network, np.arange(network.n))
+        pairs, far = _all_pairs(away), away[few]
+    else:
+        far = _hops(network, few)
+        pairs = _some_pairs(network, few, far)
+    places = _start(far, rng)
+    rates = np.geomspace(1 / pairs.weights[pairs.weights > 0].min(), FINEST / pairs.weights.max(), rounds)
+    # A random order, drawn once: to draw one for each round is hardly better, and far slower for it leaves the caches.
+    order = rng.permutation(len(pairs.ends))
+    descend_compiled(places, pairs.ends[order], pairs.apart[order], pairs.weights[order], rates)
+    return _framed(places)
+
+
+def _hops(network: Network, agents: NDArray[Any]) -> Places:
+    """Return the number of edges between these agents and all; pieces that do not hang together count as far."""
+    from peerpressure.explorer.stress import hops_compiled
+
+    found = np.empty((agents.size, network.n), dtype=np.int32)
+    hops_compiled(network.adjacency.indptr, network.adjacency.indices, agents, found)
+    return np.where(found < 0, found.max() + 2, found).astype(np.float64)
+
+
+def _all_pairs(away: Places) -> Pairs:
+    """Return every pair, minding in inverse proportion to the square of its distance."""
+    ends = np.stack(np.triu_indices(len(away), 1), axis=1).astype(np.int32)
+    apart = away[ends[:, 0], ends[:, 1]]
+    return Pairs(ends, apart, np.repeat(apart[:, None] ** -2, 2, axis=1))
+
+
+def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pairs:
+    """Return the edges, and each agent with each pivot; a pivot minds nobody but its neighbours and other pivots."""
+    sources, targets, _ = network.edges()
+    agents = np.tile(np.arange(network.n, dtype=np.int32), pivots.size)
+    looks = np.stack([agents, np.repeat(pivots, network.n)], axis=1)
+    away, minds = far.ravel(), _stood_for(far).ravel()
+    others = away > 0
+    looks, away, minds = looks[others], away[others], minds[others] / away[others] ** 2
+    ends = np.concatenate([np.stack([sources, targets], axis=1), looks]).astype(np.int32)
+    weights = np.concatenate([np.ones((sources.size, 2)), np.stack([minds, np.zeros(minds.size)], axis=1)])
+    return Pairs(ends, np.concatenate([np.ones(sources.size), away]), weights)
+
+
+def _stood_for(far: Places) -> Places:
+    """Return, for each pivot and agent, how many agents of the pivot's own are nearer to it than half way."""
+    own = np.argmin(far, axis=0)
+    counts = np.zeros_like(far)
+    for pivot, away in enumerate(far):
+        nearby = np.sort(away[own == pivot])
+        counts[pivot] = np.searchsorted(nearby, away / 2, side="right")
+    return counts
+
+
+def _start(far: Places, rng: np.random.Generator) -> Places:
+    """Return the two directions in which distances to the pivots vary most, scaled to distances."""
+    squares = far.T**2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    places = -centred @ axes[:, -1:-3:-1]
+    # Twins in the network would start, and stay, on top of one another.
+    jitter = rng.uniform(-0.1, 0.1, places.shape)
+    started: Places = places * (far.max() / max(float(np.abs(places).max()), 1e-9)) + jitter
+    return started
+
+
+def _framed(places: Places) -> Drawing:
+    """Return the places turned, shifted and scaled into the frame."""
+    centred = places - places.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    turned = centred @ axes.T
+    # Of the two ways to lie along an axis, the one in which the longer tail points to the right, and up.
+    turned *= np.where((turned**3).sum(axis=0) < 0, -1.0, 1.0)
+    turned -= (turned.max(axis=0) + turned.min(axis=0)) / 2
+    framed: Drawing = (turned / max(float(np.abs(turned).max()), 1e-9)).astype(np.float32)
+    return framed

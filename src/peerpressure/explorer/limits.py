@@ -1,0 +1,67 @@
+"""How much one request may ask for; every refusal names the bound, the value and the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+from peerpressure.errors import complain
+from peerpressure.explorer.refusals import RequestError
+from peerpressure.explorer.sizes import size_of
+from peerpressure.scenario import Scenario
+
+
+@final
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on requests, on work and on what is kept; the page shows them, and the server keeps to them.
+
+    ``work`` counts agents × steps × replicates, ``exact`` multiplications of an exact law, ``observed`` agents² × steps
+    of an onlooker, ``states`` the numbers of one picture, ``rows`` and ``numbers`` those of a file, and ``values`` the
+    numbers in a scenario beside its edges.
+    """
+
+    agents: int = 50_000
+    edges: int = 500_000
+    changes: int = 2_000_000
+    steps: int = 1_000_000
+    work: int = 500_000_000
+    exact: int = 1_000_000_000
+    observed: int = 200_000_000
+    states: int = 8_000_000
+    times: int = 2_000
+    rows: int = 2_000_000
+    numbers: int = 20_000_000
+    values: int = 200_000
+    request_bytes: int = 4 * 2**20
+    upload_bytes: int = 4 * 2**20
+    seconds: float = 20.0
+    workers: int = 4
+    waiting: int = 32
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        return asdict(self)
+
+    def check(self, name: str, got: float, *, what: str, remedy: str, where: str | None = None) -> None:
+        """Refuse a value above the bound of this name."""
+        most = getattr(self, name)
+        if got > most:
+            rule = f"{what} must be at most {most:,} here"
+            raise RequestError(422, complain(rule, got=f"{got:,.0f}", remedy=remedy), where)
+
+    def check_network(self, section: Any, steps: int) -> None:
+        """Refuse a network that would be too large, before it is built."""
+        size = size_of(section, steps)
+        self.check("agents", size.agents, what="the number of agents", remedy="ask for fewer", where="network")
+        self.check("edges", size.edges, what="the number of edges", remedy="ask for a sparser network", where="network")
+        what, remedy = "the changes of an evolving network", "let it change less often, or for fewer steps"
+        self.check("changes", size.changes, what=what, remedy=remedy, where="network")
+
+    def check_run(self, scenario: Scenario, agents: int) -> None:
+        """Refuse a run that would be too long."""
+        steps, replicates = scenario.run.steps, scenario.run.replicates
+        remedy = "peerpressure run has no such bound"
+        self.check("steps", steps, what="the number of steps", remedy=remedy, where="run.steps")
+        what, remedy = "agents × steps × replicates", f"take fewer of them; {remedy}"
+        self.check("work", agents * steps * replicates, what=what, remedy=remedy, where="run")

@@ -1,0 +1,162 @@
+"""From what a page sent to a model: checked as a file would be, kept from the disk, and within bounds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, final
+
+from pydantic import ValidationError
+
+from peerpressure.diffusion import Diffusion
+from peerpressure.errors import PeerPressureError, complain
+from peerpressure.explorer.caches import Cache
+from peerpressure.explorer.layout import Drawing, drawing
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.packing import json_bytes
+from peerpressure.explorer.refusals import RequestError
+from peerpressure.explorer.tickets import Ticket, Watched
+from peerpressure.model import Model
+from peerpressure.networks import EvolvingNetwork, Network
+from peerpressure.scenario import Problem, Scenario, ScenarioError
+from peerpressure.scenario.fitting import misfits
+from peerpressure.scenario.problems import dotted, explain
+from peerpressure.schedules import Table
+
+Built: TypeAlias = tuple[Network, EvolvingNetwork | None]
+
+# What a page may leave out while its user is still choosing.
+STAND_INS: Mapping[str, Any] = {"run": {"steps": 1}}
+KEPT_NETWORKS, KEPT_DRAWINGS = 64 * 2**20, 16 * 2**20  # bytes
+MOST_PROBLEMS = 1_000  # to put more of them into words would take seconds
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A scenario with what it runs, whose every step asks whether it is still wanted."""
+
+    scenario: Scenario
+    system: Model | Diffusion
+    ticket: Ticket
+
+    @property
+    def model(self) -> Model:
+        """The model, in rounds even where time is continuous."""
+        return self.system.model if isinstance(self.system, Diffusion) else self.system
+
+    @property
+    def steps(self) -> int:
+        """The length of the run."""
+        return self.scenario.run.steps
+
+
+@final
+class Study:
+    """Makes scenarios ready; networks that were built, and drawn, are kept for the next question about them."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._networks: Cache[Built] = Cache(KEPT_NETWORKS, _bytes_of)
+        self._drawings: Cache[Drawing] = Cache(KEPT_DRAWINGS, lambda places: int(places.nbytes) + 1_000)
+
+    def prepare(self, body: Mapping[str, Any], ticket: Ticket, without: Sequence[str] = ()) -> Prepared:
+        """Return the scenario that a request holds, ready to be asked about, as if some sections were not there."""
+        scenario = self.read(body, without)
+        ticket.check()
+        return Prepared(scenario, _watched(scenario.system(), ticket), ticket)
+
+    def read(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Scenario:
+        """Return the scenario of a request, all of its other parts tried."""
+        data = _section_of(body)
+        what, remedy = "the numbers in a scenario beside its edges", "draw them from a law, or use the command line"
+        self.limits.check("values", _count(data), what=what, remedy=remedy)
+        _refuse_slow_laws(data.get("noise"))
+        chosen = {name: value for name, value in data.items() if name not in without}
+        scenario = _validated({**STAND_INS, **chosen})
+        self.limits.check_network(scenario.network, scenario.run.steps)
+        network = self._build(scenario)
+        self.limits.check("agents", network.n, what="the number of agents", remedy="ask for fewer", where="network")
+        self.limits.check_run(scenario, network.n)
+        problems = [Problem(dotted(path), message) for path, message in misfits(scenario)]
+        if problems:
+            raise ScenarioError(problems)
+        return scenario
+
+    def drawing(self, network: Network) -> Drawing:
+        """Return where the agents of a network stand."""
+        A = network.adjacency
+        key = hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes(), digest_size=16).digest()
+        return self._drawings.get(key, lambda: drawing(network))
+
+    def _build(self, scenario: Scenario) -> Network:
+        """Build the network of a scenario, or give it the one that was built for the same section before."""
+        section, run = scenario.network, scenario.run
+        changing = getattr(section, "evolution", section) is not None
+        key = json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
+        try:
+            built = self._networks.get(key, lambda: (scenario.graph, scenario.evolution))
+        except PeerPressureError as error:
+            raise ScenarioError([Problem("network", str(error))]) from None
+        # Both are properties that a scenario computes once; what is kept takes their place.
+        scenario.__dict__["graph"], scenario.__dict__["evolution"] = built
+        return built[0]
+
+
+def _watched(system: Model | Diffusion, ticket: Ticket) -> Model | Diffusion:
+    if isinstance(system, Diffusion):
+        return replace(system, model=_watched_model(system.model, ticket))
+    return _watched_model(system, ticket)
+
+
+def _watched_model(model: Model, ticket: Ticket) -> Model:
+    # A table is read in another way than other schedules, and is known by its type.
+    return model if isinstance(model.pressure, Table) else replace(model, pressure=Watched(model.pressure, ticket))
+
+
+def _section_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    data = body.get("scenario")
+    if not isinstance(data, dict):
+        rule, remedy = "a request must hold a scenario", "send {scenario: {network: …, run: …}}"
+        raise RequestError(400, complain(rule, got=type(data).__name__, remedy=remedy))
+    return data
+
+
+def _count(data: Mapping[str, Any]) -> int:
+    """Return how many values a scenario holds, but for the edges of a network, which have a bound of their own."""
+    network = data.get("network")
+    if isinstance(network, dict):
+        own = {name: value for name, value in network.items() if name not in ("edges", "weights")}
+        data = {**data, "network": own}
+    count = 0
+    level: list[Any] = [data]
+    while level:
+        inner = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]
+        count += len(inner)
+        level = [value for value in inner if isinstance(value, dict | list)]
+    return count
+
+
+def _validated(data: Mapping[str, Any]) -> Scenario:
+    try:
+        return Scenario.model_validate(data, context={"files": False})
+    except ValidationError as error:
+        if error.error_count() > MOST_PROBLEMS:
+            rule, remedy = "a scenario must be made of legal values", "correct the longest list first"
+            raise RequestError(422, complain(rule, got=f"{error.error_count():,} others", remedy=remedy)) from None
+        raise ScenarioError(explain(error, Scenario, {})) from None
+
+
+def _refuse_slow_laws(noise: Any) -> None:
+    """Refuse laws of SciPy's before they are looked at: the moments of one, or a draw, may take any time."""
+    if isinstance(noise, dict) and noise.get("law") == "custom":
+        rule, remedy = "noise must be one of the package's own laws here", "peerpressure run takes any law of SciPy"
+        raise RequestError(422, complain(rule, got="a custom law", remedy=remedy), "noise.law")
+
+
+def _bytes_of(built: Built) -> int:
+    network, evolution = built
+    A = network.adjacency
+    size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n
+    return int(size + (0 if evolution is None else 5 * evolution.event_times.nbytes))

@@ -1,0 +1,79 @@
+"""What the paper names as future work: opinions that give way, networks that change, time that flows."""
+
+from __future__ import annotations
+
+from peerpressure.experiments.convergence import NOISE, SEED
+from peerpressure.explorer.presets.base import DRAWN, LINEAR, LOG_LOG, TUNED, Preset, gaussian, scale_free
+
+EXTENSIONS: tuple[Preset, ...] = (
+    Preset(
+        "giving-way",
+        "Opinions that give way",
+        "extensions",
+        "In each round agents come to believe a twentieth of what they have just said.",
+        {
+            "network": scale_free(100, 2, SEED),
+            "agents": DRAWN | {"adaptation": 0.05},
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        {"colour": "hidden"},
+    ),
+    Preset(
+        "half-give-way",
+        "Some never give way",
+        "extensions",
+        "Half of the agents give way, the others never do, and draw the rest to them.",
+        {
+            "network": scale_free(100, 2, SEED),
+            "agents": DRAWN | {"adaptation": {"rate": 0.05, "susceptibility": {"law": "two_camps", "share": 0.5}}},
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        {"colour": "hidden"},
+    ),
+    Preset(
+        "failing-edges",
+        "Edges that fail",
+        "extensions",
+        "Each edge is silent in half of the rounds. Agents still come to v: it is enough to be joined over time.",
+        {
+            "network": scale_free(100, 2, SEED) | {"evolution": {"kind": "failing_edges", "probability": 0.5}},
+            "agents": DRAWN,
+            "pressure": TUNED,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 1_000, "replicates": 10, "seed": SEED},
+        },
+        LOG_LOG,
+    ),
+    Preset(
+        "meetings",
+        "People who meet and part",
+        "extensions",
+        "No lasting edges at all: in each round a few active agents seek somebody out.",
+        {
+            "network": {"evolving": "activity_driven", "n": 100, "contacts": 2, "floor": 0.05},
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 500, "replicates": 10, "seed": SEED},
+        },
+        LOG_LOG,
+    ),
+    Preset(
+        "flowing-time",
+        "Time that flows",
+        "extensions",
+        "The paper's stochastic differential equation, drawn from its exact law every tenth of a unit of time.",
+        {
+            "network": scale_free(60, 2, SEED),
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "time": {"continuous": True, "step": 0.1, "scaling": "printed"},
+            "run": {"steps": 300, "replicates": 5, "seed": SEED},
+        },
+    ),
+)

@@ -1,0 +1,120 @@
+"""The questions that a page may ask, in two tables; each is one function from a request to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+from peerpressure.errors import complain
+from peerpressure.explorer.answers.exact import exact_answer
+from peerpressure.explorer.answers.network import network_answer
+from peerpressure.explorer.answers.observe import observe_answer
+from peerpressure.explorer.answers.pressure import pressure_answer
+from peerpressure.explorer.answers.run import run_answer
+from peerpressure.explorer.answers.upload import upload_answer
+from peerpressure.explorer.exports.data import csv_file, netcdf_file, toml_file
+from peerpressure.explorer.exports.script import script
+from peerpressure.explorer.packing import MEDIA_TYPE, json_bytes
+from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.refusals import RequestError
+from peerpressure.explorer.tickets import Ticket
+
+Body: TypeAlias = Mapping[str, Any]
+_JSON = "application/json"
+# Sections that do not matter to a question do not stand in its way while they are being written.
+_LOOKING_ON = ("observe", "privacy")
+_MOVING = ("pressure", "noise", "time", *_LOOKING_ON)
+
+
+@final
+@dataclass(frozen=True)
+class Answer:
+    """Bytes of some media type; a name makes them a file to keep."""
+
+    body: bytes
+    media_type: str = MEDIA_TYPE
+    name: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What makes the answer, and whether the request brings bytes as they are instead of JSON."""
+
+    answer: Callable[[Study, Body, Ticket], Answer]
+    raw: bool = False
+
+
+def _network(study: Study, body: Body, ticket: Ticket) -> Answer:
+    model = study.prepare(body, ticket, _MOVING).model
+    return Answer(network_answer(model, study.drawing(model.network)))
+
+
+def _run(study: Study, body: Body, ticket: Ticket) -> Answer:
+    return Answer(run_answer(study.prepare(body, ticket, _LOOKING_ON), study.limits))
+
+
+def _exact(study: Study, body: Body, ticket: Ticket) -> Answer:
+    return Answer(exact_answer(study.prepare(body, ticket, _LOOKING_ON), body, study.limits))
+
+
+def _pressure(study: Study, body: Body, ticket: Ticket) -> Answer:
+    return Answer(json_bytes(pressure_answer(study.prepare(body, ticket, _LOOKING_ON))), _JSON)
+
+
+def _observe(study: Study, body: Body, ticket: Ticket) -> Answer:
+    return Answer(observe_answer(study.prepare(body, ticket), study.limits))
+
+
+def _upload(study: Study, body: Body, ticket: Ticket) -> Answer:
+    return Answer(json_bytes(upload_answer(body["name"], body["data"], study.limits)), _JSON)
+
+
+def _toml(study: Study, body: Body, ticket: Ticket) -> Answer:
+    asked = study.prepare(body, ticket)
+    return Answer(toml_file(asked), "application/toml", "peerpressure.toml")
+
+
+def _csv(study: Study, body: Body, ticket: Ticket) -> Answer:
+    asked = study.prepare(body, ticket, _LOOKING_ON)
+    return Answer(csv_file(asked, study.limits), "text/csv", "peerpressure.csv")
+
+
+def _netcdf(study: Study, body: Body, ticket: Ticket) -> Answer:
+    asked = study.prepare(body, ticket, _LOOKING_ON)
+    return Answer(netcdf_file(asked, study.limits), "application/x-netcdf", "peerpressure.nc")
+
+
+def _python(study: Study, body: Body, ticket: Ticket) -> Answer:
+    asked = study.prepare(body, ticket)
+    return Answer(script(asked.scenario).encode(), "text/x-python", "peerpressure_run.py")
+
+
+def _figure(study: Study, body: Body, ticket: Ticket) -> Answer:
+    # Matplotlib takes a second to load, and many a user never draws.
+    from peerpressure.explorer.exports.pictures import KINDS, SUBJECTS, picture
+
+    what, kind, time = str(body.get("what")), str(body.get("format")), body.get("time", 0)
+    if what not in SUBJECTS or kind not in KINDS or isinstance(time, bool) or not isinstance(time, int | float):
+        rule = f"a picture must be of {', '.join(SUBJECTS)} at a time, as {' or '.join(KINDS)}"
+        raise RequestError(422, complain(rule, got=ascii([what, time, kind])[:80], remedy="name one of each"))
+    asked = study.prepare(body, ticket)
+    return Answer(picture(asked, what, time, kind, study), KINDS[kind], f"peerpressure-{what}.{kind}")
+
+
+QUESTIONS: Mapping[str, Question] = {
+    "network": Question(_network),
+    "run": Question(_run),
+    "exact": Question(_exact),
+    "pressure": Question(_pressure),
+    "observe": Question(_observe),
+    "upload": Question(_upload, raw=True),
+}
+EXPORTS: Mapping[str, Question] = {
+    "toml": Question(_toml),
+    "csv": Question(_csv),
+    "netcdf": Question(_netcdf),
+    "python": Question(_python),
+    "figure": Question(_figure),
+}

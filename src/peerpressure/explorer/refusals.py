@@ -1,0 +1,55 @@
+"""How the explorer says no: a status, the complaint, and the place in the scenario that it is about."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from peerpressure.errors import PeerPressureError
+from peerpressure.scenario import ScenarioError
+
+TOLD = 20  # problems in one answer; a person mends the first ones first
+
+
+@final
+class RequestError(PeerPressureError):
+    """A request that is refused, with the HTTP status that says so."""
+
+    def __init__(self, status: int, text: str, where: str | None = None) -> None:
+        self.status = status
+        self.where = where
+        super().__init__(text)
+
+
+@final
+class WithdrawnError(PeerPressureError):
+    """Work that nobody waits for any more."""
+
+
+def refusal_of(error: BaseException) -> tuple[int, dict[str, Any]] | None:
+    """Return the status and the answer for an error that the request is to blame for, None for any other."""
+    match error:
+        case RequestError():
+            return error.status, _told(str(error), error.where)
+        case ScenarioError():
+            shown = error.problems[:TOLD]
+            problems = [{"text": problem.message, "where": problem.path or None} for problem in shown]
+            return 422, _told(shown[0].message, shown[0].path or None) | {"problems": problems}
+        case WithdrawnError():
+            return 409, _told("superseded")
+    text = _complaint(error)
+    return None if text is None else (422, _told(text))
+
+
+def _complaint(error: BaseException) -> str | None:
+    match error:
+        case PeerPressureError():
+            return str(error)
+        case MemoryError():
+            return "there is not enough memory for this; ask for fewer agents, steps or replicates"
+        case ArithmeticError():
+            return f"these numbers leave the range of doubles ({error}); rescale opinions, noise or weights"
+    return None
+
+
+def _told(text: str, where: str | None = None) -> dict[str, Any]:
+    return {"error": {"text": text, "where": where}}

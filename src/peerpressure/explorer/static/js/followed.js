@@ -1,0 +1,42 @@
+// The agents that are followed, as chips below the network; with opinions drawn by hand, each can be typed there too.
+
+import { FOLLOWED } from "./colour.js";
+import { byId, el } from "./elements.js";
+
+/**
+ * @param {{index: number, label: string, name: string | number}[]} agents
+ * @param {{hidden: Float32Array, byHand: boolean, drop: (name: string | number) => void,
+ *          set: (index: number, value: number) => void}} options
+ */
+export function showFollowed(agents, { hidden, byHand, drop, set }) {
+  const place = byId("followed");
+  const focused = document.activeElement?.id;
+  byId("followed-hint").hidden = agents.length > 0;
+  place.replaceChildren(
+    ...agents.map(({ index, label, name }, at) => {
+      const swatch = el("span", { class: "dot" });
+      swatch.style.setProperty("--colour", `var(--${FOLLOWED[at]})`);
+      return el(
+        "li",
+        { class: "chip followed", "data-agent": label },
+        swatch,
+        el("span", {}, label),
+        byHand ? opinion(index, label, hidden[index], set) : null,
+        el("button", { type: "button", class: "plain", "aria-label": `Stop following agent ${label}`, click: () => drop(name) }, "×"),
+      );
+    }),
+  );
+  if (focused?.startsWith("opinion-of-")) document.getElementById(focused)?.focus();
+}
+
+/** @param {number} index @param {string} label @param {number} value @param {(index: number, value: number) => void} set */
+function opinion(index, label, value, set) {
+  const input = /** @type {HTMLInputElement} */ (
+    el("input", { type: "number", step: "any", class: "number", id: `opinion-of-${label}`, "aria-label": `Hidden opinion of agent ${label}` })
+  );
+  input.value = String(Number(value.toPrecision(4)));
+  input.addEventListener("change", () => {
+    if (Number.isFinite(input.valueAsNumber)) set(index, input.valueAsNumber);
+  });
+  return input;
+}

@@ -1,0 +1,93 @@
+// The verdict in words: will they agree, on what, how fast, and what would do better.
+
+import { byId, el } from "./elements.js";
+import { count, indexed, number, sentence } from "./words.js";
+
+const HEADINGS = {
+  consensus: "They will agree, on the right value",
+  wrong_value: "They will agree, but on a wrong value",
+  oscillation: "Two sides will swing for ever",
+  spread: "They will never quite agree",
+  unknown: "What becomes of them cannot be told",
+};
+
+/** @param {{exponent: number, log: boolean, constant: number | null} | null} law */
+function power(law) {
+  if (!law) return null;
+  if (law.constant === 0) return el("span", {}, "0");
+  if (law.exponent === 0) return el("span", {}, "stays");
+  return el("span", {}, "∝ t", el("sup", {}, number(-law.exponent, 3)), law.log ? " log t" : "");
+}
+
+// What is known in numbers, each with what it means; the steps of the run stand where the … are.
+const FACTS = {
+  value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
+  disagreement: ["apart at step …", "root mean square distance of agents to their common value"],
+  distance: ["off v at step …", "root mean square distance of agents to v"],
+  bias: ["bias", "how far the agents' common value lies from v on average"],
+  variance: ["variance", "how much the agents' common value differs from run to run"],
+  disagreement_rate: ["disagreement", "how fast agents come to each other"],
+};
+
+/** @param {keyof FACTS} key @param {Node | string | null} shown hidden where null @param {number | null} [exact] @param {number} [steps] */
+function setFact(key, shown, exact = null, steps = 0) {
+  const list = byId("verdict-facts");
+  if (!list.childElementCount) {
+    for (const [name, [, hint]] of Object.entries(FACTS)) {
+      list.append(el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), el("dd", { class: "numeral", "data-key": name })));
+    }
+  }
+  const cell = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
+  const [term, value] = /** @type {HTMLElement[]} */ ([...cell.children]);
+  term.textContent = FACTS[key][0].replace("…", count(steps));
+  value.replaceChildren(shown ?? "");
+  value.dataset.value = String(exact);
+  cell.hidden = shown === null;
+  cell.classList.remove("stale");
+}
+
+/**
+ * Say what becomes of the agents. What lies ahead takes longer to compute: it follows by `showAhead`, and until then
+ * what was said before stays, but pale.
+ * @param {any} verdict
+ */
+export function showVerdict(verdict) {
+  const panel = byId("verdict");
+  panel.dataset.outcome = verdict.outcome;
+  const heading = (HEADINGS[verdict.outcome] ?? sentence(verdict.words)) + (verdict.estimated ? ", it seems" : "");
+  if (byId("verdict-heading").textContent !== heading) byId("verdict-heading").textContent = heading;
+  byId("verdict-reason").replaceChildren(indexed(verdict.reason));
+  const rates = verdict.rates ?? {};
+  setFact("value", number(verdict.value, 4), verdict.value);
+  setFact("bias", power(rates.bias));
+  setFact("variance", power(rates.variance));
+  setFact("disagreement_rate", power(rates.disagreement));
+  for (const pale of panel.querySelectorAll("[data-fact=disagreement], [data-fact=distance], .advice")) pale.classList.add("stale");
+}
+
+/**
+ * Say where agents will be at the end, and what the tuned schedule would make of it.
+ * @param {any} verdict null where that is too much to compute
+ * @param {number} steps
+ * @param {object | null} tuned the section to use instead, null where it is in use
+ * @param {(section: object) => void} useTuned
+ */
+export function showAhead(verdict, steps, tuned, useTuned) {
+  const ahead = verdict?.forecast;
+  for (const key of /** @type {const} */ (["disagreement", "distance"])) setFact(key, ahead ? number(ahead[key], 3) : null, ahead?.[key], steps);
+  showAdvice(verdict?.advice, verdict?.kappa, tuned, useTuned);
+}
+
+/** @param {any} advice @param {number | undefined} kappa @param {any} tuned @param {(section: object) => void} useTuned */
+function showAdvice(advice, kappa, tuned, useTuned) {
+  const place = byId("verdict-advice");
+  const worthwhile = tuned && (!advice || advice.gain === null || advice.gain > 1.005);
+  place.hidden = !worthwhile;
+  place.classList.remove("stale");
+  if (!worthwhile) return;
+  const text = el("p", {});
+  const gain = advice && advice.gain !== null ? `, ${number(advice.gain, 3)} times smaller` : "";
+  const error = advice ? ` would leave an error of ${number(advice.error_tuned, 3)} instead of ${number(advice.error_now, 3)}${gain}.` : " averages noise away at the best rate.";
+  text.append(indexed(`ρ_t = κt${kappa === undefined ? "" : ` with κ = ${number(kappa, 3)}`}${error}`));
+  place.replaceChildren(text, el("button", { type: "button", class: "primary", id: "use-tuned", click: () => useTuned(tuned) }, "Use the tuned schedule"));
+}

@@ -1,0 +1,50 @@
+"""The ends that a network can come to under peer pressure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, final
+
+from peerpressure.schedules import Growth
+from peerpressure.theory.noise_effect import NoiseEffect
+from peerpressure.theory.regime import Regime
+
+if TYPE_CHECKING:
+    from peerpressure.theory.bonds import Setting
+
+
+class Outcome(Enum):
+    """What becomes of the agents' public opinions as t → ∞.
+
+    The last three before the unknown are met only where the network changes or hidden opinions give way.
+    """
+
+    CONSENSUS = "consensus on v"
+    WRONG_VALUE = "consensus on a wrong value"
+    OSCILLATION = "permanent oscillation between the two sides"
+    SPREAD = "stationary spread around the Friedkin–Johnsen point"
+    GROUPS = "consensus within groups that no longer meet"
+    CYCLE = "opinions that go round with the network for ever"
+    WANDERING = "a common opinion that wanders for ever"
+    UNKNOWN = "unknown"
+
+
+@final
+@dataclass(frozen=True)
+class Fate:
+    """An outcome with the facts that it was decided from.
+
+    ``settled``: all hold one opinion without noise. ``balanced``: the mean is v from the start and at every step, and
+    so is that of each side of a bipartite network, whatever the pressure. ``setting`` holds what else counts where
+    the network changes or hidden opinions give way.
+    """
+
+    outcome: Outcome
+    regime: Regime
+    noise: NoiseEffect
+    growth: Growth
+    settled: bool
+    balanced: bool
+    estimated: bool
+    setting: Setting | None = None

@@ -1,0 +1,225 @@
+"""Where all land together: the common value in the end, its mean and its scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.theory.adjoint import run_backwards
+from peerpressure.theory.bonds import Bond, Setting
+from peerpressure.theory.ends import Fate, Outcome
+from peerpressure.theory.giving_way import LATE
+from peerpressure.theory.limits import predicted_limit
+from peerpressure.theory.noise_effect import NoiseEffect
+from peerpressure.theory.outcome import fate
+from peerpressure.theory.reduced import reduced
+from peerpressure.theory.regime import Regime
+from peerpressure.theory.scalar import mode_noise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIRST_HORIZON = 64
+# Multiplications that a landing value is worth, some ten seconds, and what a step costs in any case.
+MOST_WORK = 3e9
+PER_STEP = 3e4
+
+
+@final
+@dataclass(frozen=True)
+class Landing:
+    """The value on which all agents land: its mean and standard deviation over the noise, ∞ where it wanders for ever.
+
+    Closed forms have horizon 0 and no residual. Else the run was computed exactly to t = ``horizon`` and carried on to
+    the limit, and ``residual`` estimates the error that this leaves.
+    """
+
+    mean: float
+    std: float
+    horizon: int = 0
+    residual: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" + (f" ± {self.std:.2g}" if 0 < self.std < math.inf else "")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LandingCurve:
+    """Landing values over the rate η at which hidden opinions give way; all of shape (rates,)."""
+
+    rates: Vector
+    mean: Vector
+    std: Vector
+    residual: Vector
+    consensus_value: float
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return one row for each rate."""
+        import pandas as pd
+
+        columns = {"rate": self.rates, "mean": self.mean, "std": self.std, "residual": self.residual}
+        return pd.DataFrame(columns)
+
+
+def landing(model: Model, *, tolerance: float = 1e-6) -> Landing:
+    """Return the value on which all agents land where they come together, be it v or not.
+
+    Where hidden opinions give way for ever, nothing holds the value but what pressure and rate would keep if they
+    froze: m + Σ w x/(ρη), over its weights, which is followed until it stays. The horizon doubles until the value
+    changes by less than ``tolerance`` times the range of opinions, or until ten seconds' work is spent.
+
+    >>> from peerpressure.networks import k2
+    >>> print(landing(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
+    0.7273
+    """
+    model = reduced(model)
+    found = fate(model)
+    if model.is_plain:
+        return _plain(model, found, tolerance)
+    setting = found.setting
+    assert setting is not None
+    if setting.bond is not Bond.ONE:
+        raise _refusal(model, found, setting.bond.value)
+    return _held(model, setting, found) or _followed(model, setting, found, tolerance)
+
+
+def landing_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e-4) -> LandingCurve:
+    """Return where a model lands at each of these constant rates η; an agent's susceptibility stays what it is.
+
+    At η = 0 it is v where pressure grows slowly enough.
+
+    >>> from peerpressure.networks import k2
+    >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
+    >>> landing_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
+    array([0.75 , ...])
+    """
+    chosen = np.array(list(rates), dtype=np.float64)
+    susceptibility = 1.0 if model.adaptation is None else model.adaptation.susceptibility
+    found = [
+        landing(replace(model, adaptation=Adaptation(float(rate), susceptibility)), tolerance=tolerance)
+        for rate in chosen
+    ]
+    mean, std, residual = (np.array([getattr(one, name) for one in found]) for name in ("mean", "std", "residual"))
+    return LandingCurve(chosen, mean, std, residual, model.consensus_value)
+
+
+def _plain(model: Model, found: Fate, tolerance: float) -> Landing:
+    """Return the landing value of the paper's own model: v, or what ``predicted_limit`` says."""
+    if found.settled or found.balanced:
+        return Landing(model.consensus_value, 0.0)
+    if found.regime is Regime.FAST and found.outcome is Outcome.WRONG_VALUE:
+        limit = predicted_limit(model, tolerance=tolerance)
+        return Landing(float(limit.mean[0]), float(limit.std[0]), limit.horizon, limit.residual)
+    if not found.regime.reaches_value or found.outcome in (Outcome.UNKNOWN, Outcome.SPREAD):
+        raise _refusal(model, found)
+    if found.noise is NoiseEffect.WANDERS or (found.noise is NoiseEffect.STAYS and _noise_grows(model)):
+        return Landing(model.consensus_value, math.inf)
+    mask = mode_noise(model) * _late_scale(model) if found.noise is NoiseEffect.STAYS else 0.0
+    return Landing(model.consensus_value, mask)
+
+
+def _held(model: Model, setting: Setting, found: Fate) -> Landing | None:
+    """Return the landing value in closed form where opinions that never move draw all to it."""
+    (group,) = setting.groups
+    if group.value is None or not found.regime.reaches_value or not setting.holds:
+        return None
+    if found.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES) and not (setting.rounds and setting.rounds.lonely):
+        return Landing(group.value, 0.0)
+    if found.noise is NoiseEffect.WANDERS or _noise_grows(model):
+        return Landing(group.value, math.inf)
+    if group.mode is None:
+        return None
+    # Masks of all count; those who give way believe their own in the end, and only the others hold against them.
+    w = group.mode.influence
+    held = w.sum() if setting.giving_way is None or not setting.yields else w[~setting.giving_way.gives_way].sum()
+    return Landing(group.value, float(np.linalg.norm(w * model.noise.deviations(model.n)) / held) * _late_scale(model))
+
+
+def _followed(model: Model, setting: Setting, found: Fate, tolerance: float) -> Landing:
+    """Follow what is kept while pressure and rate stay, over horizons that double, and carry it on to the limit."""
+    assert setting.rounds is not None
+    count, begin = setting.rounds.count, setting.rounds.begin
+    horizon = max(count * math.ceil(FIRST_HORIZON / count), begin)
+    scale = float(np.ptp(np.concatenate([model.x0, model.start_state]))) + float(model.noise.deviations(model.n).max())
+    most = max(4 * horizon, MOST_WORK / (PER_STEP + model.network.adjacency.nnz + 20 * model.n))
+    wanders = found.noise is NoiseEffect.WANDERS
+    seen: list[Vector] = []
+    limits: list[Vector] = []
+    while True:
+        weights = _kept(model, setting, found.regime, horizon)
+        sums = run_backwards(model, weights, np.array([horizon]), _masks(model, weights, found.noise))
+        seen.append(np.array([sums.mean[0, 0], 0.0 if wanders else sums.variance[0, 0]]))
+        limits.append(_extrapolated(seen))
+        if len(limits) > 2:
+            mean, variance = limits[-1]
+            roots = [math.sqrt(max(limit[1], 0.0)) for limit in limits[-2:]]
+            residual = abs(float(mean - limits[-2][0])) + abs(roots[1] - roots[0])
+            if residual <= tolerance * scale or 2 * horizon > most:
+                std = math.inf if wanders else math.sqrt(max(variance, 0.0))
+                return Landing(float(mean), std, horizon, residual)
+        horizon *= 2
+
+
+def _kept(model: Model, setting: Setting, regime: Regime, t: int) -> Vector:
+    """Return the weights of what agents show and hold after round t in the value on which they land, shape (1, 2n).
+
+    They are those of a sum that frozen pressure and rates would leave as it is, and add up to 1.
+    """
+    assert setting.rounds is not None
+    (group,), yielding = setting.groups, setting.giving_way
+    if group.mode is None:
+        return np.concatenate([np.full(model.n, 1 / model.n), np.zeros(model.n)])[None]
+    shown = group.mode.weights[setting.rounds.index(t)]
+    held = np.zeros(model.n)
+    if yielding is not None and not yielding.lasting and regime.reaches_value:
+        shown, held = held, group.mode.influence
+    elif yielding is not None and yielding.lasting and not setting.holds:
+        assert model.adaptation is not None
+        # Multiplied by ρη, which may be as large or as small as it likes.
+        relief, weight = (float(part) for part in model.pressure.homogeneous(t))
+        rate = float(model.adaptation.pace(t))
+        shown = weight * rate * shown
+        held = relief * group.mode.influence / model.adaptation.susceptibilities(model.n)
+    both = np.concatenate([shown, held])
+    return np.asarray(both / both.sum())[None]
+
+
+def _masks(model: Model, weights: Vector, noise: NoiseEffect) -> Vector | None:
+    """Return with what weights masks stay in a value that hidden opinions alone decide: what is heard is x + u."""
+    held = weights[:, model.n :]
+    if noise is not NoiseEffect.STAYS or np.any(weights[:, : model.n]):
+        return None
+    return np.asarray(held * model.noise.deviations(model.n) * _late_scale(model))
+
+
+def _extrapolated(seen: list[Vector]) -> Vector:
+    """Return the limit of a sequence whose last differences shrink by a steady factor, as those of a power law do."""
+    last = seen[-1]
+    if len(seen) < 3:
+        return last
+    before, now = seen[-2] - seen[-3], last - seen[-2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = now / before
+        return np.where((factor > 0) & (factor < 0.9), last + now * factor / (1 - factor), last)
+
+
+def _noise_grows(model: Model) -> bool:
+    return not model.noise.is_silent and model.noise.over_time.growth.bounded is False
+
+
+def _late_scale(model: Model) -> float:
+    return float(model.noise.scale(LATE))
+
+
+def _refusal(model: Model, found: Fate, why: str | None = None) -> InvalidInputError:
+    rule = "only agents who come together land on one value"
+    got = f"{found.outcome.value}" + f" ({why})" * (why is not None)
+    return InvalidInputError(complain(rule, got=got, remedy="see diagnose(model) and moments(model, steps)"))

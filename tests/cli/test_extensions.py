@@ -1,0 +1,200 @@
+"""Opinions that give way, networks that change and time that flows, through every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+
+from peerpressure.measures import Experiment
+from peerpressure.scenario import load_scenario
+from peerpressure.theory import diagnose
+from tests.cli.calling import run
+
+Captured = pytest.CaptureFixture[str]
+
+RING = '[network]\ngenerator = "cycle"\nn = 7\n'
+NOISE = '[noise]\nlaw = "gaussian"\nstd = 0.3\n'
+RUN = "[run]\nsteps = 30\nreplicates = 2\nseed = 3\n"
+GIVING_WAY = (
+    f"{RING}[agents]\nadaptation = 0.1\n{NOISE}{RUN}[observe]\nmethods = ['kalman']\ntarget = 'current'\n[privacy]\n"
+)
+FAILING = f"{RING}evolution = {{ kind = 'failing_edges', probability = 0.3 }}\n{NOISE}{RUN}"
+FLOWING = f"{RING}{NOISE}[time]\nstep = 0.2\n{RUN.replace('30', '10')}[observe]\nmethods = ['innovations']\n"
+TEXTS = {"giving way": GIVING_WAY, "failing": FAILING, "flowing": FLOWING}
+FIGURES = {
+    "giving way": {"opinions", "held", "estimates", "exposure", "exposure_map", "budget"},
+    "failing": {"opinions", "network"},
+    "flowing": {"opinions", "estimates"},
+}
+
+
+@pytest.fixture(params=TEXTS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def file(kind: str, tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(TEXTS[kind])
+    return path
+
+
+def test_check_says_what_will_be_run(file: Path, kind: str, capfd: Captured) -> None:
+    answer = run(capfd, "check", file)
+    assert answer.status == 0
+    words = {"giving way": "giving way by η_t = 0.1", "failing": "EvolvingNetwork(7 agents", "flowing": "Diffusion("}
+    assert words[kind] in answer.out
+
+
+def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = run(capfd, "run", file, "--out", out, "--json")
+    assert (answer.status, answer.err) == (0, "")
+    assert {path.stem for path in out.glob("*.pdf")} == FIGURES[kind]
+    page = (out / "report.html").read_text()
+    assert page.count("<figure>") == len(FIGURES[kind])
+    experiment = Experiment(load_scenario(file))
+    assert answer.json["verdict"]["outcome"] == diagnose(experiment.system).outcome.name.lower()
+    with xarray.open_dataset(out / "run.nc", engine="scipy") as data:
+        assert np.array_equal(data["public"], np.asarray(experiment.run.states))
+        assert np.array_equal(data["time"], experiment.run.times)
+        assert ("held" in data) == (kind == "giving way")
+        if kind == "giving way":
+            assert np.array_equal(data["held"], np.asarray(experiment.run.hidden))
+    words = {"giving way": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
+    assert words[kind] in page
+
+
+def test_a_second_run_of_another_kind_leaves_nothing_of_the_first(capfd: Captured, tmp_path: Path) -> None:
+    for text, there in ((GIVING_WAY, "held.png"), (FAILING, "network.csv")):
+        (tmp_path / "study.toml").write_text(text)
+        assert run(capfd, "run", tmp_path / "study.toml").status == 0
+        names = {path.name for path in (tmp_path / "study-results").iterdir()}
+        assert there in names
+    assert not {"held.png", "held.pdf", "budget.csv", "budget.png", "exposure_map.pdf"} & names
+
+
+def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> None:
+    scenario = load_scenario(file)
+    told = run(capfd, "diagnose", file, "--json")
+    assert told.status == 0
+    expected = diagnose(scenario.system(), scenario.run.steps)
+    assert told.json["outcome"] == expected.outcome.name.lower()
+    assert told.json["reason"] == expected.reason
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--adaptation", "0.1"], GIVING_WAY),
+        (["--evolution", "failing:0.3"], FAILING),
+    ],
+)
+def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(text)
+    there = ["--graph", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--seed", "3"]
+    from_flags = run(capfd, "diagnose", *there, *flags, "--json")
+    assert from_flags.status == 0
+    assert from_flags.json == run(capfd, "diagnose", tmp_path / "study.toml", "--json").json
+
+
+def test_continuous_time_has_a_flag(capfd: Captured) -> None:
+    # On a bipartite graph the same pressure makes rounds swing for ever, and flowing time not.
+    graph = ["--graph", "star:5", "--pressure", "t^2", "--json"]
+    assert run(capfd, "diagnose", *graph).json["outcome"] == "oscillation"
+    assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "wrong_value"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--evolution", "failing:0.3"], "--steps"),
+        (["--evolution", "fading", "--steps", "9"], "failing:0.2"),
+        (["--evolution", "failing:0.3:1", "--steps", "9"], "failing:PROBABILITY"),
+        (["--adaptation", "2"], "at most 1"),
+        (["--adaptation", "nan"], "finite"),
+        (["--adaptation", "a lot"], "arithmetic"),
+        (["--continuous", "--noise", "laplace:1"], "Gaussian"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(arguments: list[str], says: str, capfd: Captured) -> None:
+    answer = run(capfd, "diagnose", "--graph", "cycle:7", *arguments)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert says.lower() in answer.err.lower()
+
+
+def test_recover_finds_what_is_held_now_or_was_at_first(capfd: Captured, tmp_path: Path) -> None:
+    file, observed = tmp_path / "study.toml", tmp_path / "observed.csv"
+    file.write_text(GIVING_WAY)
+    experiment = Experiment(load_scenario(file))
+    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
+    now = run(capfd, "recover", file, "--outputs", observed, "--json").json
+    first = run(capfd, "recover", file, "--outputs", observed, "--target", "initial", "--json").json
+    assert (now["methods"][0]["target"], first["methods"][0]["target"]) == ("current", "initial")
+    value = pd.DataFrame(now["agents"])["value"].to_numpy().reshape(2, 7)
+    np.testing.assert_allclose(value, experiment.estimates["kalman"].value, atol=1e-9)
+    assert first["agents"] != now["agents"]
+
+
+def test_recover_reads_real_times(capfd: Captured, tmp_path: Path) -> None:
+    file, observed = tmp_path / "study.toml", tmp_path / "observed.csv"
+    file.write_text(FLOWING)
+    experiment = Experiment(load_scenario(file))
+    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
+    answer = run(capfd, "recover", file, "--outputs", observed, "--json")
+    assert answer.status == 0
+    value = pd.DataFrame(answer.json["agents"])["value"].to_numpy().reshape(2, 7)
+    np.testing.assert_allclose(value, experiment.estimates["innovations"].value, atol=1e-9)
+    observed.write_text("time,agent,public\n0.3,0,0.5\n")
+    refused = run(capfd, "recover", file, "--outputs", observed)
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "multiples of the step 0.2" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "choices"),
+    [
+        (GIVING_WAY, "agents.adaptation", "[0.0, 0.1, '0.1/t']"),
+        (FAILING, "network.evolution.probability", "[0.1, 0.4]"),
+        (FLOWING, "time.step", "[0.1, 0.2]"),
+    ],
+)
+def test_a_sweep_goes_over_them(text: str, field: str, choices: str, capfd: Captured, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(text)
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        f'scenario = "study.toml"\n[[axis]]\nfield = "{field}"\nvalues = {choices}\n'
+        '[measure]\nnames = ["spread", "hidden_spread", "verdict"]\n'
+    )
+    assert run(capfd, "check", sweep).status == 0
+    answer = run(capfd, "sweep", sweep, "--workers", "1", "--json")
+    assert (answer.status, answer.json["failed"]) == (0, 0)
+    assert run(capfd, "sweep", "collect", sweep).status == 0
+    table = pd.read_csv(tmp_path / "sweep-results" / "table.csv")
+    spread = table[table["measure"] == "spread"].groupby(field, sort=False)["value"].mean()
+    assert len(spread) == choices.count(",") + 1
+    assert spread.is_unique
+
+
+def test_a_value_on_an_axis_that_cannot_be_is_told(capfd: Captured, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(FAILING)
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'scenario = "study.toml"\n[[axis]]\nfield = "network.evolution.probability"\nvalues = [0.1, 1.5]\n'
+        '[measure]\nnames = ["alone"]\n'
+    )
+    (problem,) = run(capfd, "check", sweep, "--json").json["problems"]
+    assert (problem["path"], problem["line"]) == ("axis[0]", 2)
+    assert "below 1" in problem["message"]
+
+
+def test_measures_are_listed_with_what_they_tell(capfd: Captured) -> None:
+    answer = run(capfd, "sweep", "measures", "--json")
+    assert answer.status == 0
+    assert {"spread", "hidden_spread", "alone"} <= set(answer.json)
+    assert "how far agents end from one another" in run(capfd, "sweep", "measures").out

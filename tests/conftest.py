@@ -1,0 +1,30 @@
+"""One browser for all tests that need one: only one Playwright can be at work in a process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium; elsewhere than in continuous integration one may do without."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("no chromium on the path: pages must be opened in a browser here")
+        pytest.skip("no chromium on the path, so no page was opened in a browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        # No sandbox, as root has none; no network is used either way.
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

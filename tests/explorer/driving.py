@@ -1,0 +1,122 @@
+"""Driving the explorer's page: act, wait for the answer, read what is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Locator, Page, Request
+
+PATIENCE = 30_000  # milliseconds, for machines that do much else
+DESK, PHONE = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
+
+
+class Driver:
+    """One page of the explorer, with everything that it asked for and complained about."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.asked: list[Request] = []
+        self.said: list[str] = []
+        self.expected: set[str] = set()
+        page.set_default_timeout(PATIENCE)
+        page.on("request", lambda request: self.asked.append(request))
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        # A browser reports every refused request; those that a test provokes are no fault of the page.
+        if not any(words in message.text for words in self.expected):
+            self.said.append(f"{message.text} {message.location['url']}")
+
+    def open(self, fragment: str = "") -> None:
+        """Go to the page and wait for its first picture."""
+        self.page.goto(self.address + fragment, timeout=PATIENCE)
+        self.page.wait_for_selector("html[data-runs]", timeout=PATIENCE)
+        self.settle()
+
+    def check(self) -> None:
+        """The page must have said nothing and asked nobody but its own server."""
+        assert self.said == [], self.said
+        strangers = [request.url for request in self.asked if not request.url.startswith((self.address, "blob:"))]
+        assert strangers == [], strangers
+
+    def settle(self) -> None:
+        """Wait until nothing is being computed."""
+        self.page.wait_for_selector("html:not([data-busy])", state="attached", timeout=PATIENCE)
+
+    @contextlib.contextmanager
+    def answering(self, what: str = "runs") -> Iterator[None]:
+        """Wait after an action for its answer to be shown."""
+        before = self.page.locator("html").get_attribute(f"data-{what}") or "0"
+        yield
+        self.page.wait_for_selector(f"html[data-{what}]:not([data-{what}='{before}'])", timeout=PATIENCE)
+        self.settle()
+
+    def row(self, path: str) -> Locator:
+        """The control for a key of the scenario."""
+        return self.page.locator(f'[data-path="{path}"]').first
+
+    def type(self, path: str, value: float) -> None:
+        """Type a number into the field of a parameter."""
+        self.row(path).locator("> input[type=number]").fill(str(value))
+
+    def number(self, selector: str) -> float:
+        """The number behind what is shown somewhere."""
+        return float(self.page.locator(selector).get_attribute("data-value") or "nan")
+
+    def legend(self, key: str) -> float:
+        """The number of a curve at the time that is shown."""
+        return self.number(f'.legend [data-key="{key}"] output')
+
+    def go_to(self, step: int) -> None:
+        """Show a step, by the time slider."""
+        self.page.locator("#time").evaluate(
+            "(slider, step) => { slider.value = step; slider.dispatchEvent(new Event('input')) }", step
+        )
+
+    def sent(self, endpoint: str) -> dict[str, Any]:
+        """The last question that was put to an endpoint."""
+        body = [request.post_data for request in self.asked if request.url.endswith(f"/api/{endpoint}")][-1]
+        return dict(json.loads(body or "{}"))
+
+    def scenario(self, endpoint: str = "run") -> dict[str, Any]:
+        """The scenario that was last sent."""
+        return dict(self.sent(endpoint)["scenario"])
+
+    def link(self) -> str:
+        """The fragment that holds all that is shown, as the menu gives it."""
+        self.page.click("#share")
+        self.page.click("[data-take=link]")
+        self.page.wait_for_selector("#message:not([hidden])")
+        return str(self.page.evaluate("() => location.hash"))
+
+    def pixels(self) -> NDArray[np.uint8]:
+        """The picture of the network, (height, width, 4)."""
+        flat, width, height = self.page.locator("#network").evaluate(
+            """canvas => { const { width, height } = canvas;
+               const data = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+               let text = ''; for (let at = 0; at < data.length; at += 32768)
+                   text += String.fromCharCode(...data.subarray(at, at + 32768));
+               return [btoa(text), width, height] }"""
+        )
+        import base64
+
+        return np.frombuffer(base64.b64decode(flat), dtype=np.uint8).reshape(height, width, 4)
+
+    def frame(self) -> None:
+        """Wait until the browser has drawn once more."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def module(self, name: str, expression: str, given: Any = None) -> Any:
+        """Call what one of the page's modules exports, within the page."""
+        return self.page.evaluate(
+            f"async given => {{ const module = await import('/static/js/{name}.js'); return ({expression}) }}", given
+        )

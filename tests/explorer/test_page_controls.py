@@ -1,0 +1,179 @@
+"""Every control changes what it says, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.explorer.driving import Driver
+
+
+def reached(tree: Any, path: str) -> Any:
+    for key in path.split("."):
+        tree = tree[key]
+    return tree
+
+
+def without(tree: dict[str, Any], path: str) -> dict[str, Any]:
+    key, _, rest = path.partition(".")
+    return {name: without(value, rest) if name == key and rest else value for name, value in tree.items() if rest or name != key}
+
+
+def choose(driver: Driver, path: str, kind: str) -> None:
+    with driver.answering():
+        driver.row(path).locator("select").first.select_option(kind)
+
+
+def test_every_slider_sets_its_key_and_leaves_the_others(driver: Driver) -> None:
+    paths = driver.page.locator(".controls .parameter").evaluate_all("rows => rows.map(row => row.dataset.path)")
+    assert {"network.n", "network.m", "pressure.slope", "noise.std", "run.steps", "run.replicates", "run.seed"} <= set(paths)
+    for path in paths:
+        before = driver.scenario()
+        slider = driver.row(path).locator("input[type=range]")
+        up = float(slider.input_value()) < float(slider.get_attribute("max") or "0")
+        slider.focus()
+        with driver.answering():
+            driver.page.keyboard.press("ArrowRight" if up else "ArrowLeft")
+        after = driver.scenario()
+        shown = float(driver.row(path).locator("> input[type=number]").input_value())
+        key = path.removesuffix(".value") if path.startswith("agents.stubbornness") else path
+        assert reached(after, key) == shown, path
+        assert reached(before, key) != shown if path != "pressure.offset" else shown > 0
+        assert without(after, key) == without(before, key), path
+
+
+def test_a_number_can_be_typed(driver: Driver) -> None:
+    with driver.answering():
+        driver.type("network.n", 57)
+    assert driver.scenario()["network"]["n"] == 57
+    assert driver.page.inner_text("#network-facts").startswith("57 agents")
+
+
+def test_every_kind_of_network_law_schedule_and_noise_can_be_chosen(driver: Driver, catalogue: dict[str, Any]) -> None:
+    for option in catalogue["generators"]:
+        if option["id"] != "barabasi_albert":
+            choose(driver, "network", option["id"])
+        assert driver.scenario()["network"]["generator"] == option["id"]
+    for option in catalogue["named"]:
+        choose(driver, "network", f"named:{option['id']}")
+        assert driver.scenario()["network"] == {"named": option["id"]}
+        assert driver.page.inner_text("#network-facts").startswith(f"{option['n']} agents")
+    for path, options, key in (
+        ("agents.hidden", catalogue["hidden_laws"], "law"),
+        ("pressure", catalogue["schedules"], "kind"),
+        ("noise", catalogue["noises"], "law"),
+    ):
+        for option in options[1:]:
+            choose(driver, path, option["id"])
+            section = reached(driver.scenario(), path)
+            assert section.get(key, "formula") == option["id"]
+            assert {spec["name"] for spec in option["parameters"]} <= set(section)
+    assert driver.page.locator("#message").is_hidden()
+
+
+def test_noise_through_time_and_stubbornness(driver: Driver) -> None:
+    choose(driver, "noise.temporal", "persistent")
+    assert driver.scenario()["noise"]["temporal"] == "persistent"
+    choose(driver, "noise.temporal", "ar1")
+    with driver.answering():
+        driver.type("noise.temporal.ar1", 0.5)
+    assert driver.scenario()["noise"]["temporal"] == {"ar1": 0.5}
+    with driver.answering():
+        driver.row("agents.stubbornness").get_by_label("The same for all").check()
+    assert driver.scenario()["agents"]["stubbornness"] == 1.0
+    choose(driver, "noise", "none")
+    assert driver.scenario()["noise"] == {"law": "none"}
+    assert driver.row("noise.temporal").count() == 0
+
+
+def test_a_bad_formula_is_refused_in_the_librarys_words_and_the_last_picture_stays(driver: Driver) -> None:
+    driver.expected.add("422")
+    choose(driver, "pressure", "formula")
+    numbers, text = driver.legend("spread"), driver.page.inner_text("#pressure-text")
+    field = driver.page.locator("[data-role=formula]")
+    field.fill("t + import os")
+    driver.page.wait_for_selector('[data-path^="pressure"] > .refusal:not([hidden])')
+    told = driver.row("pressure").locator(".refusal:visible").inner_text()
+    import peerpressure as pp
+
+    with pytest.raises(pp.FormulaError) as refused:
+        pp.Formula("t + import os")
+    assert str(refused.value) in told
+    assert field.get_attribute("aria-invalid") == "true"
+    assert (driver.legend("spread"), driver.page.inner_text("#pressure-text")) == (numbers, text)
+    with driver.answering():
+        field.fill("t")
+    assert driver.page.locator(".refusal:visible").count() == 0
+    assert field.get_attribute("aria-invalid") is None
+
+
+def test_work_beyond_the_bound_is_refused_with_the_bound(driver: Driver, catalogue: dict[str, Any]) -> None:
+    driver.expected.add("422")
+    with driver.answering():
+        driver.type("run.replicates", 1000)
+    numbers = driver.legend("spread")
+    driver.type("run.steps", 100_000)
+    driver.page.wait_for_selector("#message[data-tone=bad]:not([hidden])")
+    assert f"{catalogue['limits']['work']:,}" in driver.page.inner_text("#message-text")
+    assert driver.legend("spread") == numbers
+
+
+def test_every_preset_opens(driver: Driver, catalogue: dict[str, Any]) -> None:
+    groups = {"paper": "From the paper", "beyond": "Beyond the paper", "extensions": "Extensions"}
+    for preset in catalogue["presets"]:
+        driver.page.get_by_label(groups[preset["group"]], exact=True).check()
+        card = driver.page.locator(f'[data-preset="{preset["id"]}"]')
+        with driver.answering():
+            card.click()
+        assert card.get_attribute("aria-pressed") == "true"
+        assert driver.page.locator(".refusal:visible").count() == 0
+        assert driver.page.locator("#message").is_hidden(), preset["id"]
+        wanted = {key: value for key, value in preset["state"]["scenario"].items() if key not in ("observe", "privacy")}
+        assert driver.scenario() == wanted
+        tab = preset["state"].get("view", {}).get("tab", "curves")
+        assert driver.page.is_visible(f"#panel-{tab}")
+
+
+def test_axes_can_be_logarithmic(driver: Driver) -> None:
+    def ink(name: str) -> str:
+        return str(driver.page.locator(f"#plot-{name} canvas").evaluate("canvas => canvas.toDataURL()"))
+
+    driver.page.wait_for_selector("html[data-exacts]")
+    driver.frame()
+    plain = {name: ink(name) for name in ("opinions", "spread", "distance")}
+    driver.page.click("#log-size")
+    sized = {name: ink(name) for name in plain}
+    assert sized["opinions"] == plain["opinions"]
+    assert sized["spread"] != plain["spread"]
+    driver.page.click("#log-time")
+    timed = {name: ink(name) for name in plain}
+    assert all(timed[name] != sized[name] for name in plain)
+    driver.page.click("#log-time")
+    driver.page.click("#log-size")
+    assert {name: ink(name) for name in plain} == plain
+
+
+def test_while_a_slider_moves_one_question_is_open_at_a_time_and_the_last_one_counts(
+    open_page: Callable[..., Driver],
+) -> None:
+    driver = open_page()
+    driver.page.evaluate(
+        """() => { const plain = window.fetch, open = {}; window.most = {};
+            window.fetch = (path, options) => {
+                open[path] = (open[path] ?? 0) + 1;
+                window.most[path] = Math.max(window.most[path] ?? 0, open[path]);
+                return plain(path, options).finally(() => { open[path] -= 1 }) } }"""
+    )
+    slider = driver.row("noise.std").locator("input[type=range]")
+    slider.focus()
+    for _ in range(25):
+        driver.page.keyboard.press("ArrowRight")
+    wanted = float(driver.row("noise.std").locator("> input[type=number]").input_value())
+    driver.frame()
+    driver.settle()
+    assert driver.scenario()["noise"]["std"] == wanted
+    most = driver.page.evaluate("() => window.most")
+    assert {"/api/run", "/api/pressure"} <= set(most)
+    assert set(most.values()) == {1}

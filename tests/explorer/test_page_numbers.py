@@ -1,0 +1,136 @@
+"""What the page shows is what the library says: verdict, curves, agents, exact bands, estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.scenario import Scenario
+from peerpressure.scenario.reading import scenario_from
+from tests.explorer.driving import Driver
+
+SINGLE = 2e-7  # the page gets float32
+
+
+def described(driver: Driver, endpoint: str = "run") -> Scenario:
+    return scenario_from(driver.scenario(endpoint))
+
+
+def simulated(scenario: Scenario) -> pp.Trajectory:
+    return pp.simulate(scenario.model(), scenario.run.steps, replicates=scenario.run.replicates, seed=scenario.run.seed)
+
+
+def near(value: Any) -> Any:
+    return pytest.approx(float(value), rel=SINGLE, abs=SINGLE)
+
+
+def test_curves_say_the_numbers_of_the_simulation_at_every_time_that_is_shown(driver: Driver) -> None:
+    run = simulated(described(driver))
+    assert driver.legend("target") == near(run.model.consensus_value)
+    for step in (0, 3, 57, 200):
+        driver.go_to(step)
+        assert driver.number("#time-shown") == step
+        for name in ("minimum", "maximum", "mean", "spread", "distance"):
+            assert driver.legend(name) == near(getattr(run, name)[0, step]), (name, step)
+        for name in ("spread", "distance"):
+            assert driver.legend(f"{name}-mean") == near(getattr(run, name)[:, step].mean()), (name, step)
+
+
+def test_spread_and_distance_are_two_plots(driver: Driver) -> None:
+    driver.go_to(20)
+    assert driver.legend("spread") != driver.legend("distance")
+    places = [driver.page.locator(f"#plot-{name} canvas").bounding_box() for name in ("spread", "distance")]
+    assert places[0] != places[1]
+
+
+def test_the_verdict_is_the_librarys(driver: Driver) -> None:
+    scenario = described(driver)
+    driver.page.wait_for_selector("html[data-exacts]")
+    verdict = pp.diagnose(scenario.model(), scenario.run.steps)
+    assert verdict.forecast is not None
+    panel = driver.page.locator("#verdict")
+    assert panel.get_attribute("data-outcome") == verdict.outcome.name.lower()
+    assert panel.locator("#verdict-reason").inner_text() == verdict.reason.replace("ρ_t", "ρt")
+    assert driver.number('#verdict [data-key="value"]') == verdict.value
+    assert driver.number('#verdict [data-key="disagreement"]') == pytest.approx(verdict.forecast.disagreement, rel=1e-9)
+    assert driver.number('#verdict [data-key="distance"]') == pytest.approx(verdict.forecast.distance, rel=1e-9)
+
+
+def test_the_tuned_schedule_is_one_click_away_and_then_no_longer_offered(driver: Driver) -> None:
+    driver.page.wait_for_selector("#use-tuned")
+    with driver.answering("exacts"), driver.answering():
+        driver.page.click("#use-tuned")
+    assert driver.scenario()["pressure"] == {"kind": "tuned"}
+    assert not driver.page.is_visible("#use-tuned")
+    slope = described(driver).model().pressure(np.array([1.0]))[0]
+    assert f"{slope:.3g}" in driver.page.inner_text("#pressure-text")
+
+
+def test_an_agent_shows_and_thinks_what_the_run_has_for_it(driver: Driver) -> None:
+    run = simulated(described(driver))
+    driver.go_to(5)
+    driver.page.focus("#network")
+    seen = set()
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
+        driver.page.keyboard.press(key)
+        agent = int(driver.page.inner_text("#agent-card b").removeprefix("Agent "))
+        seen.add(agent)
+        assert driver.number('#agent-card [data-key="public"]') == near(run.states[0, 5, agent])
+        assert driver.number('#agent-card [data-key="hidden"]') == near(run.model.x0[agent])
+        assert driver.number('#agent-card [data-key="degree"]') == run.model.network.degrees[agent]
+    assert len(seen) > 1
+
+
+def test_a_followed_agent_gets_a_curve_and_its_exact_band(driver: Driver) -> None:
+    run = simulated(described(driver))
+    driver.page.focus("#network")
+    driver.page.keyboard.press("ArrowRight")
+    with driver.answering("exacts"):
+        driver.page.keyboard.press("Enter")
+    (agent,) = driver.sent("exact")["agents"]
+    driver.go_to(30)
+    assert driver.legend(f"agent-{agent}") == near(run.states[0, 30, agent])
+    assert driver.page.is_visible("#exact-note")
+
+
+def test_the_observer_makes_of_the_run_what_the_library_does(open_page: Callable[..., Driver]) -> None:
+    driver = open_page()
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    scenario = described(driver, "observe")
+    run = pp.simulate(scenario.model(), scenario.run.steps, seed=scenario.run.seed)
+    for method in ("ols", "innovations"):
+        estimate = pp.recover(run.model, run, method)
+        error = float(np.sqrt(np.mean((estimate.value[0] - run.model.x0) ** 2)))
+        assert driver.number(f'[data-method="{method}"] [data-key="rmse"]') == pytest.approx(error, rel=1e-6)
+    told = pp.budget(run.model, scenario.run.steps)
+    assert told.promise[:40] in driver.page.inner_text("#budget-text")
+
+
+def test_pressure_is_plotted_as_it_is_typed_with_its_verdict(driver: Driver) -> None:
+    driver.row("pressure").locator("select").select_option("formula")
+    field = driver.page.locator("[data-role=formula]")
+    with driver.answering("pressures"):
+        field.fill("2^sqrt(t)")
+    model = described(driver, "pressure").model()
+    assert driver.page.inner_text("#pressure-words") == pp.diagnose(model).outcome.value
+    assert driver.page.inner_text("#pressure-text").replace("ρt", "ρ_t") == str(model.pressure)
+
+
+def test_the_same_address_shows_the_same_numbers_in_another_page(open_page: Callable[..., Driver]) -> None:
+    first = open_page()
+    with first.answering():
+        first.type("run.seed", 77)
+    first.page.click("#log-time")
+    first.go_to(9)
+    first.page.keyboard.press("ArrowRight")
+    second = open_page(first.link())
+    assert second.scenario() == first.scenario()
+    assert second.page.get_attribute("#log-time", "aria-pressed") == "true"
+    assert second.number("#time-shown") == first.number("#time-shown")
+    for key in ("minimum", "maximum", "mean", "spread", "distance"):
+        assert second.legend(key) == first.legend(key)

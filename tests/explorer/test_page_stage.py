@@ -1,0 +1,207 @@
+"""The network on its canvas: colours follow the data, time goes on, agents can be pointed at, drawn and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.explorer.driving import Driver
+
+
+def orange(pixels: NDArray[np.uint8]) -> int:
+    """How much of a picture is in the colour of high opinions."""
+    red, blue = pixels[..., 0].astype(int), pixels[..., 2].astype(int)
+    return int(((red - blue > 70) & (pixels[..., 3] > 200)).sum())
+
+
+def blue(pixels: NDArray[np.uint8]) -> int:
+    """How much of a picture is in the colour of low opinions."""
+    red, blue = pixels[..., 0].astype(int), pixels[..., 2].astype(int)
+    return int(((blue - red > 70) & (pixels[..., 3] > 200)).sum())
+
+
+def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Driver) -> None:
+    first = driver.pixels()
+    driver.go_to(200)
+    driver.frame()
+    last = driver.pixels()
+    # What agents think stays on their rings, so some colour stays too.
+    assert 0 < orange(last) < 0.6 * orange(first)
+    assert 0 < blue(last) < 0.6 * blue(first)
+
+
+def test_what_agents_think_does_not_change_with_time(driver: Driver) -> None:
+    driver.page.get_by_label("What they think").check()
+    driver.frame()
+    first = driver.pixels()
+    driver.go_to(150)
+    driver.frame()
+    assert np.array_equal(first, driver.pixels())
+
+
+def test_playing_moves_on_and_stops_at_the_end(open_page: Callable[..., Driver]) -> None:
+    driver = open_page()
+    driver.page.select_option("#speed", "500")
+    driver.page.click("#play")
+    driver.page.wait_for_selector("#play[data-playing=true]")
+    driver.page.wait_for_selector("#play[data-playing=false]")
+    assert driver.number("#time-shown") == 200
+    driver.page.select_option("#speed", "2")
+    driver.page.click("#play")
+    driver.page.wait_for_selector("#play[data-playing=true]")
+    assert driver.number("#time-shown") < 100
+    driver.page.click("#play")
+    driver.page.wait_for_selector("#play[data-playing=false]")
+
+
+def test_a_newcomer_finds_the_agents_in_motion_unless_stillness_is_wanted(open_page: Callable[..., Driver]) -> None:
+    moving = open_page(reduced_motion="no-preference")
+    moving.page.wait_for_selector("#time-shown:not([data-value='0'])")
+    still = open_page(reduced_motion="reduce")
+    still.frame()
+    assert still.number("#time-shown") == 0
+
+
+def test_time_can_be_stepped(driver: Driver) -> None:
+    steps = [("#step-on", 1), ("#step-on", 2), ("#step-back", 1), ("#to-end", 200), ("#to-start", 0)]
+    for button, time in steps:
+        driver.page.click(button)
+        assert driver.number("#time-shown") == time
+
+
+def test_a_click_on_a_curve_goes_to_its_time(driver: Driver) -> None:
+    over = driver.page.locator("#plot-opinions .u-over")
+    box = over.bounding_box()
+    assert box is not None
+    over.click(position={"x": box["width"] / 2, "y": 20})
+    assert abs(driver.number("#time-shown") - 100) <= 2
+
+
+def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
+    canvas = driver.page.locator("#network")
+    driver.page.focus("#network")
+    driver.page.keyboard.press("ArrowRight")
+    name = driver.page.inner_text("#agent-card b")
+    place = driver.page.evaluate(
+        """() => { const card = document.getElementById('agent-card').getBoundingClientRect();
+           return [card.left, card.top, card.width, card.height] }"""
+    )
+    assert min(place) > 0
+    canvas.blur()
+    assert driver.page.is_hidden("#agent-card")
+    box = canvas.bounding_box()
+    assert box is not None
+    for part in np.linspace(0.2, 0.8, 40):
+        driver.page.mouse.move(box["x"] + part * box["width"], box["y"] + 0.45 * box["height"])
+        if driver.page.is_visible("#agent-card"):
+            break
+    name = driver.page.inner_text("#agent-card b")
+    driver.page.mouse.down()
+    driver.page.mouse.up()
+    assert driver.page.locator("#followed li").get_attribute("data-agent") == name.removeprefix("Agent ")
+    with driver.answering("exacts"):
+        driver.page.locator("#followed button").click()
+    assert driver.page.locator("#followed li").count() == 0
+
+
+def test_zoom_makes_dots_larger_and_back(driver: Driver) -> None:
+    plain = driver.pixels()
+    driver.page.click("#zoom-in")
+    driver.frame()
+    assert not np.array_equal(plain, driver.pixels())
+    driver.page.click("#zoom-reset")
+    driver.frame()
+    assert np.array_equal(plain, driver.pixels())
+
+
+def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
+    driver.page.click("#draw")
+    before = driver.scenario()["agents"]["hidden"]
+    driver.type("view.brush.value", 3)
+    driver.type("view.brush.reach", 60)
+    box = driver.page.locator("#network").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + 0.45 * box["height"]
+    with driver.answering():
+        driver.page.mouse.move(x, y)
+        driver.page.mouse.down()
+        driver.page.mouse.move(x + 15, y + 5)
+        driver.page.mouse.up()
+    driver.settle()
+    hidden = np.array(driver.scenario()["agents"]["hidden"])
+    assert isinstance(before, dict) or len(before) == hidden.size
+    painted = int((hidden == 3).sum())
+    assert 1 <= painted < hidden.size / 2
+    assert hidden[hidden != 3].max() <= 1.001
+    driver.page.get_by_label("Lower", exact=True).check()
+    with driver.answering():
+        driver.page.mouse.move(x, y)
+        driver.page.mouse.down()
+        driver.page.mouse.up()
+    lowered = np.array(driver.scenario()["agents"]["hidden"])
+    assert (lowered <= hidden + 1e-9).all()
+    assert (lowered < hidden).sum() >= 1
+
+
+def test_opinions_can_be_typed_agent_by_agent(driver: Driver) -> None:
+    driver.page.focus("#network")
+    driver.page.keyboard.press("ArrowRight")
+    driver.page.keyboard.press("Enter")
+    agent = int(driver.page.locator("#followed li").get_attribute("data-agent") or "-1")
+    with driver.answering():
+        driver.row("agents.hidden").locator("select").select_option("by_hand")
+    with driver.answering():
+        field = driver.page.locator(f"#opinion-of-{agent}")
+        field.fill("-2.5")
+        field.press("Enter")
+    assert driver.scenario()["agents"]["hidden"][agent] == -2.5
+    # Another network has other agents, to whom these opinions do not belong.
+    with driver.answering():
+        driver.type("network.n", 40)
+    assert driver.scenario()["agents"]["hidden"]["law"] == "uniform"
+
+
+def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver) -> None:
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    all_seen = driver.number('[data-method="innovations"] [data-key="rmse"]')
+    with driver.answering("observations"):
+        driver.page.get_by_label("A share").check()
+    assert len(driver.scenario("observe")["observe"]["agents"]) == 50
+    assert driver.scenario("observe")["observe"]["methods"] == ["ols", "kalman"]
+    assert driver.page.locator('[data-method="innovations"]').count() == 0
+    with driver.answering("observations"):
+        driver.type("observe.agents", 10)
+    assert len(driver.scenario("observe")["observe"]["agents"]) == 10
+    few_seen = driver.number('[data-method="kalman"] [data-key="rmse"]')
+    assert few_seen > all_seen
+    driver.page.get_by_label("Picked").check()
+    driver.page.focus("#network")
+    driver.page.keyboard.press("ArrowRight")
+    with driver.answering("observations"):
+        driver.page.keyboard.press("Enter")
+    assert len(driver.scenario("observe")["observe"]["agents"]) in (9, 11)
+    with driver.answering("observations"):
+        driver.page.get_by_label("Everyone").check()
+    with driver.answering("observations"):
+        driver.type("observe.times", 30)
+    assert driver.scenario("observe")["observe"]["times"] == list(range(1, 31))
+    with driver.answering("observations"):
+        driver.type("observe.first_step", 5)
+    seen = driver.scenario("observe")["observe"]
+    assert (seen["first_step"], seen["times"]) == (5, list(range(5, 31)))
+
+
+def test_exposure_is_painted_on_the_network(driver: Driver) -> None:
+    with driver.answering("observations"):
+        driver.page.get_by_label("Exposure").check()
+    driver.frame()
+    assert driver.page.inner_text("#key-high") == "fully known"
+    everyone = driver.pixels()
+    with driver.answering("observations"):
+        driver.page.get_by_label("A share").check()
+    driver.frame()
+    assert not np.array_equal(everyone, driver.pixels())
+    assert "50 of 100 agents" in driver.page.inner_text("#exposure-text")

@@ -1,0 +1,234 @@
+"""What the server answers is what the library says, number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.experiments.convergence import convergence
+from peerpressure.explorer.presets import PRESETS
+from peerpressure.scenario import Scenario, parse_scenario, scenario_from
+from peerpressure.theory import agent, mean
+from peerpressure.trajectory import SUMMARIES
+from tests.explorer.asking import SMALL, Asker
+
+ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
+FLOWING = SMALL | {"time": {"continuous": True, "step": 0.25}, "observe": {"methods": ["innovations"]}}
+EVOLVING = SMALL | {"network": SMALL["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.3}}}
+
+
+@pytest.fixture(scope="module")
+def asker(explorer: str) -> Iterator[Asker]:
+    with Asker(explorer) as one:
+        yield one
+
+
+def changed(scenario: dict[str, Any] = SMALL, **sections: Any) -> dict[str, Any]:
+    return {name: value | sections.get(name, {}) for name, value in scenario.items()} | {
+        name: value for name, value in sections.items() if name not in scenario
+    }
+
+
+def library(scenario: dict[str, Any]) -> tuple[Scenario, pp.Trajectory]:
+    read = scenario_from(scenario)
+    return read, pp.simulate(read.system(), read.run.steps, read.run.replicates, seed=read.run.seed)
+
+
+@pytest.mark.parametrize(
+    "scenario", [SMALL, ADAPTING, FLOWING, EVOLVING], ids=["plain", "adapting", "flowing", "evolving"]
+)
+def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> None:
+    facts, arrays = asker.packed("run", scenario)
+    read, run = library(scenario)
+    assert run.states is not None
+    assert np.array_equal(arrays["times"], run.times)
+    assert np.array_equal(arrays["states"], run.states[0].astype(np.float32))
+    for name in SUMMARIES:
+        assert np.array_equal(arrays[name], getattr(run, name).astype(np.float32)), name
+    hidden = run.model.hidden if run.hidden is None else run.hidden[0]
+    assert np.array_equal(arrays["hidden"], hidden.astype(np.float32))
+    assert np.array_equal(arrays["stubbornness"], run.model.stubbornness.astype(np.float32))
+    assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
+    assert np.allclose(arrays["distance_mean"], np.asarray(run.distance).mean(axis=0), rtol=1e-6)
+    assert facts["consensus_value"] == run.model.consensus_value
+    verdict = pp.diagnose(read.system())
+    assert (facts["verdict"]["words"], facts["verdict"]["text"]) == (verdict.outcome.value, str(verdict))
+
+
+def test_many_replicates_are_averaged_over_all_and_some_are_drawn(asker: Asker) -> None:
+    scenario = changed(run={"replicates": 60, "steps": 5})
+    _, arrays = asker.packed("run", scenario)
+    _, run = library(scenario)
+    assert arrays["spread"].shape == (20, 6)
+    assert np.array_equal(arrays["spread"], np.asarray(run.spread)[:20].astype(np.float32))
+    assert np.allclose(arrays["distance_mean"], np.asarray(run.distance).mean(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scenario", [SMALL, ADAPTING], ids=["plain", "adapting"])
+def test_a_long_run_is_thinned_and_never_changed(asker: Asker, scenario: dict[str, Any]) -> None:
+    scenario = changed(scenario, run={"steps": 7_001, "replicates": 2})
+    facts, arrays = asker.packed("run", scenario)
+    _, run = library(scenario)
+    assert run.states is not None
+    times = arrays["times"].astype(int)
+    assert times.size <= 2_000
+    assert (times[0], times[-1]) == (0, 7_001)
+    assert np.array_equal(times[: facts["dense"] + 1], np.arange(facts["dense"] + 1))
+    assert facts["every"] % 2 == 1
+    assert np.array_equal(arrays["states"], run.states[0, times].astype(np.float32))
+    assert np.array_equal(arrays["maximum"], np.asarray(run.maximum)[:, times].astype(np.float32))
+    if run.hidden is not None:
+        assert np.array_equal(arrays["hidden"], run.hidden[0, times].astype(np.float32))
+
+
+@pytest.mark.parametrize("scenario", [SMALL, FLOWING, EVOLVING], ids=["plain", "flowing", "evolving"])
+def test_exact_laws_are_the_librarys(asker: Asker, scenario: dict[str, Any]) -> None:
+    facts, arrays = asker.packed("exact", scenario, agents=[3, 7])
+    system = scenario_from(scenario).system()
+    of = [mean(system), agent(system, 3), agent(system, 7)]
+    exact = pp.moments(system, 40, of=of, times=arrays["times"])
+    assert facts["names"] == ["network mean", 3, 7]
+    assert arrays["times"][-1] == (10 if scenario is FLOWING else 40)
+    assert np.allclose(arrays["mean"], exact.mean.T, rtol=1e-12, atol=0)
+    assert np.allclose(arrays["std"], exact.std.T, rtol=1e-12, atol=0)
+    assert facts["verdict"]["forecast"]["steps"] == 40
+    assert facts["verdict"]["text"] == str(pp.diagnose(system, 40))
+
+
+def test_the_network_is_drawn_within_its_frame(asker: Asker) -> None:
+    facts, arrays = asker.packed("network")
+    model = scenario_from(SMALL).model()
+    sources, targets, _ = model.network.edges()
+    assert np.array_equal(arrays["edges"], np.stack([sources, targets], axis=1))
+    assert np.array_equal(arrays["degrees"], model.network.degrees.astype(np.float32))
+    assert arrays["positions"].shape == (30, 2)
+    assert np.abs(arrays["positions"]).max() == 1
+    assert (facts["n"], facts["edge_count"], facts["edges_shown"]) == (30, 56, 56)
+    assert facts["kappa"] == model.kappa
+    assert (facts["labels"], facts["connected"], facts["bipartite"]) == (None, True, False)
+    assert facts["facts"][0] == "30 agents"
+
+
+def test_of_very_many_edges_some_are_drawn(asker: Asker) -> None:
+    facts, arrays = asker.packed("network", SMALL | {"network": {"generator": "complete", "n": 400}})
+    assert facts["edge_count"] == 400 * 399 // 2
+    assert facts["edges_shown"] == len(arrays["edges"]) <= 60_000
+
+
+@pytest.mark.parametrize(
+    ("pressure", "text", "outcome"),
+    [
+        ({"kind": "linear", "slope": 2.0}, "ρ_t = 2 t", "consensus"),
+        ({"formula": "2^sqrt(t)"}, "ρ_t = 2^sqrt(t)", "wrong_value"),
+        ({"kind": "constant", "value": 3.0}, "ρ_t = 3", "spread"),
+    ],
+)
+def test_pressure_is_plotted_with_its_verdict(asker: Asker, pressure: Any, text: str, outcome: str) -> None:
+    told = asker.post("pressure", {name: SMALL[name] for name in ("network", "noise")} | {"pressure": pressure}).json()
+    assert (told["text"], told["outcome"]) == (text, outcome)
+    schedule = scenario_from(SMALL | {"pressure": pressure}).model().pressure
+    assert told["values"] == schedule(told["times"]).tolist()
+
+
+def test_pressure_beyond_doubles_is_null_and_not_a_fault(asker: Asker) -> None:
+    told = asker.post("pressure", SMALL | {"pressure": {"formula": "exp(t)^t"}}).json()
+    assert told["values"][0] == pytest.approx(np.e)
+    assert told["values"][-1] is None
+
+
+def test_a_formula_that_is_none_is_told_where_it_stands(asker: Asker) -> None:
+    error = asker.refused("pressure", SMALL | {"pressure": {"formula": "2^sqr(t)"}})
+    assert "did you mean sqrt?" in error["text"]
+    assert error["where"].startswith("pressure")
+
+
+@pytest.mark.parametrize(
+    "observe",
+    [{}, {"agents": [0, 1, 2, 5, 8], "methods": ["kalman", "ols"]}, {"times": [1, 2, 3, 4, 5], "methods": ["kalman"]}],
+)
+def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[str, Any]) -> None:
+    scenario = changed(
+        observe={**observe, "prior": {"low": 0.0, "high": 1.0}}, privacy={"sensitivity": 2.0, "delta": 1e-6}
+    )
+    facts, arrays = asker.packed("observe", scenario)
+    read, run = library(scenario)
+    look, prior = read.observation(), read.prior()
+    first = pp.simulate(read.model(), 40, seed=5)
+    for method in facts["methods"]:
+        estimate = pp.recover(run.model, first, method["id"], look, prior)
+        assert np.allclose(arrays[f"estimate_{method['id']}"], estimate.value[0], equal_nan=True)
+        assert np.allclose(arrays[f"std_{method['id']}"], estimate.std, equal_nan=True)
+        assert method["rmse"] == pytest.approx(float(np.sqrt((estimate.residuals()[0] ** 2).mean())))
+        assert method["expected_rmse"] == pytest.approx(float(np.sqrt(estimate.variance.mean())))
+    last = max(look.times or [40])
+    table = pp.exposure(run.model, last, look, prior).table
+    assert np.allclose(arrays["exposure"] ** 2, table["posterior_variance"])
+    assert np.allclose(arrays["bits"], table["bits"])
+    assert np.array_equal(arrays["seen"], table["seen"].astype(int))
+    assert np.array_equal(arrays["truth"], run.model.hidden)
+    promised = pp.budget(run.model, last, 2.0, 1e-6)
+    assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (1, last)
+    assert arrays["budget_epsilon"][-1] == pytest.approx(promised.epsilon)
+    assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
+    assert (facts["budget"]["sensitivity"], facts["budget"]["delta"]) == (2.0, 1e-6)
+
+
+def test_a_method_that_cannot_work_says_why_and_the_others_go_on(asker: Asker) -> None:
+    look = {"agents": [1, 2], "times": [1, 2], "methods": ["innovations", "kalman"]}
+    facts, arrays = asker.packed("observe", changed(observe=look))
+    told = {method["id"]: method["failed"] for method in facts["methods"]}
+    assert "kalman" in told["innovations"]
+    assert told["kalman"] is None
+    assert "estimate_innovations" not in arrays
+    assert np.isnan(arrays["estimate_kalman"]).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "labels"),
+    [
+        ("friends.csv", "ann,bob,2\nbob,cat,1.5\ncat,ann,1\n", ["ann", "bob", "cat"]),
+        ("FRIENDS.TXT", "0 1\n1 2\n", None),
+        ("x.edges", "7 9\n9 12\n", [7, 9, 12]),
+    ],
+)
+def test_a_dropped_network_comes_back_as_a_section(asker: Asker, name: str, text: str, labels: Any) -> None:
+    told = asker.http.post("api/upload", params={"name": name}, content=text.encode()).json()
+    assert told["network"].get("labels") == labels
+    network = scenario_from({"network": told["network"], "run": {"steps": 1}}).graph
+    assert (list(network.labels), network.edge_count) == (labels or [0, 1, 2], len(told["network"]["edges"]))
+    facts, _ = asker.packed("network", {"network": told["network"]})
+    assert facts["labels"] == labels
+
+
+def test_of_a_network_in_pieces_the_largest_is_taken(asker: Asker) -> None:
+    told = asker.http.post("api/upload", params={"name": "a.csv"}, content=b"a,b\nb,c\nx,y\n").json()
+    assert told["network"]["labels"] == ["a", "b", "c"]
+    assert "2 agents are left out" in told["facts"][-1]
+
+
+def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:
+    pp.write_network(pp.named("karate"), tmp_path / "karate.graphml")
+    data = (tmp_path / "karate.graphml").read_bytes()
+    told = asker.http.post("api/upload", params={"name": "karate.graphml"}, content=data).json()
+    assert len(told["network"]["edges"]) == 78
+
+
+def test_the_papers_presets_show_the_papers_numbers(asker: Asker) -> None:
+    figures = convergence(steps=150)
+    for preset, run in (("first-steps", figures.slow_tree), ("too-fast", figures.fast_tree)):
+        state = next(one for one in PRESETS if one.id == preset).state
+        _, arrays = asker.packed("run", state["scenario"])
+        assert np.array_equal(arrays["maximum"][0], np.asarray(run.path.maximum)[0].astype(np.float32))
+        assert np.array_equal(arrays["minimum"][0], np.asarray(run.path.minimum)[0].astype(np.float32))
+
+
+def test_the_same_scenario_as_toml_gives_the_same_numbers(asker: Asker) -> None:
+    text = asker.post("export/toml").text
+    read = parse_scenario(text)
+    run = pp.simulate(read.model(), read.run.steps, read.run.replicates, seed=read.run.seed)
+    assert run.states is not None
+    assert np.array_equal(asker.packed("run").arrays["states"], run.states[0].astype(np.float32))

@@ -1,0 +1,106 @@
+"""What the catalogue offers is legal, complete, and within the bounds that it states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from peerpressure import noises, recovery, schedules
+from peerpressure.explorer import choices
+from peerpressure.explorer.catalogue import catalogue
+from peerpressure.explorer.choices import Choice, Parameter
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.presets import DEFAULT, EXTENSIONS, PAPER, PRESETS, Preset
+from peerpressure.networks import GENERATORS, NAMED
+from peerpressure.scenario import scenario_from
+
+STUDY = Study(Limits())
+
+
+def section(choice: Choice, key: str, ends: str) -> dict[str, Any]:
+    values = {parameter.name: value(parameter, ends) for parameter in choice.parameters}
+    return {key: choice.id, **values, **(choice.fixed or {})}
+
+
+def value(parameter: Parameter, ends: str) -> float:
+    number = getattr(parameter, ends)
+    return int(number) if parameter.kind == "int" else number
+
+
+def read(**sections: Any) -> Any:
+    return STUDY.read({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 3}} | sections})
+
+
+def test_every_family_is_offered_in_full() -> None:
+    assert {choice.id for choice in choices.GENERATORS} == set(GENERATORS)
+    assert {choice.id for choice in choices.METHODS} == set(recovery.METHODS)
+    # A table of pressures is no slider, and a law of SciPy's could not be called off.
+    assert {choice.id for choice in choices.SCHEDULES} == {*schedules.SCHEDULES, "tuned"} - {"table"}
+    assert {choice.id for choice in choices.NOISES} == set(noises.LAWS) - {"custom"}
+    assert {row["id"] for row in catalogue(Limits())["named"]} == set(NAMED)
+
+
+@pytest.mark.parametrize("choice", choices.GENERATORS, ids=lambda choice: choice.id)
+def test_every_generator_works_as_it_is_offered(choice: Choice) -> None:
+    assert read(network=section(choice, "generator", "default")).graph.n >= 2
+    if choice.id != "erdos_renyi":
+        # At the least chance of an edge, few agents are left with none.
+        assert read(network=section(choice, "generator", "min")).graph.n >= 2
+
+
+@pytest.mark.parametrize("choice", [*choices.GENERATORS], ids=lambda choice: choice.id)
+def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
+    limits = Limits(agents=500)
+    offered = next(row for row in catalogue(limits)["generators"] if row["id"] == choice.id)
+    assert all(row["max"] <= 500 for row in offered["parameters"] if row["name"] == "n")
+    assert all(row["min"] <= row["default"] <= row["max"] for row in offered["parameters"])
+
+
+@pytest.mark.parametrize("ends", ["min", "default", "max"])
+def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None:
+    for choice in choices.SCHEDULES:
+        more = {"formula": choice.examples[0]} if choice.id == "formula" else {}
+        read(pressure=section(choice, "kind", ends) | more)
+    for choice in choices.NOISES:
+        read(noise=section(choice, "law", ends))
+    for choice in choices.HIDDEN_LAWS:
+        read(agents={"hidden": section(choice, "law", ends)})
+    for choice in choices.STUBBORNNESS:
+        made = section(choice, "law", ends)
+        read(agents={"stubbornness": made["value"] if choice.id == "number" else made})
+    for choice in choices.TEMPORALS:
+        made = section(choice, "kind", ends)
+        kind = {"ar1": made["ar1"]} if choice.id == "ar1" else choice.id
+        read(noise={"law": "gaussian", "std": 1.0, "temporal": kind})
+    read(privacy={parameter.name: value(parameter, ends) for parameter in choices.PRIVACY})
+    scenario_from({"network": {"generator": "k2"}, "run": {p.name: value(p, ends) for p in choices.RUN}})
+
+
+@pytest.mark.parametrize("formula", next(one for one in choices.SCHEDULES if one.id == "formula").examples)
+def test_every_example_formula_is_one(formula: str) -> None:
+    assert read(pressure={"formula": formula}).model().pressure(3.0) > 0
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
+    scenario = STUDY.read({"scenario": preset.state["scenario"]})
+    assert scenario.model().n >= 2
+    assert set(preset.view) <= {"tab", "agents", "logTime", "logSize", "colour", "time", "speed"}
+    if preset.view.get("tab") == "observer":
+        assert scenario.observe is not None
+
+
+def test_the_page_opens_on_a_hundred_agents_unless_told_otherwise() -> None:
+    assert STUDY.read({"scenario": DEFAULT["scenario"]}).graph.n == 100
+    own = {"scenario": {"network": {"generator": "k2"}, "run": {"steps": 9}}, "view": {}}
+    assert catalogue(Limits(), own)["default"] == own
+
+
+def test_presets_have_names_of_their_own_and_all_groups_have_some() -> None:
+    assert len({preset.id for preset in PRESETS}) == len(PRESETS)
+    assert {preset.group for preset in PRESETS} == {"paper", "beyond", "extensions"}
+    # The figures of the text: graph, agreement (two panels), failure, two agents, residuals, sweep, trees, noise.
+    assert len(PAPER) >= 8
+    assert {part for preset in EXTENSIONS for part in preset.scenario} >= {"time"}

@@ -1,0 +1,180 @@
+"""``peerpressure explore`` as a process: it starts, serves, and ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import httpx
+import pytest
+
+import peerpressure as pp
+from peerpressure import cli
+from peerpressure.explorer.guard import LOOPBACK
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.refusals import RequestError
+from peerpressure.explorer.serving import PORT, address_of, is_loopback, names_for, open_socket
+from peerpressure.explorer.states import state_of
+from peerpressure.scenario import load_scenario, scenario_from
+
+FILES = """
+[network]
+file = "friends.csv"
+[agents]
+hidden = { file = "agents.csv", column = "x" }
+[noise]
+law = "gaussian"
+std = 0.5
+[run]
+steps = 12
+record = "summaries"
+[output]
+folder = "somewhere"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    (tmp_path / "friends.csv").write_text("ann,bob,2\nbob,cat,1\ncat,ann,1\n")
+    (tmp_path / "agents.csv").write_text("agent,x\ncat,3\nann,1\nbob,2\n")
+    (tmp_path / "scenario.toml").write_text(FILES)
+    return tmp_path / "scenario.toml"
+
+
+@contextlib.contextmanager
+def started(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Give the running command and its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "peerpressure", "explore", "--no-browser", "--port", "0", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    try:
+        assert process.stdout is not None
+        yield process, _address(process.stdout)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _address(output: IO[str]) -> str:
+    for line in output:
+        if found := re.search(r"http://\S+/", line):
+            return found[0]
+    raise AssertionError("it ended without an address")
+
+
+def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
+    with started(scenario) as (process, address):
+        retrying = httpx.HTTPTransport(retries=10)
+        with httpx.Client(base_url=address, timeout=60, transport=retrying) as client:
+            listed = client.get("api/catalogue").json()
+            answer = client.post("api/run", json={"scenario": listed["default"]["scenario"]})
+        assert listed["default"]["scenario"]["agents"]["hidden"] == [1, 2, 3]
+        assert answer.status_code == 200
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+        assert (process.returncode, rest.strip()) == (0, "Explorer ended")
+
+
+def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
+    read = load_scenario(scenario)
+    state = state_of(read, Limits())["scenario"]
+    assert state["network"] == {
+        "edges": [[0, 1], [0, 2], [1, 2]],
+        "weights": [2.0, 1.0, 1.0],
+        "labels": ["ann", "bob", "cat"],
+    }
+    assert state["agents"]["hidden"] == [1.0, 2.0, 3.0]
+    assert "output" not in state
+    assert "record" not in state["run"]
+    again, before = scenario_from(state).model(), read.model()
+    assert (again.network.adjacency != before.network.adjacency).nnz == 0
+    assert again.hidden.tolist() == before.hidden.tolist()
+
+
+def test_a_scenario_beyond_the_bounds_is_refused_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "large.toml"
+    file.write_text("[network]\ngenerator = 'star'\nn = 60000\n[run]\nsteps = 1\n")
+    assert cli.run(["explore", "--no-browser", str(file)]) == 1
+    assert "at most 50,000 here, got 60,000" in capfd.readouterr().err
+    with pytest.raises(RequestError):
+        state_of(load_scenario(file), Limits(agents=100))
+
+
+def test_the_next_free_port_is_taken_unless_one_was_named() -> None:
+    with open_socket("127.0.0.1") as first, open_socket("127.0.0.1") as second:
+        ports = [one.getsockname()[1] for one in (first, second)]
+        assert PORT <= ports[0] < ports[1]
+        with pytest.raises(pp.PeerPressureError, match=f"127.0.0.1:{ports[0]}"):
+            open_socket("127.0.0.1", ports[0])
+
+
+def test_an_address_that_is_not_ours_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["explore", "--no-browser", "--host", "203.0.113.7"]) == 1
+    assert "203.0.113.7" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.1.2.3", False),
+        ("example.org", False),
+    ],
+)
+def test_loopback_is_told_from_the_rest(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+    assert names_for(host) >= LOOPBACK
+
+
+def test_who_listens_to_everyone_answers_to_its_own_names_only() -> None:
+    names = names_for("0.0.0.0")
+    assert socket.gethostname().lower() in names
+    assert "0.0.0.0" not in names
+    assert names_for("10.1.2.3") == LOOPBACK | {"10.1.2.3"}
+    assert address_of("0.0.0.0", 1) == "http://127.0.0.1:1/"
+
+
+def test_opening_to_others_says_what_that_means(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from peerpressure.explorer import serving
+
+    opened: list[Any] = []
+    monkeypatch.setattr(serving, "serve", lambda listening, **more: opened.append(more["hosts"]))
+    assert cli.run(["explore", "--no-browser", "--host", "0.0.0.0", "--port", "0"]) == 0
+    told = capfd.readouterr().out
+    assert "no password" in told
+    assert socket.gethostname().lower() in told
+    assert opened == [names_for("0.0.0.0")]
+    assert cli.run(["explore", "--no-browser", "--port", "0"]) == 0
+    assert "no password" not in capfd.readouterr().out
+
+
+def test_the_browser_is_opened_when_the_page_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+    import webbrowser
+
+    from peerpressure.explorer import serving
+
+    seen = threading.Event()
+    monkeypatch.setattr(webbrowser, "open", lambda address: seen.set())
+    monkeypatch.setattr(serving, "serve", lambda listening, **more: more["when_ready"]())
+    assert cli.run(["explore", "--port", "0"]) == 0
+    assert seen.wait(10)

@@ -1,0 +1,204 @@
+"""What is taken home says the same as the page: scenario, numbers, pictures, and Python that runs."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib.image
+import numpy as np
+import pytest
+import xarray
+
+import peerpressure as pp
+from peerpressure import cli
+from peerpressure.explorer.exports.script import script
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.presets import PRESETS
+from peerpressure.report.store import from_csv
+from peerpressure.scenario import load_scenario, scenario_from
+from tests.explorer.asking import SMALL, Asker, served
+
+TRIANGLE = {"edges": [[0, 1], [1, 2], [0, 2], [2, 3]], "weights": [1.0, 2.5, 1.0, 0.5], "labels": ["a", "b", 3, "d'"]}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "small": SMALL,
+    "inline": {
+        "network": TRIANGLE,
+        "agents": {"hidden": [0.1, 0.9, 0.4, 0.2], "stubbornness": [1.0, 2.0, 0.5, 1.0], "start": [0.0, 0.0, 1.0, 1.0]},
+        "noise": {"law": "student", "std": [0.1, 0.2, 0.3, 0.4], "df": 4.0, "temporal": {"ar1": 0.5}},
+        "run": {"steps": 12, "replicates": 2, "seed": 3},
+        "observe": {
+            "agents": ["a", 3],
+            "times": [1, 2, 3],
+            "methods": ["kalman"],
+            "prior": {"mean": 0.5, "variance": 0.1},
+        },
+    },
+    "camps": {
+        "network": {"named": "karate"},
+        "agents": {"hidden": {"law": "two_camps", "low": -1.0, "high": 1.0, "share": 0.3, "std": 0.1, "seed": 9}},
+        "pressure": {"kind": "tuned"},
+        "noise": {
+            "law": "laplace",
+            "std": 0.3,
+            "temporal": "persistent",
+            "over_time": {"kind": "power", "exponent": -0.5},
+        },
+        "run": {"steps": 9, "seed": 2},
+    },
+    "pieces": {
+        "network": {"generator": "erdos_renyi", "n": 40, "p": 0.04, "connected": False},
+        "agents": {"hidden": {"law": "normal", "mean": 2.0, "std": 0.5}, "stubbornness": 2.0},
+        "pressure": {"formula": "t*log(1 + t)"},
+        "noise": {"law": "uniform", "std": 0.2},
+        "run": {"steps": 9, "seed": 2},
+    },
+    "table": SMALL
+    | {"pressure": {"kind": "table", "values": [float(t) for t in range(1, 60)]}, "noise": {"law": "none"}},
+    "giving way": SMALL
+    | {"agents": {"adaptation": {"rate": "0.1/t", "susceptibility": {"law": "uniform", "low": 0.2, "high": 0.9}}}},
+    "following": SMALL | {"agents": {"adaptation": 0.02}},
+    "flowing": SMALL
+    | {
+        "time": {"continuous": True, "step": 0.2, "scaling": "model", "method": "euler"},
+        "observe": {"methods": ["kalman"]},
+    },
+    "failing": SMALL | {"network": SMALL["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.4}}},
+    "meeting": SMALL | {"network": {"evolving": "activity_driven", "n": 40, "contacts": 2, "floor": 0.1}},
+}
+
+
+@pytest.fixture(scope="module")
+def asker(explorer: str) -> Iterator[Asker]:
+    with Asker(explorer) as one:
+        yield one
+
+
+def test_every_script_makes_the_very_states_again(tmp_path: Path) -> None:
+    """One process runs them all, as loading the library takes longer than the runs."""
+    for name, scenario in VARIANTS.items():
+        text = script(scenario_from(scenario)) + f"\nnp.save({str(tmp_path / name)!r}, run.states)\n"
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    code = "import pathlib, runpy, sys\nfor path in pathlib.Path(sys.argv[1]).glob('*.py'): runpy.run_path(str(path))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Consensus" in done.stdout
+    for name, scenario in VARIANTS.items():
+        read = scenario_from(scenario)
+        run = pp.simulate(read.system(), read.run.steps, read.run.replicates, seed=read.run.seed)
+        assert run.states is not None
+        assert np.array_equal(np.load(tmp_path / f"{name}.npy"), run.states), name
+
+
+def test_the_script_comes_as_a_file_and_is_spelt_out(asker: Asker) -> None:
+    answer = asker.post("export/python")
+    assert answer.headers["content-disposition"] == 'attachment; filename="peerpressure_run.py"'
+    assert "network = pp.barabasi_albert(n=30, m=2, seed=seed)" in answer.text
+    assert "pressure=pp.Linear(slope=0.7, offset=0.0)" in answer.text
+    assert answer.text == script(scenario_from(SMALL))
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+def test_every_preset_has_a_script_that_is_python(preset: Any) -> None:
+    import ast
+
+    ast.parse(script(scenario_from(preset.state["scenario"])))
+
+
+def test_hostile_labels_stay_labels_in_a_script() -> None:
+    nasty = '\'); import os; os.abort() #\n"""'
+    network = {"edges": [[0, 1]], "labels": [nasty, "b"]}
+    text = script(scenario_from({"network": network, "run": {"steps": 1}, "observe": {"agents": [nasty]}}))
+    import ast
+
+    names = [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    assert "os" not in names
+
+
+@pytest.mark.parametrize("name", [*VARIANTS])
+def test_the_scenario_reads_back_from_its_file(name: str, asker: Asker, tmp_path: Path) -> None:
+    answer = asker.post("export/toml", VARIANTS[name])
+    assert answer.headers["content-disposition"] == 'attachment; filename="peerpressure.toml"'
+    file = tmp_path / "scenario.toml"
+    file.write_bytes(answer.content)
+    assert load_scenario(file) == scenario_from(VARIANTS[name])
+
+
+def test_the_command_line_runs_the_scenario(asker: Asker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "scenario.toml"
+    small = VARIANTS["inline"] | {"observe": {"methods": ["kalman"]}}
+    file.write_bytes(asker.post("export/toml", small).content)
+    text = file.read_text().replace("figures = true", "figures = false").replace("report = true", "report = false")
+    file.write_text(text)
+    assert cli.run(["run", str(file), "--out", str(tmp_path / "out")]) == 0, capfd.readouterr().err
+    with xarray.open_dataset(tmp_path / "out" / "run.nc", engine="scipy") as data:
+        states = asker.packed("run", small).arrays["states"]
+        assert np.array_equal(data["public"].to_numpy()[0].astype(np.float32), states)
+
+
+def test_the_table_holds_every_number_in_full(asker: Asker) -> None:
+    answer = asker.post("export/csv")
+    table = from_csv(answer.content)
+    read = scenario_from(SMALL)
+    run = pp.simulate(read.model(), 40, 3, seed=5)
+    assert list(table.columns) == ["replicate", "time", "agent", "public"]
+    assert np.array_equal(table["public"].to_numpy(), np.asarray(run.states).ravel())
+
+
+def test_netcdf_holds_states_and_summaries(asker: Asker) -> None:
+    answer = asker.post("export/netcdf")
+    read = scenario_from(SMALL)
+    run = pp.simulate(read.model(), 40, 3, seed=5)
+    with xarray.open_dataset(io.BytesIO(answer.content), engine="scipy") as data:
+        assert np.array_equal(data["public"].to_numpy(), np.asarray(run.states))
+        assert np.array_equal(data["distance"].to_numpy(), np.asarray(run.distance))
+        assert data.attrs["pressure"] == "ρ_t = 0.7 t"
+
+
+def test_files_have_a_bound_that_is_told() -> None:
+    with served(Limits(rows=1_000, numbers=2_000)) as address, Asker(address) as asker:
+        assert "rows of a table must be at most 1,000" in asker.refused("export/csv")["text"]
+        assert "numbers in a file must be at most 2,000" in asker.refused("export/netcdf")["text"]
+
+
+@pytest.mark.parametrize("what", ["curves", "network", "observer"])
+def test_pictures_are_pictures_and_the_same_each_time(what: str, asker: Asker) -> None:
+    asked: dict[str, Any] = {"what": what, "time": 3}
+    png, again = (asker.post("export/figure", format="png", **asked).content for _ in range(2))
+    assert png == again
+    pixels = matplotlib.image.imread(io.BytesIO(png))
+    assert min(pixels.shape[:2]) > 600
+    assert pixels.std() > 0.02
+    svg = asker.post("export/figure", format="svg", **asked)
+    assert svg.headers["content-type"] == "image/svg+xml"
+    assert svg.headers["content-disposition"] == f'attachment; filename="peerpressure-{what}.svg"'
+    assert ElementTree.fromstring(svg.content).tag.endswith("svg")
+
+
+def test_the_picture_of_a_network_follows_time(asker: Asker) -> None:
+    early, late = (asker.post("export/figure", what="network", time=t, format="png").content for t in (0, 40))
+    assert early != late
+    beyond = asker.post("export/figure", what="network", time=1e9, format="png").content
+    assert beyond == late
+
+
+def test_a_method_that_fails_is_left_out_of_the_picture(asker: Asker) -> None:
+    scenario = SMALL | {"observe": {"agents": [0, 1, 2], "methods": ["innovations", "kalman"]}}
+    assert asker.post("export/figure", scenario, what="observer", format="png").status_code == 200
+    scenario = SMALL | {"observe": {"agents": [0, 1, 2], "methods": ["innovations"]}}
+    assert "kalman" in asker.refused("export/figure", scenario, what="observer", format="png")["text"]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"what": "x"}, {"what": "curves", "format": "pdf"}, {"time": "now"}, {"time": True}]
+)
+def test_only_pictures_that_there_are_can_be_asked_for(asker: Asker, asked: dict[str, Any]) -> None:
+    error = asker.refused("export/figure", **({"what": "curves", "format": "pdf"} | asked))
+    assert "curves, network, observer" in error["text"]

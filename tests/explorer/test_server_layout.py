@@ -1,0 +1,124 @@
+"""Where agents are drawn: in the frame, the same each time, and as far apart as they are in the network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+import peerpressure as pp
+from peerpressure.explorer import layout
+from peerpressure.explorer.layout import Drawing, drawing
+from peerpressure.explorer.stress import hops, hops_compiled
+from peerpressure.explorer.times import shown
+
+NETWORKS: dict[str, pp.Network] = {
+    "two": pp.k2(),
+    "line": pp.path(17),
+    "ring": pp.cycle(24),
+    "star": pp.star(30),
+    "all": pp.complete(12),
+    "lattice": pp.grid(5, 8),
+    "tree": pp.barabasi_albert(90, 1, seed=3),
+    "scale-free": pp.barabasi_albert(90, 2, seed=3),
+    "real": pp.named("les_miserables"),
+}
+
+
+def distances(network: pp.Network) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = csgraph.shortest_path(network.adjacency, unweighted=True)
+    return found
+
+
+def stress(network: pp.Network, places: NDArray[np.float64]) -> float:
+    """Return how far a drawing is from the distances, at the scale that suits it best; 0 is perfect, 1 hopeless."""
+    pairs = np.triu_indices(network.n, 1)
+    apart = distances(network)[pairs]
+    drawn = np.linalg.norm(places[pairs[0]] - places[pairs[1]], axis=1)
+    scale = (drawn / apart).sum() / (drawn**2 / apart**2).sum()
+    return float(np.mean((scale * drawn / apart - 1) ** 2))
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=[*NETWORKS])
+def test_a_drawing_fills_its_frame_and_is_the_same_each_time(network: pp.Network) -> None:
+    places = drawing(network)
+    assert places.shape == (network.n, 2)
+    assert places.dtype == np.float32
+    assert np.isfinite(places).all()
+    assert np.abs(places).max() == 1
+    assert np.var(places[:, 0]) >= 0.999 * np.var(places[:, 1])
+    assert np.array_equal(places, drawing(network))
+    distinct = np.unique(places.round(4), axis=0)
+    assert len(distinct) == network.n
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=[*NETWORKS])
+def test_a_drawing_is_far_better_than_chance(network: pp.Network) -> None:
+    rng = np.random.default_rng(1)
+    chance = min(stress(network, rng.normal(size=(network.n, 2))) for _ in range(20))
+    assert stress(network, drawing(network).astype(np.float64)) < max(0.9 * chance, 1e-3)
+
+
+def test_shapes_are_recognised() -> None:
+    ring = drawing(NETWORKS["ring"])
+    radii = np.linalg.norm(ring - ring.mean(axis=0), axis=1)
+    assert np.ptp(radii) < 0.1 * radii.mean()
+    line = drawing(NETWORKS["line"])
+    order = np.argsort(line[:, 0])
+    assert np.array_equal(order, np.arange(17)) or np.array_equal(order, np.arange(17)[::-1])
+    star = drawing(NETWORKS["star"])
+    assert np.linalg.norm(star[0] - star.mean(axis=0)) < 0.15
+
+
+def test_large_networks_are_drawn_by_their_pivots(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = pp.grid(14, 14)
+    whole = stress(network, drawing(network).astype(np.float64))
+    monkeypatch.setattr(layout, "ALL_PAIRS", 50)
+    some = drawing(network)
+    assert np.abs(some).max() == 1
+    assert stress(network, some.astype(np.float64)) < whole + 0.02
+
+
+def test_pieces_that_do_not_hang_together_are_drawn_apart() -> None:
+    network = pp.Network.from_edges([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)], connected=False)
+    places = drawing(network)
+    between = np.linalg.norm(places[:3].mean(axis=0) - places[3:].mean(axis=0))
+    within = max(np.linalg.norm(places[i] - places[j]) for i, j in ((0, 1), (1, 2), (3, 4), (4, 5)))
+    assert between > within
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=[*NETWORKS])
+def test_hops_are_the_shortest_paths(network: pp.Network, compiled: bool) -> None:
+    found = np.empty((network.n, network.n), dtype=np.int32)
+    count = hops_compiled if compiled else hops
+    count(network.adjacency.indptr, network.adjacency.indices, np.arange(network.n), found)
+    assert np.array_equal(found, distances(network))
+
+
+def test_weights_do_not_matter_to_a_drawing() -> None:
+    network = NETWORKS["scale-free"]
+    i, j, _ = network.edges()
+    heavy = pp.Network.from_edges((i, j), weights=np.arange(1.0, i.size + 1), n=network.n)
+    same: Drawing = drawing(heavy)
+    assert np.array_equal(same, drawing(network))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 10**6), st.integers(8, 3_000))
+def test_the_steps_that_are_shown(steps: int, most: int) -> None:
+    choice = shown(steps, most)
+    times = choice.times
+    assert times.size <= most
+    assert (times[0], times[-1]) == (0, steps)
+    assert np.all(np.diff(times) > 0)
+    assert np.array_equal(times[: choice.dense + 1], np.arange(choice.dense + 1))
+    assert choice.every % 2 == 1
+    if steps < most:
+        assert times.size == steps + 1
+    else:
+        # The first half goes to the first steps, and nearly all of the rest is used too.
+        assert choice.dense + 1 >= most // 2 - 1
+        assert times.size >= min(0.6 * most, steps / 2)
