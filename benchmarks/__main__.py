@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import bound, extensions, latency, memory, scaling, speed, threads
+from . import bound, explorer, extensions, latency, memory, scaling, speed, threads
 from .machine import facts
 from .report import markdown, show
 from .sections import Section
@@ -23,6 +23,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "memory": memory.measure,
     "scaling": scaling.measure,
     "threads": threads.measure,
+    "explorer": explorer.measure,
     "extensions": extensions.measure,
 }
 

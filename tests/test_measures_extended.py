@@ -18,6 +18,8 @@ from peerpressure.networks import shortest_window
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover
 from peerpressure.scenario import scenario_from
+from peerpressure.theory import diagnose, mode_error
+from peerpressure.theory.landing import landing
 
 RING: dict[str, Any] = {
     "network": {"generator": "cycle", "n": 9},
@@ -89,6 +91,52 @@ def test_what_agents_hold_is_measured_where_it_moves_and_where_it_does_not() -> 
     assert run.final.hidden is not None
     assert values(GIVING_WAY, "hidden_spread") == np.ptp(run.final.hidden, axis=1).tolist()
     assert values(RING, "hidden_spread") == [np.ptp(scenario_from(RING).model().x0)] * 3
+
+
+def test_what_is_left_of_first_opinions_is_known_in_closed_form() -> None:
+    assert values(GIVING_WAY, "sincerity") == [pytest.approx(0.9**40, rel=1e-12)]
+    assert values(RING | {"agents": {"adaptation": "1/(1 + t)"}}, "sincerity") == [pytest.approx(1 / 41, rel=1e-12)]
+    deaf = {"rate": 0.1, "susceptibility": [0.0] * 3 + [1.0] * 6}
+    assert values(RING | {"agents": {"adaptation": deaf}}, "sincerity") == [pytest.approx((3 + 6 * 0.9**40) / 9)]
+    assert values(RING, "sincerity") == [1.0]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        GIVING_WAY,
+        RING,
+        RING | {"pressure": {"kind": "power", "exponent": 1.5}},
+        RING | {"noise": {"law": "gaussian", "temporal": "persistent"}},
+    ],
+)
+def test_landing_values_are_those_of_the_theory(data: dict[str, Any]) -> None:
+    expected = landing(scenario_from(data).model())
+    near = 1e-3 + 2 * expected.residual
+    assert values(data, "landing", "mean") == [pytest.approx(expected.mean, abs=near)]
+    assert values(data, "landing", "std") == [pytest.approx(expected.std, abs=near)]
+
+
+def test_agents_who_stay_apart_land_on_no_value() -> None:
+    apart = RING | {"pressure": {"kind": "constant", "value": 1.0}}
+    assert math.isnan(values(apart, "landing", "mean")[0])
+
+
+def test_flowing_time_lands_where_the_verdict_says() -> None:
+    fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}}
+    verdict = diagnose(scenario_from(fast).system())
+    assert verdict.landing is not None
+    assert values(fast, "landing", "mean") == [verdict.landing.mean]
+    slow = scenario_from(FLOWING).model()
+    assert values(FLOWING, "landing", "mean") == [slow.consensus_value]
+
+
+def test_errors_and_verdicts_are_those_of_the_system_that_is_run() -> None:
+    fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}, "network": {"generator": "star", "n": 5}}
+    system = scenario_from(fast).system()
+    assert values(fast, "exact_error") == [mode_error(system, 8)]
+    # In rounds the two sides of a star would swing for ever.
+    assert measure(Experiment(scenario_from(fast)), ["verdict"])[0]["detail"] == "wrong_value"
 
 
 @pytest.mark.parametrize("target", ["initial", "current"])

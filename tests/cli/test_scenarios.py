@@ -105,8 +105,9 @@ def test_run_writes_everything_the_file_asks_for(file: Path, capfd: Captured, tm
     answer = run(capfd, "run", file, "--out", out, "--json")
     assert (answer.status, answer.err) == (0, "")
     names = {path.name for path in out.iterdir()}
-    tables = {"agents.csv", "summaries.csv", "estimates.csv"}
-    figures = {f"{name}.{kind}" for name in ("opinions", "estimates", "exposure") for kind in ("pdf", "png")}
+    tables = {"agents.csv", "summaries.csv", "estimates.csv", "budget.csv", "frontier.csv"}
+    drawn = ("opinions", "estimates", "exposure", "exposure_map", "budget", "frontier")
+    figures = {f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")}
     assert names == tables | figures | {"run.nc", "verdict.json", "scenario.toml", "report.html"}
     assert {Path(name).name for name in answer.json["files"]} == names
     assert answer.json["verdict"]["outcome"] == "consensus"
@@ -173,6 +174,7 @@ def test_a_run_that_fails_leaves_nothing(file: Path, capfd: Captured, monkeypatc
     def fails(*_: object) -> None:
         raise OSError(28, "No space left on device", "somewhere")
 
+    file.write_text(SMALL.split("[observe]")[0] + "[output]\nreport = false\nfigures = false\n")
     monkeypatch.setattr("peerpressure.report.store.replacing", fails)
     answer = run(capfd, "run", file)
     assert (answer.status, answer.err) == (1, "peerpressure: No space left on device: somewhere\n")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer.driving import DESK, Driver
+from tests.explorer.driving import DESK, SMALL, Driver, fragment_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -16,20 +20,17 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def explorer() -> Iterator[str]:
-    """The address of a server that runs in a thread of this process."""
-    import uvicorn
-
-    from peerpressure.explorer.app import create_app
-    from peerpressure.explorer.serving import open_socket
-
-    socket = open_socket("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(timeout=30)
-    socket.close()
+    """The address of the explorer, started as a person would start it."""
+    command = [sys.executable, "-m", "peerpressure", "explore", "--port", "0", "--no-browser"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    ) as at_work:
+        assert at_work.stdout is not None
+        address = re.search(r"http://127\.0\.0\.1:\d+/", at_work.stdout.readline())
+        assert address is not None
+        yield address[0]
+        at_work.send_signal(signal.SIGINT)
+        assert at_work.wait(timeout=30) == 0
 
 
 @pytest.fixture
@@ -37,9 +38,9 @@ def open_page(browser: Browser, explorer: str) -> Iterator[Callable[..., Driver]
     """Open the explorer, as often as a test likes; each page is held to silence when the test is over."""
     drivers: list[Driver] = []
 
-    def opened(fragment: str = "", **options: Any) -> Driver:
+    def opened(fragment: str = "", expected: Collection[str] = (), **options: Any) -> Driver:
         context = browser.new_context(**({"viewport": DESK, "reduced_motion": "reduce"} | options))
-        drivers.append(Driver(context.new_page(), explorer))
+        drivers.append(Driver(context.new_page(), explorer, expected))
         drivers[-1].open(fragment)
         return drivers[-1]
 
@@ -50,10 +51,21 @@ def open_page(browser: Browser, explorer: str) -> Iterator[Callable[..., Driver]
         driver.check()
 
 
+@pytest.fixture(scope="module")
+def one_page(browser: Browser, explorer: str) -> Iterator[Driver]:
+    """A page that the tests of a module use one after the other, for opening one takes longer than most of them."""
+    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
+    yield Driver(context.new_page(), explorer)
+    context.close()
+
+
 @pytest.fixture
-def driver(open_page: Callable[..., Driver]) -> Driver:
-    """One page, opened as a newcomer would."""
-    return open_page()
+def driver(one_page: Driver) -> Iterator[Driver]:
+    """A page with a small scenario, loaded anew."""
+    one_page.forget()
+    one_page.open(fragment_of({"scenario": SMALL}))
+    yield one_page
+    one_page.check()
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import io
 import json
-from collections.abc import Iterator
+import zlib
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +19,36 @@ if TYPE_CHECKING:
 PATIENCE = 30_000  # milliseconds, for machines that do much else
 DESK, PHONE = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
 
+# What most tests begin with: like the page's own start, and small.
+AGENTS, STEPS = 24, 40
+SMALL: dict[str, Any] = {
+    "network": {"generator": "barabasi_albert", "n": AGENTS, "m": 2},
+    "agents": {
+        "hidden": {"law": "uniform", "low": 0, "high": 1},
+        "stubbornness": {"law": "uniform", "low": 0.5, "high": 1},
+    },
+    "pressure": {"kind": "linear", "slope": 1},
+    "noise": {"law": "gaussian", "std": 0.5},
+    "run": {"steps": STEPS, "replicates": 3, "seed": 1},
+}
+
+
+def fragment_of(state: object) -> str:
+    """A state as an address holds it, packed by other means than the page's own."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    packed = packer.compress(json.dumps(state).encode()) + packer.flush()
+    return "#" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
 
 class Driver:
     """One page of the explorer, with everything that it asked for and complained about."""
 
-    def __init__(self, page: Page, address: str) -> None:
+    def __init__(self, page: Page, address: str, expected: Collection[str] = ()) -> None:
         self.page = page
         self.address = address
         self.asked: list[Request] = []
         self.said: list[str] = []
-        self.expected: set[str] = set()
+        self.expected = set(expected)
         page.set_default_timeout(PATIENCE)
         page.on("request", lambda request: self.asked.append(request))
         page.on("console", self._hear)
@@ -35,6 +58,13 @@ class Driver:
         # A browser reports every refused request; those that a test provokes are no fault of the page.
         if not any(words in message.text for words in self.expected):
             self.said.append(f"{message.text} {message.location['url']}")
+
+    def forget(self) -> None:
+        """Leave the page, and forget all that it did."""
+        self.page.goto("about:blank")
+        self.asked.clear()
+        self.said.clear()
+        self.expected.clear()
 
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""
@@ -100,16 +130,11 @@ class Driver:
 
     def pixels(self) -> NDArray[np.uint8]:
         """The picture of the network, (height, width, 4)."""
-        flat, width, height = self.page.locator("#network").evaluate(
-            """canvas => { const { width, height } = canvas;
-               const data = canvas.getContext('2d').getImageData(0, 0, width, height).data;
-               let text = ''; for (let at = 0; at < data.length; at += 32768)
-                   text += String.fromCharCode(...data.subarray(at, at + 32768));
-               return [btoa(text), width, height] }"""
-        )
-        import base64
+        from PIL import Image
 
-        return np.frombuffer(base64.b64decode(flat), dtype=np.uint8).reshape(height, width, 4)
+        address = self.page.locator("#network").evaluate("canvas => canvas.toDataURL('image/png')")
+        picture = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
+        return np.asarray(picture.convert("RGBA"))
 
     def frame(self) -> None:
         """Wait until the browser has drawn once more."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,11 @@ def reached(tree: Any, path: str) -> Any:
 
 def without(tree: dict[str, Any], path: str) -> dict[str, Any]:
     key, _, rest = path.partition(".")
-    return {name: without(value, rest) if name == key and rest else value for name, value in tree.items() if rest or name != key}
+    return {
+        name: without(value, rest) if name == key and rest else value
+        for name, value in tree.items()
+        if rest or name != key
+    }
 
 
 def choose(driver: Driver, path: str, kind: str) -> None:
@@ -28,7 +31,9 @@ def choose(driver: Driver, path: str, kind: str) -> None:
 
 def test_every_slider_sets_its_key_and_leaves_the_others(driver: Driver) -> None:
     paths = driver.page.locator(".controls .parameter").evaluate_all("rows => rows.map(row => row.dataset.path)")
-    assert {"network.n", "network.m", "pressure.slope", "noise.std", "run.steps", "run.replicates", "run.seed"} <= set(paths)
+    assert {"network.n", "network.m", "pressure.slope", "noise.std", "run.steps", "run.replicates", "run.seed"} <= set(
+        paths
+    )
     for path in paths:
         before = driver.scenario()
         slider = driver.row(path).locator("input[type=range]")
@@ -155,10 +160,7 @@ def test_axes_can_be_logarithmic(driver: Driver) -> None:
     assert {name: ink(name) for name in plain} == plain
 
 
-def test_while_a_slider_moves_one_question_is_open_at_a_time_and_the_last_one_counts(
-    open_page: Callable[..., Driver],
-) -> None:
-    driver = open_page()
+def test_while_a_slider_moves_one_question_is_open_at_a_time_and_the_last_one_counts(driver: Driver) -> None:
     driver.page.evaluate(
         """() => { const plain = window.fetch, open = {}; window.most = {};
             window.fetch = (path, options) => {

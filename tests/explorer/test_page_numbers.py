@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.reading import scenario_from
-from tests.explorer.driving import Driver
+from tests.explorer.driving import STEPS, Driver
 
 SINGLE = 2e-7  # the page gets float32
 
@@ -31,7 +31,7 @@ def near(value: Any) -> Any:
 def test_curves_say_the_numbers_of_the_simulation_at_every_time_that_is_shown(driver: Driver) -> None:
     run = simulated(described(driver))
     assert driver.legend("target") == near(run.model.consensus_value)
-    for step in (0, 3, 57, 200):
+    for step in (0, 3, 17, STEPS):
         driver.go_to(step)
         assert driver.number("#time-shown") == step
         for name in ("minimum", "maximum", "mean", "spread", "distance"):
@@ -85,6 +85,17 @@ def test_an_agent_shows_and_thinks_what_the_run_has_for_it(driver: Driver) -> No
     assert len(seen) > 1
 
 
+def test_a_newcomer_sees_the_catalogues_own_scenario(
+    open_page: Callable[..., Driver], catalogue: dict[str, Any]
+) -> None:
+    driver = open_page()
+    plain = catalogue["default"]["scenario"]
+    assert driver.scenario() == {key: value for key, value in plain.items() if key not in ("observe", "privacy")}
+    run = simulated(described(driver))
+    driver.go_to(100)
+    assert driver.legend("spread") == near(run.spread[0, 100])
+
+
 def test_a_followed_agent_gets_a_curve_and_its_exact_band(driver: Driver) -> None:
     run = simulated(described(driver))
     driver.page.focus("#network")
@@ -97,8 +108,7 @@ def test_a_followed_agent_gets_a_curve_and_its_exact_band(driver: Driver) -> Non
     assert driver.page.is_visible("#exact-note")
 
 
-def test_the_observer_makes_of_the_run_what_the_library_does(open_page: Callable[..., Driver]) -> None:
-    driver = open_page()
+def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> None:
     with driver.answering("observations"):
         driver.page.click("#tab-observer")
     scenario = described(driver, "observe")
@@ -121,8 +131,10 @@ def test_pressure_is_plotted_as_it_is_typed_with_its_verdict(driver: Driver) -> 
     assert driver.page.inner_text("#pressure-text").replace("ρt", "ρ_t") == str(model.pressure)
 
 
-def test_the_same_address_shows_the_same_numbers_in_another_page(open_page: Callable[..., Driver]) -> None:
-    first = open_page()
+def test_the_same_address_shows_the_same_numbers_in_another_page(
+    driver: Driver, open_page: Callable[..., Driver]
+) -> None:
+    first = driver
     with first.answering():
         first.type("run.seed", 77)
     first.page.click("#log-time")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.explorer.driving import Driver
+from tests.explorer.driving import AGENTS, STEPS, Driver
 
 
 def orange(pixels: NDArray[np.uint8]) -> int:
@@ -24,7 +24,7 @@ def blue(pixels: NDArray[np.uint8]) -> int:
 
 def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Driver) -> None:
     first = driver.pixels()
-    driver.go_to(200)
+    driver.go_to(STEPS)
     driver.frame()
     last = driver.pixels()
     # What agents think stays on their rings, so some colour stays too.
@@ -36,22 +36,21 @@ def test_what_agents_think_does_not_change_with_time(driver: Driver) -> None:
     driver.page.get_by_label("What they think").check()
     driver.frame()
     first = driver.pixels()
-    driver.go_to(150)
+    driver.go_to(STEPS // 2)
     driver.frame()
     assert np.array_equal(first, driver.pixels())
 
 
-def test_playing_moves_on_and_stops_at_the_end(open_page: Callable[..., Driver]) -> None:
-    driver = open_page()
-    driver.page.select_option("#speed", "500")
+def test_playing_moves_on_and_stops_at_the_end(driver: Driver) -> None:
+    driver.page.select_option("#speed", "100")
     driver.page.click("#play")
     driver.page.wait_for_selector("#play[data-playing=true]")
     driver.page.wait_for_selector("#play[data-playing=false]")
-    assert driver.number("#time-shown") == 200
+    assert driver.number("#time-shown") == STEPS
     driver.page.select_option("#speed", "2")
     driver.page.click("#play")
     driver.page.wait_for_selector("#play[data-playing=true]")
-    assert driver.number("#time-shown") < 100
+    assert driver.number("#time-shown") < STEPS
     driver.page.click("#play")
     driver.page.wait_for_selector("#play[data-playing=false]")
 
@@ -59,13 +58,13 @@ def test_playing_moves_on_and_stops_at_the_end(open_page: Callable[..., Driver])
 def test_a_newcomer_finds_the_agents_in_motion_unless_stillness_is_wanted(open_page: Callable[..., Driver]) -> None:
     moving = open_page(reduced_motion="no-preference")
     moving.page.wait_for_selector("#time-shown:not([data-value='0'])")
-    still = open_page(reduced_motion="reduce")
+    still = open_page()
     still.frame()
     assert still.number("#time-shown") == 0
 
 
 def test_time_can_be_stepped(driver: Driver) -> None:
-    steps = [("#step-on", 1), ("#step-on", 2), ("#step-back", 1), ("#to-end", 200), ("#to-start", 0)]
+    steps = [("#step-on", 1), ("#step-on", 2), ("#step-back", 1), ("#to-end", STEPS), ("#to-start", 0)]
     for button, time in steps:
         driver.page.click(button)
         assert driver.number("#time-shown") == time
@@ -76,7 +75,7 @@ def test_a_click_on_a_curve_goes_to_its_time(driver: Driver) -> None:
     box = over.bounding_box()
     assert box is not None
     over.click(position={"x": box["width"] / 2, "y": 20})
-    assert abs(driver.number("#time-shown") - 100) <= 2
+    assert abs(driver.number("#time-shown") - STEPS / 2) <= 1
 
 
 def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
@@ -169,12 +168,12 @@ def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver) -> None:
     all_seen = driver.number('[data-method="innovations"] [data-key="rmse"]')
     with driver.answering("observations"):
         driver.page.get_by_label("A share").check()
-    assert len(driver.scenario("observe")["observe"]["agents"]) == 50
+    assert len(driver.scenario("observe")["observe"]["agents"]) == AGENTS // 2
     assert driver.scenario("observe")["observe"]["methods"] == ["ols", "kalman"]
     assert driver.page.locator('[data-method="innovations"]').count() == 0
     with driver.answering("observations"):
-        driver.type("observe.agents", 10)
-    assert len(driver.scenario("observe")["observe"]["agents"]) == 10
+        driver.type("observe.agents", 25)
+    assert len(driver.scenario("observe")["observe"]["agents"]) == AGENTS // 4
     few_seen = driver.number('[data-method="kalman"] [data-key="rmse"]')
     assert few_seen > all_seen
     driver.page.get_by_label("Picked").check()
@@ -182,7 +181,7 @@ def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver) -> None:
     driver.page.keyboard.press("ArrowRight")
     with driver.answering("observations"):
         driver.page.keyboard.press("Enter")
-    assert len(driver.scenario("observe")["observe"]["agents"]) in (9, 11)
+    assert len(driver.scenario("observe")["observe"]["agents"]) in (AGENTS // 4 - 1, AGENTS // 4 + 1)
     with driver.answering("observations"):
         driver.page.get_by_label("Everyone").check()
     with driver.answering("observations"):
@@ -204,4 +203,4 @@ def test_exposure_is_painted_on_the_network(driver: Driver) -> None:
         driver.page.get_by_label("A share").check()
     driver.frame()
     assert not np.array_equal(everyone, driver.pixels())
-    assert "50 of 100 agents" in driver.page.inner_text("#exposure-text")
+    assert f"{AGENTS // 2} of {AGENTS} agents" in driver.page.inner_text("#exposure-text")

@@ -10,11 +10,16 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.experiments.convergence import convergence
+from peerpressure.explorer.answers.exact import exact_answer
+from peerpressure.explorer.answers.run import run_answer
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.preparing import Study
 from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.tickets import Ticket
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean
 from peerpressure.trajectory import SUMMARIES
-from tests.explorer.asking import SMALL, Asker
+from tests.explorer.asking import SMALL, Asker, unpack
 
 ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
 FLOWING = SMALL | {"time": {"continuous": True, "step": 0.25}, "observe": {"methods": ["innovations"]}}
@@ -57,6 +62,25 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert facts["consensus_value"] == run.model.consensus_value
     verdict = pp.diagnose(read.system())
     assert (facts["verdict"]["words"], facts["verdict"]["text"]) == (verdict.outcome.value, str(verdict))
+
+
+@pytest.mark.parametrize("pressure", [{"kind": "constant", "value": 2.0}, {"kind": "table", "values": [1.0] * 40}])
+def test_the_verdict_is_the_librarys_word_for_word(asker: Asker, pressure: dict[str, Any]) -> None:
+    scenario = SMALL | {"pressure": pressure}
+    for question, steps in (("run", None), ("exact", 40)):
+        told = asker.packed(question, scenario).facts["verdict"]["text"]
+        assert told == str(pp.diagnose(scenario_from(scenario).model(), steps))
+
+
+def test_a_network_that_changes_for_very_long_is_run_without_a_verdict() -> None:
+    limits = Limits(rounds=1_000)
+    asked = Study(limits).prepare({"scenario": EVOLVING}, Ticket(60))
+    told = unpack(run_answer(asked, limits)).facts["verdict"]
+    assert told["outcome"] == "unknown"
+    assert "too many rounds" in told["reason"]
+    # The page may look for whatever a verdict has.
+    assert set(told) == {*pp.diagnose(asked.system).to_dict(), "text"}
+    assert unpack(exact_answer(asked, {}, limits)).facts["verdict"] is None
 
 
 def test_many_replicates_are_averaged_over_all_and_some_are_drawn(asker: Asker) -> None:

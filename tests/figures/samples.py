@@ -7,6 +7,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from tests.figures.extension_samples import continuous_samples, evolving_samples, timescale_samples
+
 V = 0.5
 TIMES = np.arange(0, 1001)
 STEPS = np.array([5, 10, 20, 50, 100, 200])
@@ -37,7 +39,8 @@ def path_of(run: str, low: float, high: float) -> pd.DataFrame:
 def sample_tables() -> dict[str, pd.DataFrame]:
     """Return one table of each name that a figure or the report reads."""
     parts = (_convergence(), _rates(), _two_agents(), _residuals(), _sweep(), _noise_levels(), _beyond())
-    return {name: table for part in parts for name, table in part.items()} | {"audit": sample_audit()}
+    further = (timescale_samples(), evolving_samples(), continuous_samples())
+    return {name: table for part in parts + further for name, table in part.items()} | {"audit": sample_audit()}
 
 
 def _convergence() -> dict[str, pd.DataFrame]:

@@ -71,7 +71,7 @@ class Joint:
         return cls(stacks[0], stacks[1])  # type: ignore[arg-type]
 
     def seen(self, data: Outputs) -> tuple[Array, Array, Array, Array]:
-        """Return Q (N, n), the noise's part L (N, e), the variance of rounding and Y − c (N, replicates) of what is seen."""
+        """Return Q (N, n), L (N, e), the covariance of rounding errors and Y − c (N, replicates) of what is seen."""
         c, B, L = (
             np.concatenate([part[t][data.seen.agents[data.present[row]]] for row, t in enumerate(data.seen.times)])
             for part in self.public
@@ -84,7 +84,7 @@ class Joint:
         Q, L, blur, y = self.seen(data)
         V = variance * Q @ Q.T + L @ L.T + blur
         rest = y - mean * Q.sum(axis=1, keepdims=True)
-        return Conditional(self, Q, L, np.linalg.pinv(V, rcond=1e-13), rest, mean, variance)
+        return Conditional(self, Q, L, np.asarray(np.linalg.pinv(V, rcond=1e-13)), rest, mean, variance)
 
 
 @final

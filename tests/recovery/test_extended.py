@@ -14,8 +14,9 @@ from peerpressure.recovery import METHODS, Observation, Prior, information, outp
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.kalman import kalman
 from peerpressure.recovery.sparse_estimate import sparse_estimate
+from peerpressure.theory.sincerity import sincerity
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, NEEDS_ALL, NOISES, STARTS, STEPS, VIEWS, small_model
+from tests.recovery.cases import AGENTS, NEEDS_ALL, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended
 from tests.recovery.test_conformance import assert_unbiased_with_its_covariance
 from tests.recovery.test_kalman import assert_same, with_holes
@@ -32,7 +33,7 @@ def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
     constant = pp.EvolvingNetwork.constant(base.network)
     rest: dict[str, Any] = {"hidden": base.x0, "stubbornness": base.s, "noise": base.noise}
     for still in (
-        replace(base, adaptation=0.0),
+        replace(base, adaptation=pp.Adaptation(0.0)),
         pp.Model(constant, **rest),
         pp.Model(constant, **rest, adaptation=0.0),
     ):
@@ -45,14 +46,15 @@ def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
             np.testing.assert_allclose(other_told.bound, one_told.bound, rtol=1e-10)
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "start"), [*((kind, "hidden") for kind in KINDS), ("giving way", "given"), ("both", "given")]
+)
+@pytest.mark.parametrize("noise", ["white", "by agent", "negative ar1", "persistent", "some without"])
 def test_a_prior_gives_the_conditional_law(kind: str, noise: str, start: str) -> None:
     model = extended(kind, noise, start)
     run = pp.simulate(model, STEPS, 2, seed=2)
     joint = Joint.of(model, STEPS)
-    for view in CONDITIONED:
+    for view in ("all", "some agents", "gaps", "rounded"):
         mean, covariance = joint.given(outputs_of(model, run, VIEWS[view]), 0.3, 0.8).hidden()
         for method in ("gls", "kalman", *(["innovations"] if view == "all" else [])):
             found = recover(model, run, method, VIEWS[view], PRIOR)
@@ -65,7 +67,7 @@ def test_a_prior_gives_the_conditional_law(kind: str, noise: str, start: str) ->
 def test_regressions_are_their_dense_formulas(kind: str, noise: str) -> None:
     model = extended(kind, noise)
     run = pp.simulate(model, STEPS, 3, seed=4)
-    for view in ("all", "some agents", "gaps"):
+    for view in ("all", "gaps"):
         data = outputs_of(model, run, VIEWS[view])
         Q, L, blur, y = Joint.of(model, STEPS).seen(data)
         V = L @ L.T + blur
@@ -90,7 +92,7 @@ def test_regressions_are_their_dense_formulas(kind: str, noise: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors_have_the_stated_size_whatever_the_method(kind: str, noise: str) -> None:
     model = extended(kind, noise)
-    run = pp.simulate(model, STEPS, 3000, seed=11)
+    run = pp.simulate(model, STEPS, 2000, seed=11)
     for method in METHODS:
         assert_unbiased_with_its_covariance(recover(model, run, method), model)
     for method in ("ols", "kalman"):
@@ -119,8 +121,9 @@ def test_forgetting_bounds_what_can_ever_be_known() -> None:
     np.testing.assert_allclose(information(model, 3000).bound, sigma**2 * (1 - keep), rtol=1e-10)
     run = pp.simulate(model, 3000, seed=1)
     np.testing.assert_allclose(recover(model, run).variance, sigma**2 * (1 - keep), rtol=1e-10)
+    assert sincerity(model, 1).information[0] == pytest.approx(1 / (1 - keep), rel=1e-9)
     # Rates that sum to a finite number leave part of x₀ for ever, and with it knowledge without bound.
-    brief = replace(model, adaptation="0.5/t^2")
+    brief = replace(model, adaptation=pp.Adaptation("0.5/t^2"))
     assert information(brief, 2000).bound.max() < 0.05 * sigma**2
 
 
@@ -147,15 +150,14 @@ def test_a_held_mask_is_undone_where_opinions_fade_from_under_it(start: str) -> 
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("kind", ["giving way", "both", "giving way at once"])
+@pytest.mark.parametrize("kind", ["both", "giving way at once"])
 def test_large_networks_take_another_road_to_the_same_place(kind: str, start: str) -> None:
     at_once = {"adaptation": pp.Adaptation("1/t", FACTORS)} if kind == "giving way at once" else {}
     model = extended(kind, "by agent", start, **at_once)
     run = with_holes(pp.simulate(model, STEPS, 2, seed=3), 0.2)
-    for view in ("some agents", "gaps", "rounded", "some with their start"):
+    for view, prior in (("some agents", None), ("gaps", PRIOR), ("rounded", None), ("some with their start", PRIOR)):
         data = outputs_of(model, run, VIEWS[view])
-        for prior in (None, PRIOR):
-            assert_same(kalman(model, data, prior), sparse_estimate(model, data, prior, "kalman"), 1e-7)
+        assert_same(kalman(model, data, prior), sparse_estimate(model, data, prior, "kalman"), 1e-7)
 
 
 def test_many_agents_go_the_sparse_way_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,8 +193,8 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
         assert p is not None
         assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
         assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
-    longer = pp.simulate(model, 3000, seed=1)
-    for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.6, FACTORS))):
+    longer = pp.simulate(model, 1000, seed=1)
+    for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.3, FACTORS[::-1]))):
         p = recover(other, longer).consistency
         assert p is not None
         assert p[0] < 1e-4

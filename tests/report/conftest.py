@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from peerpressure.figures import FIGURES, draw
-from peerpressure.report.images import image
+from peerpressure.figures import ANIMATIONS, FIGURES, draw
+from peerpressure.report.images import image, moving_image
 from peerpressure.report.page import Making, page
 from peerpressure.report.store import from_csv, to_csv
 from tests.figures.samples import sample_tables
@@ -24,8 +24,12 @@ def tables() -> dict[str, pd.DataFrame]:
 def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with all its figures."""
     pictures = {name: image(draw(name, tables)) for name in FIGURES}
+    moving = {
+        name: moving_image(animate(*(tables[table] for table in FIGURES[name][1])))
+        for name, animate in ANIMATIONS.items()
+    }
     place = tmp_path_factory.mktemp("report") / "report.html"
-    place.write_text(page(tables, pictures, Making("1.2.3", 7, "peerpressure paper", [("seed", "7")])), "utf-8")
+    place.write_text(page(tables, pictures, moving, Making("1.2.3", 7, "peerpressure paper", [("seed", "7")])), "utf-8")
     return place
 
 

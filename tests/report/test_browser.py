@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from peerpressure.figures import FIGURES
+from peerpressure.figures import ANIMATIONS, FIGURES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -48,8 +48,10 @@ def test_every_figure_and_formula_is_seen_and_the_page_does_not_scroll_sideways(
     viewport: dict[str, int], browser: Browser, address: str
 ) -> None:
     page = opened(browser, address, viewport=viewport)
+    for name in ANIMATIONS:
+        page.click(f"#animation-{name} summary", timeout=PATIENCE)
     sizes = page.evaluate("[...document.images].map(i => [i.naturalWidth, i.clientWidth, i.alt.length])")
-    assert len(sizes) == len(FIGURES)
+    assert len(sizes) == len(FIGURES) + len(ANIMATIONS)
     assert min(min(size) for size in sizes) > 20
     formulas = page.evaluate("[...document.querySelectorAll('svg.formula')].map(s => s.getBoundingClientRect().width)")
     assert len(formulas) > 20
@@ -109,5 +111,6 @@ def test_text_can_be_read_in_light_and_in_the_dark(scheme: str, browser: Browser
 def test_printing_shows_all_and_leaves_out_what_is_for_screens(browser: Browser, address: str) -> None:
     page = opened(browser, address, viewport=DESK)
     page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    for hidden in ("nav", ".moving"):
+        assert page.evaluate(f"getComputedStyle(document.querySelector('{hidden}')).display") == "none"
     assert page.pdf(format="A4").startswith(b"%PDF")

@@ -11,18 +11,19 @@ import pytest
 from jinja2 import UndefinedError
 
 import peerpressure.report
-from peerpressure.figures import FIGURES
-from peerpressure.report.images import MOST_VECTOR_BYTES, Image, image
+from peerpressure.figures import ANIMATIONS, FIGURES
+from peerpressure.report.images import MOST_VECTOR_BYTES, Image, image, moving_image
 from peerpressure.report.page import SECTIONS, VERDICTS, Making, page
 
 MADE = Making("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)
+MOVING = dict.fromkeys(ANIMATIONS, Image("data:image/gif;base64,BBBB", 20, 10))
 SOURCES = Path(peerpressure.report.__file__).parent / "templates"
 
 
 @pytest.fixture(scope="module")
 def text(tables: dict[str, pd.DataFrame]) -> str:
-    return page(tables, dict.fromkeys(FIGURES, DOT), MADE)
+    return page(tables, dict.fromkeys(FIGURES, DOT), MOVING, MADE)
 
 
 def test_the_summary_counts_the_verdicts_and_tells_what_is_wrong(text: str) -> None:
@@ -64,9 +65,25 @@ def test_how_it_was_made_is_told(text: str) -> None:
 
 def test_a_missing_table_or_picture_is_an_error_and_not_a_gap(tables: dict[str, pd.DataFrame]) -> None:
     with pytest.raises(KeyError):
-        page({name: table for name, table in tables.items() if name != "summary"}, dict.fromkeys(FIGURES, DOT), MADE)
-    with pytest.raises((KeyError, UndefinedError)):
-        page(tables, {}, MADE)
+        some = {name: table for name, table in tables.items() if name != "summary"}
+        page(some, dict.fromkeys(FIGURES, DOT), MOVING, MADE)
+    for pictures, moving in (({}, MOVING), (dict.fromkeys(FIGURES, DOT), {})):
+        with pytest.raises((KeyError, UndefinedError)):
+            page(tables, pictures, moving, MADE)
+
+
+def test_what_moves_waits_for_the_reader(text: str) -> None:
+    for name in ANIMATIONS:
+        start = text.index(f'<details class="moving" id="animation-{name}">')
+        assert "BBBB" in text[start : text.index("</details>", start)]
+    assert text.count("BBBB") == len(ANIMATIONS)
+
+
+def test_an_animation_is_as_wide_as_a_column_and_keeps_its_shape() -> None:
+    header = b"GIF89a" + (200).to_bytes(2, "little") + (100).to_bytes(2, "little")
+    moving = moving_image(header + b"...")
+    assert (moving.width, moving.height) == (392, 196)
+    assert moving.address.startswith("data:image/gif;base64,")
 
 
 def test_the_whole_page_is_small_enough_to_send(report: Path) -> None:

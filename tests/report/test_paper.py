@@ -16,7 +16,7 @@ from peerpressure import cli
 from peerpressure.cli.paper import paper as command
 from peerpressure.experiments import paper_tables, printed
 from peerpressure.experiments.convergence import SEED, STEPS
-from peerpressure.figures import FIGURES
+from peerpressure.figures import ANIMATIONS, FIGURES
 from peerpressure.report import drawing, paper, store
 
 REQUEST = paper.Request(seed=3, replications=5, steps=100)
@@ -41,7 +41,8 @@ def _quick(order: tuple[str, object]) -> Any:
     from peerpressure.report.drawing import Drawn
     from peerpressure.report.images import Image
 
-    return Drawn(order[0], b"pdf", b"png", Image("data:,", 10, 10))
+    gif = b"GIF89a\x01\x00\x01\x00" if order[0] in ANIMATIONS else None
+    return Drawn(order[0], b"pdf", b"png", Image("data:,", 10, 10), gif)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -53,6 +54,7 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 ) -> None:
     made = paper.reproduce(tmp_path, REQUEST)
     expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
+    expected |= {f"figures/{name}.gif" for name in ANIMATIONS}
     expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json"}
     assert set(contents(tmp_path)) == expected == {str(path.relative_to(tmp_path)) for path in made.files}
     said = json.loads((tmp_path / "manifest.json").read_text())
@@ -61,7 +63,7 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 
 
 def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
-    some = {name: FIGURES[name] for name in ("size_effect", "partial_observers", "graph")}
+    some = {name: FIGURES[name] for name in ("size_effect", "density", "graph")}
     monkeypatch.setattr(drawing, "FIGURES", some)
     told: list[str] = []
     alone, together = (drawing.draw_all(tables, workers, told.append) for workers in (1, 2))
@@ -69,6 +71,8 @@ def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: py
     assert [drawn.name for drawn in alone] == list(some)
     assert alone[0].pdf.startswith(b"%PDF")
     assert alone[0].png.startswith(b"\x89PNG")
+    assert [drawn.gif is not None for drawn in alone] == [False, True, False]
+    assert set(alone[1].files) == {"density.pdf", "density.png", "density.gif"}
     assert told[-1] == "drawing figures (3 of 3)"
 
 

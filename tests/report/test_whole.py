@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peerpressure.experiments import paper_tables
-from peerpressure.figures import FIGURES, draw
+from peerpressure.figures import ANIMATIONS, FIGURES, draw
 from peerpressure.report.images import Image
 from peerpressure.report.page import Making, page
 from peerpressure.report.store import from_csv, to_csv
@@ -14,7 +14,8 @@ def test_real_tables_make_every_figure_and_the_page() -> None:
     tables = {name: from_csv(to_csv(table)) for name, table in made.items()}
     for name in FIGURES:
         assert draw(name, tables).axes
-    text = page(tables, dict.fromkeys(FIGURES, Image("data:,", 10, 10)), Making("1", 5, "", []))
+    dot = Image("data:,", 10, 10)
+    text = page(tables, dict.fromkeys(FIGURES, dot), dict.fromkeys(ANIMATIONS, dot), Making("1", 5, "", []))
     assert len(tables["audit"]) > 20
     for claim in tables["audit"]["id"]:
         assert f'id="claim-{claim}"' in text

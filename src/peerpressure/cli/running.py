@@ -24,7 +24,8 @@ def run_scenario(
 
     The run goes to run.nc (netCDF), its tables to CSV, figures to PDF and PNG, and all of it on one page to
     report.html. With [observe] in the file, an onlooker estimates what agents hide; with [privacy], it is reckoned
-    what the agents are exposed to. A new folder appears only when everything in it is complete.
+    what the agents are exposed to. Where opinions give way, what agents hold is kept too; where the network changes,
+    its edges are counted round by round. A new folder appears only when everything in it is complete.
 
     Example: peerpressure run scenario.toml --out results
     """
@@ -52,6 +53,8 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
     from peerpressure.measures import measure
 
     names = ["spread", "distance", "mean"]
+    names += ["hidden_spread"] if experiment.model.adaptation is not None else []
+    names += ["alone"] if experiment.model.evolution is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
     names += ["exposure", "epsilon"] if experiment.scenario.privacy is not None else []
     return {

@@ -17,11 +17,14 @@ import pandas as pd
 from peerpressure.experiments.audit import Evidence
 from peerpressure.experiments.beyond import BeyondResult
 
+# Steps after which what agents hold by now is not yet known to all digits.
+RECOVERED = 10
+
 
 def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the table; ``tables`` holds wrong_values and wrong_value_law."""
+    """Return the table; ``tables`` holds those of the wrong values and of opinions that give way."""
     rows = [*_wrong_values(tables), *_two_agents(evidence), *_residuals(evidence), *_sweeps(evidence)]
-    rows += [*_noise(evidence), *_beyond(more)]
+    rows += [*_noise(evidence), *_beyond(more), *_landing(tables), *_forgetting(tables)]
     return pd.DataFrame(rows)
 
 
@@ -86,3 +89,15 @@ def _beyond(more: BeyondResult) -> Iterator[dict[str, Any]]:
     last = more.schedules["steps"].max()
     for row in more.schedules[more.schedules["steps"] == last].itertuples():
         yield _row("beyond", f"rms under {row.schedule}, T = {last}", row.rms, row.sampled_rms, row.standard_error)
+
+
+def _landing(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    for row in tables["timescale_landing"].itertuples():
+        name = f"landing value, η = {row.rate:.3g}"
+        yield _row("two_timescales", name, row.mean, row.sampled_mean, row.standard_error)
+
+
+def _forgetting(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    for row in tables["forgetting_recovery"].query(f"steps == {RECOVERED}").itertuples():
+        name = f"variance of the {row.target} opinion, η = {row.rate:g}, T = {RECOVERED}"
+        yield _row("forgetting", name, row.variance, row.sampled, row.standard_error)

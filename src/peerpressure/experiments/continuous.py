@@ -28,6 +28,8 @@ swing_limits
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -39,7 +41,7 @@ from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noises import Gaussian
-from peerpressure.schedules import StretchedExponential
+from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.limits import predicted_limit
@@ -52,11 +54,10 @@ FRAMES = tuple(np.geomspace(0.2, 5.0, 25).tolist())
 CELLS = 100
 SEEN = 1e-3  # of the peak; less is white in every figure
 EULER_AGENTS = 20
-EULER_END = 8.0
-STRONG_END = 4.0
-STRONG_STEPS = HALVINGS[1:6]
+EULER_END = 6.0
+STEPS = HALVINGS[1:]
 STRONG_REPLICATES = 100
-FINER = 16
+FINER = 8
 TREE_AGENTS = 100
 SWING_END = 1_000
 # Far shorter than any time in which an agent moves, and a power of two, so that times are exact.
@@ -64,21 +65,21 @@ SWING_STEP = 1 / 32
 LIMIT_TOLERANCE = 1e-4
 
 
-def continuous_time(
-    seed: int = SEED, *, cells: int = CELLS, replicates: int = STRONG_REPLICATES
-) -> dict[str, pd.DataFrame]:
+def continuous_time(seed: int = SEED) -> dict[str, pd.DataFrame]:
     """Return the tables of two agents' density, of shrinking steps, and of a tree's swing in both kinds of time."""
-    model = scale_free_model(seed, agents=EULER_AGENTS)
+    return density_tables() | euler_tables(seed) | swing_tables(seed)
+
+
+def euler_tables(seed: int = SEED, *, replicates: int = STRONG_REPLICATES) -> dict[str, pd.DataFrame]:
+    """Return how discrete steps come to the equation as they shrink."""
+    plain = scale_free_model(seed, agents=EULER_AGENTS)
+    model = replace(plain, pressure=Linear.tuned(plain.network, plain.s))
     # The noise of the discrete model, so that steps of length 1 are the model itself.
-    equation, weights = Diffusion(model, scaling="model"), consensus_mode(model).weights
-    own = stream(seed, "strong errors")
-    return density_tables(cells=cells) | {
-        "shrinking_steps": shrinking_steps(equation, EULER_END, weights),
-        "weak_errors": weak_errors(equation, EULER_END),
-        "strong_errors": strong_errors(
-            equation, STRONG_END, STRONG_STEPS, replicates=replicates, seed=own, finer=FINER
-        ),
-        **swing_tables(seed),
+    equation, own = Diffusion(model, scaling="model"), stream(seed, "strong errors")
+    return {
+        "shrinking_steps": shrinking_steps(equation, EULER_END, consensus_mode(model).weights),
+        "weak_errors": weak_errors(equation, EULER_END, STEPS),
+        "strong_errors": strong_errors(equation, EULER_END, STEPS, replicates=replicates, seed=own, finer=FINER),
     }
 
 

@@ -35,7 +35,8 @@ from peerpressure.simulation import simulate
 
 AGENTS = 30
 RATES = (0.0, 0.01, 0.1)
-STEPS = (1, 2, 5, 10, 20, 50, 100, 200)
+STEPS = 200
+HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200)
 REPLICATIONS = 60
 
 
@@ -54,22 +55,23 @@ class ForgettingResult:
 
 def forgetting(
     seed: int = SEED,
+    steps: int = STEPS,
     replications: int = REPLICATIONS,
     *,
     agents: int = AGENTS,
     rates: Sequence[float] = RATES,
-    steps: Sequence[int] = STEPS,
 ) -> ForgettingResult:
     """Watch hidden opinions give way at several rates, and estimate what they were and what they are."""
     enough(replications, "forgetting")
     start = np.full(agents, np.mean(printed.HIDDEN_RANGE))
     constant = replace(scale_free_model(seed, agents=agents), start=start)
     models = [replace(constant, adaptation=Adaptation(rate) if rate else None) for rate in rates]
+    horizons = [time for time in HORIZONS if time <= steps]
     found = [
-        recovery_over_time(model, steps, replications, seed=stream(seed, f"forgetting at {rate:g}"))
+        recovery_over_time(model, horizons, replications, seed=stream(seed, f"forgetting at {rate:g}"))
         for rate, model in zip(rates, models, strict=True)
     ]
-    known = [information_over_time(model, max(steps)) for model in models]
+    known = [information_over_time(model, horizons[-1]) for model in models]
     return ForgettingResult(pd.concat(known, ignore_index=True), pd.concat(found, ignore_index=True))
 
 
@@ -87,10 +89,10 @@ def information_over_time(model: Model, steps: int) -> pd.DataFrame:
     return pd.DataFrame({"rate": rate} | columns)
 
 
-def recovery_over_time(model: Model, steps: Sequence[int], replications: int, *, seed: int = SEED) -> pd.DataFrame:
+def recovery_over_time(model: Model, horizons: Sequence[int], replications: int, *, seed: int = SEED) -> pd.DataFrame:
     """Return how well an observer knows what agents held at first, and what they hold by now."""
     unit, rows = _unit(model), []
-    for last in steps:
+    for last in horizons:
         run = simulate(model, last, replications, seed=seed)
         now = model.x0 if run.final.hidden is None else run.final.hidden
         truths: dict[Target, NDArray[np.float64]] = {"initial": model.x0, "current": now}

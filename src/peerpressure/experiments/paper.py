@@ -13,19 +13,26 @@ from peerpressure.experiments.agreed import exact_vs_sampled
 from peerpressure.experiments.audit import Evidence, audit, hurried, protection
 from peerpressure.experiments.beyond import BeyondResult, beyond
 from peerpressure.experiments.comparison import Comparison
+from peerpressure.experiments.continuous import continuous_time
 from peerpressure.experiments.convergence import SEED, STEPS, convergence
+from peerpressure.experiments.evolving import evolving_networks
+from peerpressure.experiments.forgetting import forgetting
 from peerpressure.experiments.noise_levels import noise_levels
 from peerpressure.experiments.rates import approach, contraction_products, scale_free_model, tuning
 from peerpressure.experiments.residuals import residuals
 from peerpressure.experiments.size_effect import size_effect
 from peerpressure.experiments.sweep_ba import sweep_ba
 from peerpressure.experiments.two_agents_recovery import two_agents_recovery
+from peerpressure.experiments.two_timescales import two_timescales
 from peerpressure.experiments.wrong_values import wrong_values
 
 # Exact laws cost more than simulated steps, and their figures need no more of them.
 MOST_EXACT_STEPS = 10_000
 MOST_APPROACH_STEPS = 5_000
 MOST_NOISE_STEPS = 3_000
+MOST_TIMESCALE_STEPS = 1_000
+MOST_OBSERVED_STEPS = 200
+MOST_EVOLVING_STEPS = 3_000
 # Exact, so that claims about limits need not wait for the simulated runs.
 AUDIT_STEPS = 3_000
 
@@ -52,6 +59,7 @@ def paper_tables(
     tell("the sweep over sizes and noise levels")
     sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
     evidence, found, more = _recovery(seed, steps, tables, sweeps, effect, tell)
+    tables |= _extensions(seed, steps, tell)
     tell("claims against findings")
     agreed = exact_vs_sampled(evidence, more, tables)
     return tables | found | more.tables() | {"exact_vs_sampled": agreed, "audit": audit(evidence)}
@@ -110,3 +118,14 @@ def _recovery(
     )
     found = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": effect} | noise.tables()
     return evidence, found, more
+
+
+def _extensions(seed: int, steps: int, tell: Tell) -> Tables:
+    """Return the tables on what the paper leaves to future work."""
+    tell("hidden opinions that give way")
+    moving = two_timescales(seed, min(steps, MOST_TIMESCALE_STEPS)).tables()
+    forgotten = forgetting(seed, min(steps, MOST_OBSERVED_STEPS)).tables()
+    tell("networks that change")
+    evolving = evolving_networks(seed, min(steps, MOST_EVOLVING_STEPS))
+    tell("continuous time")
+    return moving | forgotten | evolving | continuous_time(seed)

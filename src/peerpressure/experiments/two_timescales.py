@@ -52,6 +52,8 @@ HORIZONS = (10, 30, 100, 300)
 REPLICATIONS = 30
 # After 8/η steps only a share e⁻⁸ of an opinion is still the agent's own, and all have landed.
 FORGOTTEN = 8.0
+# And by then noise, which moves the common value by ever less, has moved it as far as it will but for a per cent.
+LEAST_STEPS = 500
 TOLERANCE = 1e-4
 
 
@@ -74,14 +76,20 @@ class TwoTimescalesResult:
 
 
 def two_timescales(
-    seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = AGENTS, rates: Sequence[float] = RATES
+    seed: int = SEED,
+    steps: int = STEPS,
+    replications: int = REPLICATIONS,
+    *,
+    agents: int = AGENTS,
+    rates: Sequence[float] = RATES,
 ) -> TwoTimescalesResult:
     """Let hidden opinions on a scale-free graph give way at several rates: what is shown, held and agreed on."""
     enough(replications, "two time-scales")
     constant = scale_free_model(seed, agents=agents)
     model = replace(constant, pressure=Linear.tuned(constant.network, constant.s))
     own_seed = stream(seed, "two time-scales")
-    opinions = [opinions_over_time(giving_way_at(model, rate), seed=own_seed) for rate in (SLOW, FAST)]
+    opinions = [opinions_over_time(giving_way_at(model, rate), steps, seed=own_seed) for rate in (SLOW, FAST)]
+    horizons = [time for time in HORIZONS if time <= steps]
     landings = [
         landing_at(giving_way_at(model, rate), replications, seed=stream(seed, f"landing at {rate:g}"))
         for rate in rates
@@ -91,8 +99,8 @@ def two_timescales(
         pd.concat(opinions, ignore_index=True),
         pd.concat([law for law, _ in landings], ignore_index=True),
         pd.concat([runs for _, runs in landings], ignore_index=True),
-        pd.concat([hidden_spread(giving_way_at(model, rate)) for rate in rates], ignore_index=True),
-        pd.concat([spreads_over_time(model, formula) for formula in DECREASING], ignore_index=True),
+        pd.concat([hidden_spread(giving_way_at(model, rate), horizons) for rate in rates], ignore_index=True),
+        pd.concat([spreads_over_time(model, formula, steps) for formula in DECREASING], ignore_index=True),
     )
 
 
@@ -122,7 +130,7 @@ def landing_at(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the exact law of the value on which all land, and the values of sampled runs."""
     rate, law = _rate(model), landing(model, tolerance=TOLERANCE)
-    steps = max(STEPS, math.ceil(FORGOTTEN / rate))
+    steps = max(LEAST_STEPS, math.ceil(FORGOTTEN / rate))
     run = simulate(model, steps, replications, seed=seed, record="final")
     values = consensus_mode(model)(run.final.public)
     row = {"rate": rate, "mean": law.mean, "std": law.std, "steps": steps, "sampled_mean": values.mean()}

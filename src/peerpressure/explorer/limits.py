@@ -16,14 +16,16 @@ from peerpressure.scenario import Scenario
 class Limits:
     """Bounds on requests, on work and on what is kept; the page shows them, and the server keeps to them.
 
-    ``work`` counts agents × steps × replicates, ``exact`` multiplications of an exact law, ``observed`` agents² × steps
-    of an onlooker, ``states`` the numbers of one picture, ``rows`` and ``numbers`` those of a file, and ``values`` the
-    numbers in a scenario beside its edges.
+    ``changes`` counts those of an evolving network, ``rounds`` the agents and neighbours in them that a verdict
+    follows, ``work`` agents × steps × replicates, ``exact`` multiplications of an exact law, ``observed`` agents² ×
+    steps of an onlooker, ``states`` the numbers of one picture, ``rows`` and ``numbers`` those of a file, and
+    ``values`` the numbers in a scenario beside its edges.
     """
 
     agents: int = 50_000
     edges: int = 500_000
     changes: int = 2_000_000
+    rounds: int = 1_000_000
     steps: int = 1_000_000
     work: int = 500_000_000
     exact: int = 1_000_000_000

@@ -60,7 +60,7 @@ def _exact(study: Study, body: Body, ticket: Ticket) -> Answer:
 
 
 def _pressure(study: Study, body: Body, ticket: Ticket) -> Answer:
-    return Answer(json_bytes(pressure_answer(study.prepare(body, ticket, _LOOKING_ON))), _JSON)
+    return Answer(json_bytes(pressure_answer(study.prepare(body, ticket, _LOOKING_ON), study.limits)), _JSON)
 
 
 def _observe(study: Study, body: Body, ticket: Ticket) -> Answer:

@@ -8,6 +8,7 @@ from peerpressure.errors import PeerPressureError
 from peerpressure.scenario import ScenarioError
 
 TOLD = 20  # problems in one answer; a person mends the first ones first
+LONGEST = 800  # characters of a message, for keys and labels of any length are quoted in them
 
 
 @final
@@ -32,8 +33,8 @@ def refusal_of(error: BaseException) -> tuple[int, dict[str, Any]] | None:
             return error.status, _told(str(error), error.where)
         case ScenarioError():
             shown = error.problems[:TOLD]
-            problems = [{"text": problem.message, "where": problem.path or None} for problem in shown]
-            return 422, _told(shown[0].message, shown[0].path or None) | {"problems": problems}
+            problems = [_told(problem.message, problem.path or None)["error"] for problem in shown]
+            return 422, {"error": problems[0], "problems": problems}
         case WithdrawnError():
             return 409, _told("superseded")
     text = _complaint(error)
@@ -52,4 +53,8 @@ def _complaint(error: BaseException) -> str | None:
 
 
 def _told(text: str, where: str | None = None) -> dict[str, Any]:
-    return {"error": {"text": text, "where": where}}
+    return {"error": {"text": _shortened(text), "where": where if where is None else _shortened(where)}}
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from peerpressure.figures import (
+    continuous,
     convergence,
+    evolving,
     exact,
     graph,
     noise_levels,
@@ -17,6 +19,7 @@ from peerpressure.figures import (
     residuals,
     size_effect,
     sweep,
+    timescales,
     two_agents,
     wrong_values,
 )
@@ -48,8 +51,22 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "partial_observers": (observers.partial_observers, ("partial_observers",)),
         "privacy_over_time": (over_time.privacy_over_time, ("privacy_over_time",)),
         "exact_vs_sampled": (exact.exact_vs_sampled, ("exact_vs_sampled",)),
+        "giving_way": (timescales.giving_way, ("timescale_opinions",)),
+        "landing": (timescales.landing, ("timescale_landing", "timescale_landed", "timescale_hidden_spread")),
+        "decreasing_rates": (timescales.decreasing_rates, ("timescale_decreasing",)),
+        "forgetting": (timescales.forgetting, ("forgetting_information", "forgetting_recovery")),
+        "turnover": (evolving.turnover, ("turnover_law", "turnover_targets")),
+        "speaker": (evolving.speaker, ("speaker_paths", "speaker_shares")),
+        "parting": (evolving.parting, ("parting_courses", "parting_windows")),
+        "density": (continuous.density, ("density_law", "density_cells", "density_grid")),
+        "shrinking_steps": (continuous.shrinking_steps, ("shrinking_steps", "weak_errors")),
+        "euler_orders": (continuous.orders, ("weak_errors", "strong_errors")),
+        "swing": (continuous.swing, ("swing_paths", "swing_limits")),
     }
 )
+
+# Those that also move: what returns an animated GIF, from the tables of the figure of that name.
+ANIMATIONS: Mapping[str, Callable[..., bytes]] = MappingProxyType({"density": continuous.density_animation})
 
 
 def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
@@ -58,4 +75,4 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     return function(*(tables[table] for table in needed))
 
 
-__all__ = ["FIGURES", "draw", "render", "save"]
+__all__ = ["ANIMATIONS", "FIGURES", "draw", "render", "save"]

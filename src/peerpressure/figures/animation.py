@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 def animate_density(path: DensityPath, value: float, file: str | Path, *, frames_per_second: float = 10.0) -> Path:
     """Write an animated GIF of the density of two agents, one frame for each time; whole or not at all."""
+    moving, target = density_gif(path, value, frames_per_second=frames_per_second), Path(file)
+    with replacing(target) as out:
+        out.write(moving)
+    return target
+
+
+def density_gif(path: DensityPath, value: float, *, frames_per_second: float = 10.0) -> bytes:
+    """Return that animation as the bytes of a file; the same densities give the same bytes."""
     from PIL.Image import Dither
 
     refuse_axes(path, 2)
@@ -33,10 +41,7 @@ def animate_density(path: DensityPath, value: float, file: str | Path, *, frames
     # The last picture stays for a while, before all begins again.
     pauses = [pause] * (len(frames) - 1) + [pause + 1500]
     frames[0].save(written, "GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0, optimize=False)
-    target = Path(file)
-    with replacing(target) as out:
-        out.write(written.getvalue())
-    return target
+    return written.getvalue()
 
 
 def _palette(pictures: list[Image]) -> Image:

@@ -135,9 +135,10 @@ def shrinking_steps(paths: pd.DataFrame, errors: pd.DataFrame, name: str) -> Fig
         axes.plot(exact["time"], exact[column], color=INK, linewidth=1.2, linestyle=(0, (4, 1.5)))
         axes.set_xlim(0, paths["time"].max())
         axes.set_xlabel("time $t$")
-    # Deviations rise and fall, which leaves the upper right free.
     names = {f"$h = {_fraction(step)}$": colours(i / max(1, len(steps) - 1)) for i, step in enumerate(steps)}
-    _list_names(middle, names | {"equation": INK}, 0.97, "right")
+    # Deviations rise and fall; where they fall little, they leave the lower right free, and else the upper one.
+    high = exact["std"].iloc[-1] > exact["std"].max() / 2
+    _list_names(middle, names | {"equation": INK}, 0.97, "right", top=0.05 + 0.09 * len(names) if high else 0.93)
     left.set_ylabel(f"mean of {name}")
     middle.set_ylabel(f"standard deviation of {name}")
     _error_lines(right, errors, {"mean_error": (BLUE, "mean"), "std_error": (RED, "deviation")})
@@ -148,10 +149,10 @@ def shrinking_steps(paths: pd.DataFrame, errors: pd.DataFrame, name: str) -> Fig
     return figure
 
 
-def _list_names(axes: Axes, names: dict[str, Any], at: float, side: str) -> None:
-    """Write names in their colours below each other from the top of the axes."""
+def _list_names(axes: Axes, names: dict[str, Any], at: float, side: str, *, top: float = 0.93) -> None:
+    """Write names in their colours below each other, the first at this part of the axes' height."""
     for i, (name, colour) in enumerate(names.items()):
-        axes.text(at, 0.93 - 0.09 * i, name, color=colour, ha=side, transform=axes.transAxes, fontsize=7.5)
+        axes.text(at, top - 0.09 * i, name, color=colour, ha=side, transform=axes.transAxes, fontsize=7.5)
 
 
 def _fraction(step: float) -> str:

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from peerpressure.figures.style import (
     BLUE,
     GOLD,
-    GREY,
     INK,
     RED,
     TEAL,
@@ -95,7 +94,7 @@ def _path(axes: Axes, own: pd.DataFrame, stretch: int, colour: str) -> None:
     axes.semilogx(own["time"], own["mean"], color=colour)
     target, end = float(own["target"].iloc[0]), float(own["time"].iloc[-1])
     axes.axhline(target, color=colour, linewidth=0.7, linestyle=_DOTS)
-    name = "constant" if stretch == 0 else f"stretches of {stretch}"
+    name = "constant" if stretch == 0 else f"stretches of {stretch} round{'s' * (stretch > 1)}"
     label(axes, name, (end, target), xytext=(-2, 3), ha="right", color=colour)
 
 

@@ -9,7 +9,12 @@ from matplotlib.figure import Figure
 
 from peerpressure.figures.style import GREY, INK, PALETTE, TWO_COLUMNS, panel, styled
 
-_NAMES = {"two_agents_recovery": "two agents", "sweep_ba": "sweeps", "beyond": "observers, schedules"}
+_NAMES = {
+    "two_agents_recovery": "two agents",
+    "sweep_ba": "sweeps",
+    "beyond": "observers, schedules",
+    "two_timescales": "landing values",
+}
 NORMAL_95 = 1.959963984540054
 
 

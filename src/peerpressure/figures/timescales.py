@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from peerpressure.figures.style import (
     BLUE,
-    GOLD,
     GREY,
     INK,
     ONE_COLUMN,
@@ -78,12 +77,12 @@ def landing(law: pd.DataFrame, runs: pd.DataFrame, spread: pd.DataFrame) -> Figu
     label(left, "$v$", (ends[1], v), xytext=(3, 0), va="center", annotation_clip=False)
     for height, text, colour in ((0.13, "exact mean and 95 % band", BLUE), (0.04, "runs", GREY)):
         left.text(0.04, height, text, transform=left.transAxes, color=colour)
-    _horizons(right, spread)
-    left.set_ylabel("value on which all land")
-    right.set_ylabel("spread of what is held")
     for axes in (left, right):
         axes.set_xlabel(r"rate of giving way $\eta$")
         axes.set_xlim(*ends)
+    _horizons(right, spread)
+    left.set_ylabel("value on which all land")
+    right.set_ylabel("spread of what is held")
     panel(left, "a", "where all land")
     panel(right, "b", "whether hidden opinions agree")
     return figure
@@ -98,7 +97,7 @@ def _horizons(axes: Axes, spread: pd.DataFrame) -> None:
         colour = colours(i / max(1, len(horizons) - 1))
         axes.loglog(own["rate"], own["spread"], color=colour, marker="o", markersize=2)
         ends[f"$t = {steps}$"] = (float(own["spread"].iloc[-1]), colour)
-    name_ends(axes, float(spread["rate"].max()), ends)
+    name_ends(axes, axes.get_xlim()[1], ends)
 
 
 @styled
@@ -123,12 +122,11 @@ def decreasing_rates(spreads: pd.DataFrame) -> Figure:
 def _formula(rate: str) -> str:
     """Return a rate as mathematics.
 
-    >>> _formula("0.5/t^2"), _formula("0.01")
-    ('0.5\\,t^{-2}', '0.01')
+    >>> print(_formula("0.5/t^2"), _formula("0.01"))
+    0.5/t^{2} 0.01
     """
-    number, divided, below = rate.partition("/")
-    power = below.partition("^")[2] or "1"
-    return rf"{number}\,t^{{-{power}}}" if divided else number
+    base, power, exponent = rate.partition("^")
+    return f"{base}^{{{exponent}}}" if power else rate
 
 
 @styled

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from peerpressure.measures.experiment import Experiment
 from peerpressure.measures.meetings import meetings
+from peerpressure.model import Model
 from peerpressure.networks import shortest_window
 from peerpressure.theory import Outcome, diagnose, mode_error
+from peerpressure.theory.landing import landing as landing_value
+from peerpressure.theory.sincerity import sincerity
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
@@ -60,14 +63,35 @@ def time_to_consensus(experiment: Experiment) -> Values:
 
 def exact_error(experiment: Experiment) -> Values:
     """Return the exact root-mean-square distance of the consensus mode to the consensus value at the end."""
-    yield "", None, mode_error(experiment.model, experiment.steps)
+    yield "", None, mode_error(experiment.system, experiment.steps)
 
 
 def verdict(experiment: Experiment) -> Values:
     """Return 1 if agents come to the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
-    outcome = diagnose(experiment.model).outcome
+    outcome = diagnose(experiment.system).outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
+
+
+def landing(experiment: Experiment) -> Values:
+    """Return the value on which all land in the end, and its standard deviation; nan where they stay apart."""
+    system = experiment.system
+    verdict = diagnose(system)
+    found = (math.nan, math.nan)
+    if verdict.landing is not None:
+        found = verdict.landing.mean, verdict.landing.std
+    elif verdict.outcome is Outcome.CONSENSUS:
+        found = verdict.value, 0.0
+    elif isinstance(system, Model) and verdict.agrees:
+        limit = landing_value(system)
+        found = limit.mean, limit.std
+    yield "mean", None, found[0]
+    yield "std", None, found[1]
+
+
+def sincere(experiment: Experiment) -> Values:
+    """Return the share of its first opinion that an agent still holds of itself at the end, on average over agents."""
+    yield "", None, float(sincerity(experiment.model, experiment.steps).share[-1].mean())
 
 
 def hidden_spread(experiment: Experiment) -> Values:
@@ -143,6 +167,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "time_to_consensus": Measure(time_to_consensus, "the first step with a spread below the threshold"),
         "exact_error": Measure(exact_error, "the error of the consensus mode, without sampling"),
         "verdict": Measure(verdict, "whether the agents come to the consensus value"),
+        "landing": Measure(landing, "the value on which all land in the end, without sampling"),
+        "sincerity": Measure(sincere, "the share of their first opinions that agents still hold"),
         "hidden_spread": Measure(hidden_spread, "how far apart what agents hold ends"),
         "alone": Measure(alone, "the share of agents without a neighbour in a round"),
         "window": Measure(window, "over how many rounds all agents are joined, wherever they begin"),

@@ -1,7 +1,7 @@
 """What agents have adopted while they were not seen, as one number each that a front carries through time.
 
-κ_t = (1 − η_t) κ_{t−1} + η_t y_t adds up all that an agent ever showed, seen or not. Of the unseen part only one
-combination still matters: κ = seen + size ∘ v, with a carrier v for each agent that was ever out of sight. A new unseen
+k_t = (1 − η_t) k_{t−1} + η_t y_t adds up all that an agent ever showed, seen or not. Of the unseen part only one
+combination still matters: k = seen + size ∘ v, with a carrier v for each agent that was ever out of sight. A new unseen
 output turns the pair (v, y) into the new carrier and what is at right angles to it, which is then done with.
 """
 
@@ -39,7 +39,7 @@ class Turn:
 @final
 @dataclass(frozen=True, eq=False)
 class Adopted:
-    """κ = ``seen`` + ``size`` ∘ v, v being carried for ``agents``; seen is (n, replicates), size (agents,)."""
+    """k = ``seen`` + ``size`` ∘ v, v being carried for ``agents``; seen is (n, replicates), size (agents,)."""
 
     agents: Agents
     size: Vector

@@ -1,6 +1,6 @@
 """What agents hold in the end, x_{T+1} after the last seen step T, where hidden opinions give way.
 
-An observer of everything knows x_{T+1} = π_T x₀ + κ_T up to the fading share of x₀, and so better and better, while x₀
+An observer of everything knows x_{T+1} = π_T x₀ + k_T up to the fading share of x₀, and so better and better, while x₀
 itself sinks into the past. A new method is one function ``method(model, data, prior) -> Estimate`` and one line in
 ``CURRENT``.
 """
@@ -35,7 +35,7 @@ TARGETS = ("initial", "current")
 
 
 def current_by_innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return π_T x̂₀ + κ_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
+    """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
     refuse_incomplete(data)
     free = data.seen.free.size
     initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
@@ -47,6 +47,7 @@ def current_by_innovations(model: Model, data: Outputs, prior: Prior | None = No
         covariance=_scaled(initial.covariance, share),
         identified=identified,
         rank=model.n if identified.all() else initial.rank,
+        note="" if free else "follows from the start, which was seen",
     )
 
 

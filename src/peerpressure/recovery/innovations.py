@@ -26,7 +26,7 @@ def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Esti
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
     hidden and not seen, ξ_1 is not known, and the first step enters as y_1/g_1 = S⁻¹(S + ρ₁A) x₀ + ε_1. Opinions that
-    give way leave ξ_t = π_{t−1} x₀ + κ_{t−1} + ε_t, where κ is known: then x̂ = Σ w_t (ξ_t − κ_{t−1}) with
+    give way leave ξ_t = π_{t−1} x₀ + k_{t−1} + ε_t, where k is known: then x̂ = Σ w_t (ξ_t − k_{t−1}) with
     w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
     """
     refuse_incomplete(data)

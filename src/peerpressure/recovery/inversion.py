@@ -1,7 +1,7 @@
 """Undoing the update: ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t is what the agent would have liked to show.
 
 Where hidden opinions give way, what the agent has adopted by then is known from its outputs and taken off, and what is
-left is its own share: r_t = ξ_t − κ_{t−1} = π_{t−1} x₀ + ε_t.
+left is its own share: r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def kalman(model: Model | Diffusion, data: Outputs, prior: Prior | None = None) 
     Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by eliminating unseen states,
     O(steps · front³) for a front of unseen agents and their neighbours. Measured on one core for 100 steps of a
     Barabási–Albert graph: 300 agents, half of them seen, 4 s; 1,000, half seen, 8 s; 2,000, half seen, 58 s; 20,000,
-    99 % seen, 6 s; 100,000, 99.9 % seen, 26 s. A front of more than 6,000 is refused.
+    99 % seen, 6 s; 100,000, 99.9 % seen, 26 s; twice as much where opinions give way. A front of more than 6,000 is
+    refused.
     """
     if isinstance(model, Model) and model.n > DENSE_LIMIT:
         return sparse_estimate(model, data, prior, "kalman")

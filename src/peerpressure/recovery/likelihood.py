@@ -33,7 +33,7 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 
     Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
     that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
-    large-sample law; where opinions give way, from (ξ_t − κ_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
+    large-sample law; where opinions give way, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
     combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
     """
     if unknown:

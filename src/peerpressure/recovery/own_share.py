@@ -1,8 +1,8 @@
 """How much of x₀ is left in what an agent holds, where hidden opinions give way.
 
-x_{t+1} = x_t + η_t (y_t − x_t) unrolls to x_{t+1} = π_t x₀ + κ_t with
+x_{t+1} = x_t + η_t (y_t − x_t) unrolls to x_{t+1} = π_t x₀ + k_t with
 
-    π_t = (1 − η_t) π_{t−1},  π₀ = 1,   κ_t = κ_{t−1} + η_t (y_t − κ_{t−1}),  κ₀ = 0:
+    π_t = (1 − η_t) π_{t−1},  π₀ = 1,   k_t = k_{t−1} + η_t (y_t − k_{t−1}),  k₀ = 0:
 
 an agent's own share, which fades whatever happens, and what it has adopted, which follows from what it showed.
 """
@@ -37,7 +37,7 @@ def own_share(model: Model, last: int) -> Array:
 
 
 def adopted(model: Model, data: Outputs) -> Array:
-    """Return κ of the last seen step from complete outputs, (replicates, agents)."""
+    """Return k of the last seen step from complete outputs, (replicates, agents)."""
     held = np.zeros((model.n, data.values.shape[0]))
     if model.adaptation is not None:
         for row, t in enumerate(data.seen.times):

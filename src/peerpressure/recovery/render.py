@@ -36,8 +36,8 @@ def heading(estimate: Estimate) -> str:
     """Return who was estimated, and how."""
     count, n = estimate.value.shape
     times = f", {count:,} replicates" if count > 1 else ""
-    what = "Hidden opinions" if estimate.target == "initial" else "What is held in the end"
-    return f"{what} of {n:,} agents by {estimate.method}{times}"
+    when = "" if estimate.target == "initial" else " in the end,"
+    return f"Hidden opinions of {n:,} agents{when} by {estimate.method}{times}"
 
 
 def rows(estimate: Estimate) -> Rows:

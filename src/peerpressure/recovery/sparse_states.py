@@ -2,7 +2,7 @@
 
 u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1) noise
 independently in time: one row for each agent and step. What is seen moves to the right-hand side. x_t is x₀, or where
-opinions give way x_t = π_{t−1} x₀ + (1 − η_{t−1}) κ_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of κ.
+opinions give way x_t = π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of k.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class SparseStates:
         yield from self._constant() if self.model.adaptation is None else self._giving_way()
 
     def _giving_way(self) -> Iterator[Rows]:
-        """Yield the rows of opinions that give way; ``rate`` is η_{t−1} and ``adopted`` κ_{t−2}."""
+        """Yield the rows of opinions that give way; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
         n, replicates = self.model.n, self.data.values.shape[0]
         share = np.broadcast_to(own_share(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
         adopted, turn, rate = Adopted.nothing(n, replicates), None, np.zeros(n)

@@ -1,6 +1,6 @@
 """What agents would have liked to show, wherever it can be read off: ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t.
 
-x_t is x₀ where hidden opinions are constant. Where they give way, x_t = p_t x₀ + κ_{t−1} with κ from the agent's own
+x_t is x₀ where hidden opinions are constant. Where they give way, x_t = p_t x₀ + k_{t−1} with k from the agent's own
 outputs, so that ξ_t tells of x₀ as long as all of these are seen.
 """
 
@@ -25,7 +25,7 @@ from peerpressure.recovery.own_share import own_share
 class Transitions:
     """Pairs of outputs in which an agent and all its neighbours of the step before are seen.
 
-    ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``adopted`` κ_{t−1}, all 0 where
+    ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``adopted`` k_{t−1}, all 0 where
     ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and p_t.
     """
 
@@ -63,7 +63,7 @@ def transitions(model: Model, data: Outputs) -> Transitions:
 
 
 def wishes(model: Model, seen: Transitions) -> Vector:
-    """Return r_t = ξ_t − κ_{t−1} = p_t x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
+    """Return r_t = ξ_t − k_{t−1} = p_t x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
     out = np.zeros_like(seen.public)
     for row, t in enumerate(seen.times):
         update = model.update(int(t))
@@ -73,7 +73,7 @@ def wishes(model: Model, seen: Transitions) -> Vector:
 
 
 def _adopted(model: Model, known: Mapping[int, Vector], times: NDArray[np.int64], shape: tuple[int, ...]) -> Vector:
-    """Return κ_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not seen."""
+    """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not seen."""
     if model.adaptation is None:
         return np.broadcast_to(0.0, shape)
     out, rows = np.empty(shape), {int(t): row for row, t in enumerate(times)}

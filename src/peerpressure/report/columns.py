@@ -27,6 +27,13 @@ _KINDS: Final = {
     "empirical": "sampled",
 }
 
+_TIES: Final = {
+    "slow": "slow turnover",
+    "fast": "drawn anew",
+    "rewired": "moving",
+    "lonely": "drawn anew, ring included",
+}
+
 SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
     {
         "summary": (
@@ -69,6 +76,14 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
             Column("exact", "exact", 4, Form.FIXED),
             Column("z", _math("z"), 2, Form.FIXED),
             Column("p", _math("p"), 2),
+        ),
+        "turnover_networks": (
+            Column("network", "ties", names=_TIES),
+            Column("pairs", "pairs"),
+            Column("edges", "edges", 1, Form.FIXED),
+            Column("changes", "changes", 1, Form.FIXED),
+            Column("alone", "alone", 3, Form.FIXED, zero_is_none=True),
+            Column("outcome", "predicted"),
         ),
         "noise_exponents": (
             Column("noise", _math(r"\sigma_0"), form=Form.PLAIN),

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from peerpressure.figures import FIGURES, render
+from peerpressure.figures import ANIMATIONS, FIGURES, render
 from peerpressure.report.images import Image, image
 
 if TYPE_CHECKING:
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Drawn:
-    """One figure in all the forms in which it is wanted."""
+    """One figure in all the forms in which it is wanted; ``gif`` is there for those that move."""
 
     name: str
     pdf: bytes
     png: bytes
     picture: Image
+    gif: bytes | None = None
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The figure as files, by their names."""
+        forms = {"pdf": self.pdf, "png": self.png} | ({} if self.gif is None else {"gif": self.gif})
+        return {f"{self.name}.{kind}": data for kind, data in forms.items()}
 
 
 def draw_all(tables: Mapping[str, pd.DataFrame], workers: int, tell: Callable[[str], None]) -> list[Drawn]:
@@ -51,4 +58,5 @@ def _draw(order: tuple[str, Sequence[pd.DataFrame]]) -> Drawn:
     # The layout is worked out once and not again for each form.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return Drawn(name, render(figure, "pdf"), render(figure, "png"), image(figure))
+    gif = ANIMATIONS[name](*tables) if name in ANIMATIONS else None
+    return Drawn(name, render(figure, "pdf"), render(figure, "png"), image(figure), gif)

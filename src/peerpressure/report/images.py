@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
+import struct
 from dataclasses import dataclass
 from typing import Final, final
 
 from matplotlib.figure import Figure
 
 from peerpressure.figures import render
+from peerpressure.figures.style import ONE_COLUMN
 
 # A cloud of thousands of curves is smaller, and quicker to show, as dots.
 MOST_VECTOR_BYTES: Final = 220_000
@@ -39,7 +41,18 @@ def image(figure: Figure) -> Image:
     data, kind = _rounded(render(figure, "svg")), "svg+xml"
     if len(data) > MOST_VECTOR_BYTES:
         data, kind = render(figure, "png", dpi=DOTS_PER_INCH), "png"
-    return Image(f"data:image/{kind};base64,{base64.b64encode(data).decode()}", width, height)
+    return Image(_address(data, kind), width, height)
+
+
+def moving_image(gif: bytes) -> Image:
+    """Return an animated GIF, as wide as a figure of one column."""
+    across, down = struct.unpack("<HH", gif[6:10])
+    width = round(PIXELS_PER_INCH * ONE_COLUMN)
+    return Image(_address(gif, "gif"), width, round(width * down / across))
+
+
+def _address(data: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def _rounded(svg: bytes) -> bytes:

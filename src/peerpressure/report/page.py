@@ -41,6 +41,9 @@ SECTIONS: Final = (
     Section("sweep", "Graph size and noise"),
     Section("noise", "Does louder noise slow convergence?"),
     Section("beyond", "Beyond the paper: a better observer, and what protects"),
+    Section("timescales", "Two time-scales"),
+    Section("evolving", "Evolving networks"),
+    Section("continuous", "Continuous time: the SDE and its Fokker–Planck equation"),
     Section("audit", "The audit"),
     Section("made", "How this was made"),
 )
@@ -83,8 +86,13 @@ class Mathematics(Extension):
         return with_formulas(source)
 
 
-def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made: Making) -> str:
-    """Return the whole page; a table or picture that a section needs and does not find is an error."""
+def page(
+    tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], moving: Mapping[str, Image], made: Making
+) -> str:
+    """Return the whole page; a table or picture that a section needs and does not find is an error.
+
+    ``moving`` holds those of the pictures that also move.
+    """
     environment = Environment(
         loader=PackageLoader("peerpressure.report"),
         extensions=[Mathematics],
@@ -94,7 +102,7 @@ def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made
         lstrip_blocks=True,
     )
     environment.filters |= {"n": _number, "set": typeset}
-    environment.globals.update(_reading(tables) | _placing(pictures))
+    environment.globals.update(_reading(tables) | _placing(pictures, moving))
     audit = tables["audit"].fillna("").to_dict(orient="records")
     return environment.get_template("report.html").render(
         sections=SECTIONS,
@@ -114,16 +122,18 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         "table_of": partial(_table_of, tables),
         "value": lambda name, column, **where: pick(tables[name], column, where),
         "rows": lambda name: len(tables[name]),
+        "smallest": lambda name, column: tables[name][column].min(),
         "largest": lambda name, column, **where: matching(tables[name], where)[column].abs().max(),
     }
 
 
-def _placing(pictures: Mapping[str, Image]) -> dict[str, Any]:
+def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict[str, Any]:
     """Return what templates may ask about figures, sections and verdicts."""
     numbers = {name: place for place, name in enumerate(FIGURES, start=1)}
     places = {section.name: place for place, section in enumerate(SECTIONS, start=1)}
     return {
         "picture_of": pictures.__getitem__,
+        "moving_of": moving.__getitem__,
         "number_of": numbers.__getitem__,
         "place_of": places.__getitem__,
         "alt_of": _alternative,

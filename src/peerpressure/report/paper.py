@@ -96,15 +96,17 @@ def _is_table(name: str) -> bool:
 def _make(csv: dict[str, bytes], request: Request, workers: int, tell: Callable[[str], None]) -> dict[str, bytes]:
     """Return every file but the manifest, by name."""
     from peerpressure.report.drawing import draw_all
+    from peerpressure.report.images import moving_image
     from peerpressure.report.page import page
 
     # Read back from what will be written, so that it makes no difference whether they were there before.
     tables = _tables(csv)
     tell("drawing figures")
     drawings = draw_all(tables, workers, tell)
-    figures = {f"figures/{drawn.name}.{kind}": getattr(drawn, kind) for drawn in drawings for kind in ("pdf", "png")}
+    figures = {f"figures/{name}": data for drawn in drawings for name, data in drawn.files.items()}
+    moving = {drawn.name: moving_image(drawn.gif) for drawn in drawings if drawn.gif is not None}
     tell("writing the report")
-    text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, _making(request))
+    text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, moving, _making(request))
     return csv | figures | {REPORT: text.encode()}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from peerpressure.figures import privacy, run as drawn, run_network
+from peerpressure.figures.style import styled
 from peerpressure.measures import Experiment
 from peerpressure.report.images import Image, image
 from peerpressure.report.run_summary import model_rows, observer_rows, outcome_rows, privacy_rows
@@ -66,7 +67,17 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
         made["network"] = run_network.changing(tables["network"])
     if "estimates" in tables:
         made["estimates"] = drawn.estimates(tables["estimates"], experiment.target)
-    return made | _privacy_figures(experiment, tables)
+    return {name: _settled(figure) for name, figure in (made | _privacy_figures(experiment, tables)).items()}
+
+
+@styled
+def _settled(figure: Figure) -> Figure:
+    """Return the figure with its layout worked out once, and not again for each kind of file."""
+    # Ticks follow the layout, and the layout them; twice is enough.
+    figure.draw_without_rendering()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
 
 
 def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:

@@ -128,7 +128,7 @@ def _choose(value: Any) -> str | None:
         return tag(f"evolving {word}") if word in EVOLVING else None
     if key != "generator":
         return tag(key)
-    return tag("row" if word in _SHAPES else str(word)) if word in GENERATORS else None
+    return tag("row" if word in _SHAPES else str(word)) if word in tuple(GENERATORS) else None
 
 
 NetworkSection: TypeAlias = Annotated[

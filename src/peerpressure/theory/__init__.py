@@ -1,4 +1,4 @@
-"""What is known of a model without simulating it: its fate, how fast, and the exact law of what agents show."""
+"""What is known of a model without simulating it: its fate, how fast, the exact law of what agents show and hold."""
 
 from peerpressure.theory import two_agents
 from peerpressure.theory.confidence import replicates_needed, steps_needed
@@ -7,23 +7,32 @@ from peerpressure.theory.ends import Outcome
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.forecast import Advice, Forecast, forecast, mode_error
 from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
+from peerpressure.theory.hidden_fate import HiddenFate
+from peerpressure.theory.landing import Landing, LandingCurve, landing, landing_curve
 from peerpressure.theory.limits import PredictedLimit, predicted_limit
+from peerpressure.theory.meeting import Meeting
 from peerpressure.theory.moments import Moments, moments
 from peerpressure.theory.rates import Law, Rate, consensus_rate, ideal_deviation
 from peerpressure.theory.regime import Regime, regime_of
 from peerpressure.theory.scalar import mode_noise, start_weight
+from peerpressure.theory.sincerity import Sincerity, sincerity
 from peerpressure.theory.verdict import Verdict, diagnose
 
 __all__ = [
     "Advice",
     "Forecast",
     "Functional",
+    "HiddenFate",
+    "Landing",
+    "LandingCurve",
     "Law",
+    "Meeting",
     "Moments",
     "Outcome",
     "PredictedLimit",
     "Rate",
     "Regime",
+    "Sincerity",
     "Verdict",
     "agent",
     "consensus_mode",
@@ -35,6 +44,8 @@ __all__ = [
     "fixed_point",
     "forecast",
     "ideal_deviation",
+    "landing",
+    "landing_curve",
     "mean",
     "mode_error",
     "mode_noise",
@@ -42,6 +53,7 @@ __all__ = [
     "predicted_limit",
     "regime_of",
     "replicates_needed",
+    "sincerity",
     "start_weight",
     "steps_needed",
     "two_agents",

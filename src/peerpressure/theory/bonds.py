@@ -40,6 +40,7 @@ class Group:
 
     ``mode`` is None where several values go round among them, and ``value`` where it depends on more than opinions.
     ``swings``: what they hear comes back to them in parts that never mix, as on the two sides of a bipartite graph.
+    ``heard`` are those who are alone at times, where in the end their opinions are all that is left to pass on.
     """
 
     agents: Agents
@@ -47,6 +48,7 @@ class Group:
     mode: Mode | None = None
     value: float | None = None
     swings: bool = False
+    heard: Agents | None = None
 
 
 @final
@@ -68,6 +70,11 @@ class Setting:
         if not bonds:
             return Bond.UNKNOWN
         return Bond.ONE if len(self.groups) == 1 else Bond.GROUPS
+
+    @property
+    def scattered(self) -> bool:
+        """Whether nobody meets anybody any more."""
+        return bool(self.groups) and all(group.agents.size == 1 for group in self.groups)
 
     @property
     def yields(self) -> bool:
@@ -144,11 +151,11 @@ class _Analysis:
         """
         if self.regime is Regime.BOUNDED:
             return Group(agents, Bond.APART)
-        if not self.regime.reaches_value:
-            return Group(agents, Bond.SWAPS)
-        if np.any(self.gives_way):
+        if self.regime.reaches_value and np.any(self.gives_way):
             return self._carried(agents)
-        if np.any(self.closed.ends[sets]):
+        if np.all(self.closed.ends[sets]):
+            return Group(agents, Bond.SWAPS, heard=np.unique(self.speakers[sets]))
+        if np.any(self.closed.ends[sets]) or not self.regime.reaches_value:
             return Group(agents, Bond.SWAPS)
         modes = [self._mode(int(number)) for number in sets]
         values = [mode.value(self.model.x0) for mode in modes if mode is not None]

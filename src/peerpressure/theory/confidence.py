@@ -64,7 +64,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     """
     _check_precision(precision)
     limit, found = step_count(max_steps), fate(model)
-    if found.outcome in (Outcome.WRONG_VALUE, Outcome.OSCILLATION, Outcome.SPREAD):
+    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         limit = min(limit, _SETTLED)
     if isinstance(model.pressure, Table):
         limit = min(limit, model.pressure.values.size)
@@ -121,7 +121,7 @@ def _crossing(a: int, error_a: float, b: int, error_b: float, precision: float) 
 def _out_of_reach(model: Model, found: Fate, precision: float, steps: int, error: float) -> str:
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
     better = _better_schedule(model, steps, error)
-    if found.noise is NoiseEffect.STAYS:
+    if found.setting is None and found.noise is NoiseEffect.STAYS:
         rule = f"a mask held for ever leaves an error of {mode_noise(model):.3g} in the consensus mode"
         return complain(rule, got=got, remedy="ask for less, use a smaller mask, or noise that is drawn anew")
     if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
@@ -146,7 +146,7 @@ def _extrapolated(model: Model, precision: float, steps: int, error: float) -> s
 def _better_schedule(model: Model, steps: int, error: float) -> str:
     """Name the tuned schedule if it does better."""
     better = advice(model, steps, error)
-    if better.gain <= 1.01:
+    if better is None or better.gain <= 1.01:
         return ""
     return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"
 

@@ -28,7 +28,7 @@ def cycle_of_circles(model: Model, rounds: Rounds) -> Vector | None:
     count, n = rounds.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
     closed = circles(rounds, nobody, ~nobody, weak=False)
-    known = np.where(rounds.alone, model.x0, np.nan).ravel()
+    known: Vector = np.where(rounds.alone, model.x0, np.nan).ravel()
     for number in np.flatnonzero(~closed.ends):
         places = closed.places(int(number))
         mode = mode_of(model, rounds, places)
@@ -40,7 +40,7 @@ def cycle_of_circles(model: Model, rounds: Rounds) -> Vector | None:
     degrees = np.where(rounds.alone, 1.0, rounds.degrees)
 
     def step(k: int, state: Vector) -> Vector:
-        return np.where(np.isnan(known[k]), rounds.adjacency[k] @ state / degrees[k], known[k])
+        return np.asarray(np.where(np.isnan(known[k]), rounds.adjacency[k] @ state / degrees[k], known[k]))
 
     return _closed_cycle(model, rounds, start, step)
 

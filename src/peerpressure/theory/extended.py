@@ -40,7 +40,7 @@ def _noise(model: Model, regime: Regime, setting: Setting) -> NoiseEffect:
 def _outcome(model: Model, setting: Setting, regime: Regime, noise: NoiseEffect, *, balanced: bool) -> Outcome:
     if setting.bond is Bond.UNKNOWN or noise is NoiseEffect.UNKNOWN:
         return Outcome.UNKNOWN
-    if setting.bond is Bond.APART or noise is NoiseEffect.SCATTERS:
+    if setting.bond is Bond.APART or noise is NoiseEffect.SCATTERS or setting.scattered:
         return Outcome.SPREAD
     if noise is NoiseEffect.WANDERS and not setting.holds:
         return Outcome.WANDERING

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigs
 
-from peerpressure.model import Update, Vector
+from peerpressure.model import Update
 
 # Up to this number of rows all eigenvalues are worked out.
 DENSE = 600
@@ -20,13 +21,13 @@ def log_fading(update: Update) -> float:
     all give way; of the other eigenvalues the largest counts.
     """
     assert update.yielding is not None
-    moves = np.flatnonzero(update.yielding > 0)
+    moves = np.flatnonzero(update.yielding > 0).astype(np.int64)
     matrix = _joint_map(update, moves)
     lasting = _agreements(update)
     return _log_modulus(matrix, lasting)
 
 
-def _joint_map(update: Update, moves: Vector) -> sparse.csr_array:
+def _joint_map(update: Update, moves: NDArray[np.int64]) -> sparse.csr_array:
     """Return the map of all public opinions and of the hidden ones that move."""
     assert update.yielding is not None
     n = update.gain.size

@@ -13,7 +13,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.theory.adjoint import run_backwards
-from peerpressure.theory.bonds import Bond, Setting
+from peerpressure.theory.bonds import Bond, Group, Setting
 from peerpressure.theory.ends import Fate, Outcome
 from peerpressure.theory.giving_way import LATE
 from peerpressure.theory.limits import predicted_limit
@@ -84,11 +84,28 @@ def landing(model: Model, *, tolerance: float = 1e-6) -> Landing:
     found = fate(model)
     if model.is_plain:
         return _plain(model, found, tolerance)
+    assert found.setting is not None
+    if found.setting.bond is not Bond.ONE:
+        raise _refusal(found, found.setting.bond.value)
+    return group_landing(model, found, found.setting, found.setting.groups[0], tolerance=tolerance)
+
+
+def group_landing(model: Model, found: Fate, setting: Setting, group: Group, *, tolerance: float) -> Landing:
+    """Return the value on which one group of agents lands that comes together."""
+    return _held(model, setting, group, found) or _followed(model, setting, group, found, tolerance)
+
+
+def with_group_values(model: Model, found: Fate, *, most: int, tolerance: float) -> Fate:
+    """Return a fate in which the values of the largest groups are worked out, where each comes together by itself."""
     setting = found.setting
-    assert setting is not None
-    if setting.bond is not Bond.ONE:
-        raise _refusal(model, found, setting.bond.value)
-    return _held(model, setting, found) or _followed(model, setting, found, tolerance)
+    if setting is None or setting.bond is not Bond.GROUPS:
+        return found
+    groups = list(setting.groups)
+    for number, group in enumerate(groups[:most]):
+        if group.value is None:
+            value = group_landing(model, found, setting, group, tolerance=tolerance).mean
+            groups[number] = replace(group, value=value)
+    return replace(found, setting=replace(setting, groups=tuple(groups)))
 
 
 def landing_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e-4) -> LandingCurve:
@@ -119,16 +136,15 @@ def _plain(model: Model, found: Fate, tolerance: float) -> Landing:
         limit = predicted_limit(model, tolerance=tolerance)
         return Landing(float(limit.mean[0]), float(limit.std[0]), limit.horizon, limit.residual)
     if not found.regime.reaches_value or found.outcome in (Outcome.UNKNOWN, Outcome.SPREAD):
-        raise _refusal(model, found)
+        raise _refusal(found)
     if found.noise is NoiseEffect.WANDERS or (found.noise is NoiseEffect.STAYS and _noise_grows(model)):
         return Landing(model.consensus_value, math.inf)
     mask = mode_noise(model) * _late_scale(model) if found.noise is NoiseEffect.STAYS else 0.0
     return Landing(model.consensus_value, mask)
 
 
-def _held(model: Model, setting: Setting, found: Fate) -> Landing | None:
+def _held(model: Model, setting: Setting, group: Group, found: Fate) -> Landing | None:
     """Return the landing value in closed form where opinions that never move draw all to it."""
-    (group,) = setting.groups
     if group.value is None or not found.regime.reaches_value or not setting.holds:
         return None
     if found.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES) and not (setting.rounds and setting.rounds.lonely):
@@ -143,7 +159,7 @@ def _held(model: Model, setting: Setting, found: Fate) -> Landing | None:
     return Landing(group.value, float(np.linalg.norm(w * model.noise.deviations(model.n)) / held) * _late_scale(model))
 
 
-def _followed(model: Model, setting: Setting, found: Fate, tolerance: float) -> Landing:
+def _followed(model: Model, setting: Setting, group: Group, found: Fate, tolerance: float) -> Landing:
     """Follow what is kept while pressure and rate stay, over horizons that double, and carry it on to the limit."""
     assert setting.rounds is not None
     count, begin = setting.rounds.count, setting.rounds.begin
@@ -154,7 +170,7 @@ def _followed(model: Model, setting: Setting, found: Fate, tolerance: float) -> 
     seen: list[Vector] = []
     limits: list[Vector] = []
     while True:
-        weights = _kept(model, setting, found.regime, horizon)
+        weights = _kept(model, setting, group, found.regime, horizon)
         sums = run_backwards(model, weights, np.array([horizon]), _masks(model, weights, found.noise))
         seen.append(np.array([sums.mean[0, 0], 0.0 if wanders else sums.variance[0, 0]]))
         limits.append(_extrapolated(seen))
@@ -168,17 +184,19 @@ def _followed(model: Model, setting: Setting, found: Fate, tolerance: float) -> 
         horizon *= 2
 
 
-def _kept(model: Model, setting: Setting, regime: Regime, t: int) -> Vector:
+def _kept(model: Model, setting: Setting, group: Group, regime: Regime, t: int) -> Vector:
     """Return the weights of what agents show and hold after round t in the value on which they land, shape (1, 2n).
 
     They are those of a sum that frozen pressure and rates would leave as it is, and add up to 1.
     """
     assert setting.rounds is not None
-    (group,), yielding = setting.groups, setting.giving_way
+    yielding = setting.giving_way
+    shown, held = np.zeros(model.n), np.zeros(model.n)
     if group.mode is None:
-        return np.concatenate([np.full(model.n, 1 / model.n), np.zeros(model.n)])[None]
+        # Of agents who agree any will do; one who is alone shows its noise, but holds its opinion.
+        (held if group.agents.size == 1 else shown)[group.agents] = 1.0
+        return np.concatenate([shown, held])[None] / group.agents.size
     shown = group.mode.weights[setting.rounds.index(t)]
-    held = np.zeros(model.n)
     if yielding is not None and not yielding.lasting and regime.reaches_value:
         shown, held = held, group.mode.influence
     elif yielding is not None and yielding.lasting and not setting.holds:
@@ -219,7 +237,7 @@ def _late_scale(model: Model) -> float:
     return float(model.noise.scale(LATE))
 
 
-def _refusal(model: Model, found: Fate, why: str | None = None) -> InvalidInputError:
+def _refusal(found: Fate, why: str | None = None) -> InvalidInputError:
     rule = "only agents who come together land on one value"
     got = f"{found.outcome.value}" + f" ({why})" * (why is not None)
     return InvalidInputError(complain(rule, got=got, remedy="see diagnose(model) and moments(model, steps)"))

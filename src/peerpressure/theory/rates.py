@@ -133,6 +133,11 @@ def ideal_deviation(model: Model, t: int) -> float:
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """
+    if not reduced(model).is_plain:
+        rule = "an ideal deviation is known for a constant network and constant hidden opinions"
+        raise ModelError(
+            complain(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))")
+        )
     if not t >= 1:
         raise ModelError(complain("t must be at least 1", got=t, remedy="noise enters with the first step"))
     if isinstance(model.noise.temporal, Persistent):

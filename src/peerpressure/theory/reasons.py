@@ -12,7 +12,9 @@ from peerpressure.model import Model
 from peerpressure.noises import AR1, NoNoise
 from peerpressure.schedules import Constant, Table
 from peerpressure.theory.ends import Fate, Outcome
+from peerpressure.theory.extended_reasons import extended_reason
 from peerpressure.theory.fixed_point import fixed_point
+from peerpressure.theory.landing import Landing
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime
@@ -24,10 +26,12 @@ _LATE = 1_000_000
 _TOLERANCE = 1e-3
 
 
-def reason_for(model: Model, fate: Fate, horizon: int | None = None) -> str:
+def reason_for(model: Model, fate: Fate, horizon: int | None = None, landing: Landing | None = None) -> str:
     """Return the reason for an outcome; for an unknown one, what the horizon shows instead."""
     if fate.settled:
         return "All agents hold the same opinion without noise, so that there is nothing to agree on."
+    if fate.setting is not None:
+        return f"{_sentence(fate.growth.basis)} {extended_reason(model, fate, landing)}"
     if fate.balanced:
         text = "stubbornness is proportional to degree and the start averages to v, so that the average never leaves v"
         return f"{_sentence(fate.growth.basis)} But without noise, {text} = {model.consensus_value:.6g}."

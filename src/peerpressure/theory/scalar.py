@@ -14,6 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from peerpressure.diffusion import Diffusion
+from peerpressure.diffusion.moments import moments_of
 from peerpressure.model import Model
 from peerpressure.noises import AR1, NoNoise
 from peerpressure.theory.adjoint import run_backwards
@@ -43,25 +45,31 @@ def long_run_factor(model: Model) -> float:
     return (1 + temporal.coefficient) / (1 - temporal.coefficient)
 
 
-def start_weight(model: Model, steps: int) -> float:
+def start_weight(model: Model | Diffusion, steps: int) -> float:
     """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after ``steps`` steps.
 
     It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
-    changes or hidden opinions give way, the weight of y₀ is worked out exactly, by the adjoint.
+    changes or hidden opinions give way, and in continuous time, the weight of y₀ is worked out exactly by the adjoint.
 
     >>> from peerpressure.networks import k2
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
+    weights = consensus_mode(model).weights[None]
+    if isinstance(model, Diffusion):
+        process = replace(model, model=_start_alone(model.model))
+        return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
     model = reduced(model)
     if not model.is_plain:
-        # A start of 1 with all else 0 shows its own weight.
-        alone = replace(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
-        weights = consensus_mode(model).weights[None]
-        return float(run_backwards(alone, weights, np.array([step_count(steps)])).mean[0, 0])
+        return float(run_backwards(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
     times = np.arange(1, step_count(steps) + 1)
     inverse = model.pressure.reciprocal(times)
     return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
+
+
+def _start_alone(model: Model) -> Model:
+    """Return a model in which a start of 1 shows its own weight, as all else is 0."""
+    return replace(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
 
 
 def is_proportional(model: Model) -> bool:

@@ -9,24 +9,31 @@ from typing import final
 import numpy as np
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import ScheduleError
+from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
+from peerpressure.schedules import Table
 from peerpressure.theory.reduced import reduced
 from peerpressure.theory.times import step_count
 
-# Rounds that are looked at, however few are asked for, before a half-life is said to be infinite.
+# Rounds, and numbers in all, that are looked at before a half-life is said to be infinite.
 FARTHEST = 1_000_000
+MOST_WORK = 2**24
+BLOCK = 2**20
+# What is left below this share tells nothing more.
+GONE = 1e-9
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sincerity:
     """The share Π_{s≤t}(1 − η_s) of its first opinion that an agent still holds of itself after round t.
 
     ``share`` has shape (steps + 1, agents), from time 0 on. ``half_life`` is the number of rounds after which less than
-    half is left, ∞ where that does not happen within a million. ``information`` is Σ_t π_t² over all rounds for ever,
-    with π_t the share before round t: an onlooker who sees all of an agent's rounds, each with noise of deviation σ,
-    learns at most ``information``/σ² about its first opinion. It is ∞ where the sum diverges, nan where not known.
+    half is left, ∞ where that does not happen in a million rounds (fewer where agents differ by thousands of
+    susceptibilities), or in a table of rates. ``information`` is Σ_t π_t²
+    over all rounds for ever, with π_t the share before round t: an onlooker who sees all of an agent's rounds, each
+    with noise of deviation σ, learns at most ``information``/σ² about its first opinion. It is ∞ where the sum
+    diverges, nan where that is not known.
     """
 
     share: Vector
@@ -44,46 +51,56 @@ def sincerity(model: Model, steps: int) -> Sincerity:
 
     >>> from peerpressure.networks import k2
     >>> kept = sincerity(Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(0.5, [1.0, 0.0])), 3)
-    >>> kept.share[:, 0], kept.half_life, kept.information
-    (array([1.   , 0.5  , 0.25 , 0.125]), array([ 2., inf]), array([1.33333333,        inf]))
+    >>> kept.share[:, 0], kept.half_life
+    (array([1.   , 0.5  , 0.25 , 0.125]), array([ 2., inf]))
+    >>> kept.information.round(6)
+    array([1.333333,      inf])
     """
     steps, model = step_count(steps), reduced(model)
     if model.adaptation is None:
         return Sincerity(np.ones((steps + 1, model.n)), np.full(model.n, math.inf), np.full(model.n, math.inf))
     # Agents of one susceptibility lose the same.
     factors, which = np.unique(model.adaptation.susceptibilities(model.n), return_inverse=True)
-    rates = _rates(model.adaptation, steps)
-    share = np.empty((steps + 1, factors.size))
-    lives, totals = np.empty(factors.size), np.empty(factors.size)
-    for k, factor in enumerate(factors):
-        with np.errstate(divide="ignore"):
-            kept = np.exp(np.concatenate([[0.0], np.cumsum(np.log1p(-factor * rates))]))
-        share[:, k] = kept[: steps + 1]
-        halved = np.flatnonzero(kept < 0.5)
-        lives[k] = halved[0] if halved.size else math.inf
-        totals[k] = _total(model.adaptation, float(factor), kept)
+    share, lives, totals = _followed(model.adaptation, factors, steps)
     return Sincerity(share[:, which], lives[which], totals[which])
 
 
-def _rates(adaptation: Adaptation, steps: int) -> Vector:
-    """Return the common rates of the rounds that are looked at, or of as many as are given."""
+def _followed(adaptation: Adaptation, factors: Vector, steps: int) -> tuple[Vector, Vector, Vector]:
+    """Return shares, half-lives and sums of squares for every factor, shapes (steps + 1, factors) and (factors,)."""
+    share = np.ones((steps + 1, factors.size))
+    lives, squares, left = np.full(factors.size, math.inf), np.zeros(factors.size), np.ones(factors.size)
+    rates, done = _rates(adaptation, steps, factors.size), 0
+    length = max(1, BLOCK // factors.size)
+    while done < rates.size and (done < steps or np.any(left[factors > 0] > GONE)):
+        block = rates[done : done + length]
+        after = left * np.cumprod(1.0 - block[:, None] * factors, axis=0)
+        before = np.concatenate([left[None], after[:-1]])
+        squares += np.sum(before**2, axis=0)
+        first = np.argmax(after < 0.5, axis=0)
+        lives = np.where(np.isinf(lives) & np.any(after < 0.5, axis=0), done + first + 1, lives)
+        end = min(done + block.size, steps)
+        share[done + 1 : end + 1] = after[: max(end - done, 0)]
+        left, done = after[-1], done + block.size
+    return share, lives, squares + _rest(adaptation, factors, left, done)
+
+
+def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
+    """Return the common rates of the rounds that are looked at, or of those asked for if later ones are not legal."""
+    known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FARTHEST
     try:
-        return adaptation.pace(np.arange(1, max(steps, FARTHEST) + 1))
-    except ScheduleError:
+        return adaptation.pace(np.arange(1, max(steps, min(known, MOST_WORK // factors)) + 1))
+    except InvalidInputError:
         return adaptation.pace(np.arange(1, steps + 1))
 
 
-def _total(adaptation: Adaptation, factor: float, kept: Vector) -> float:
-    """Return Σ π² for ever: what is summed so far, and a power law's rest.
+def _rest(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> Vector:
+    """Return Σ π² over the rounds that were not looked at.
 
-    Where η ~ c/t, π² falls like t^(−2c); rates that fall more slowly leave nothing after so many rounds, and those that
-    fall faster leave a part of every opinion for ever.
+    Where η ~ c/t, π² falls like t^(−2c). Rates that fall more slowly leave nothing after so many rounds, and those
+    that fall faster leave a part of every opinion for ever.
     """
-    so_far = float(np.sum(kept[:-1] ** 2))
-    growth, last = adaptation.rate.growth, kept.size - 1
-    if factor == 0 or growth.exponent is None or growth.exponent < -1:
-        return math.inf if factor == 0 or growth.exponent is not None else math.nan
-    if growth.exponent > -1:
-        return so_far
-    fall = 2 * factor * float(adaptation.pace(last)) * last
-    return so_far + last * float(kept[-1]) ** 2 / (fall - 1) if fall > 1 else math.inf
+    exponent = adaptation.rate.growth.exponent
+    fall = 2 * factors * float(adaptation.pace(done)) * done if exponent is not None and exponent >= -1 else 0 * factors
+    with np.errstate(divide="ignore"):
+        rest = np.where(fall > 1, done * left**2 / np.abs(fall - 1), math.nan if exponent is None else math.inf)
+    return np.where(factors == 0, math.inf, np.where(left <= GONE, 0.0, rest))

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peerpressure.experiments.convergence import SEED
-from peerpressure.experiments.evolving.parting import parting
+from peerpressure.experiments.evolving.parting import STEPS, parting
 from peerpressure.experiments.evolving.speaker import speaker
 from peerpressure.experiments.evolving.turnover import turnover
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Turnover and a speaker show what they do sooner than groups part and come back.
+SOON = 1_000
 
-def evolving_networks(seed: int = SEED) -> dict[str, pd.DataFrame]:
-    """Return all tables on networks that change."""
-    return turnover(seed) | speaker(seed) | parting(seed)
+
+def evolving_networks(seed: int = SEED, steps: int = STEPS) -> dict[str, pd.DataFrame]:
+    """Return all tables on networks that change, of runs that are no longer than so many steps."""
+    soon = min(steps, SOON)
+    return turnover(seed, soon) | speaker(seed, soon) | parting(seed, steps)
 
 
 __all__ = ["evolving_networks", "parting", "speaker", "turnover"]

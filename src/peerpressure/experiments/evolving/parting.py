@@ -41,8 +41,8 @@ from peerpressure.theory.moments import moments
 
 GROUPS = 3
 MEMBERS = 20
-BRIDGES = 2  # between any two groups
-EVERY = 5  # the bridges are there in one of so many rounds
+BRIDGES = 6  # between any two groups
+EVERY = 3  # the bridges are there in one of so many rounds
 WINDOW = 10
 TIMES = 70
 STEPS = 3_000
@@ -53,7 +53,7 @@ MEETING: Mapping[str, Sequence[tuple[int, int]]] = {
 }
 
 
-def parting(seed: int, *, members: int = MEMBERS, steps: int = STEPS) -> dict[str, pd.DataFrame]:
+def parting(seed: int, steps: int = STEPS, *, members: int = MEMBERS) -> dict[str, pd.DataFrame]:
     """Return the tables of both courses."""
     courses, windows, summary = [], [], []
     for name, meeting in MEETING.items():
@@ -69,7 +69,7 @@ def parting(seed: int, *, members: int = MEMBERS, steps: int = STEPS) -> dict[st
 
 
 def parting_model(seed: int, meeting: Sequence[tuple[int, int]], *, members: int = MEMBERS) -> Model:
-    """Return groups of rising opinions, whose bridges are there in every fifth round of these stretches."""
+    """Return groups of rising opinions, whose bridges are there in every third round of these stretches."""
     n = GROUPS * members
     drawn, stubbornness = agents_drawn(n, seed)
     network = _bridged(seed, meeting, members)
@@ -117,9 +117,8 @@ def _times(steps: int) -> NDArray[np.int64]:
 def _broken(name: str, model: Model, steps: int) -> pd.DataFrame:
     assert model.evolution is not None, "bridges come and go"
     joint = joint_connectivity(model.evolution, WINDOW, steps)
-    pieces = [int(joint.components[(first - 1) // WINDOW]) for first, _ in joint.broken]
-    first, last = zip(*joint.broken, strict=True)
-    return pd.DataFrame({"course": name, "first": first, "last": last, "pieces": pieces})
+    rows = [(name, first, last, int(joint.components[(first - 1) // WINDOW])) for first, last in joint.broken]
+    return pd.DataFrame(rows, columns=["course", "first", "last", "pieces"])
 
 
 def _summary(name: str, model: Model, course: pd.DataFrame, steps: int) -> dict[str, float | str]:

@@ -40,7 +40,7 @@ WEIGHTS = (1.0, 4.0)
 STEPS = 1_000
 
 
-def speaker(seed: int, *, agents: int = AGENTS, steps: int = STEPS) -> dict[str, pd.DataFrame]:
+def speaker(seed: int, steps: int = STEPS, *, agents: int = AGENTS) -> dict[str, pd.DataFrame]:
     """Return both tables."""
     paths = [_path(stretch, speaker_model(seed, stretch, agents=agents), steps) for stretch in SHOWN]
     rows = [

@@ -48,7 +48,7 @@ REWIRED = 0.1
 LONELY = 0.6
 
 
-def turnover(seed: int, *, agents: int = AGENTS, period: int = PERIOD, steps: int = STEPS) -> dict[str, pd.DataFrame]:
+def turnover(seed: int, steps: int = STEPS, *, agents: int = AGENTS, period: int = PERIOD) -> dict[str, pd.DataFrame]:
     """Return the tables of all networks."""
     rows, targets, laws, times = [], [], [], spaced_times(steps)
     for name, model in models(seed, agents=agents, period=period).items():

@@ -9,14 +9,13 @@ import numpy as np
 
 from peerpressure.diffusion import Diffusion
 from peerpressure.errors import complain
-from peerpressure.explorer.answers.run import told
+from peerpressure.explorer.answers.verdicts import outlook
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import pack
 from peerpressure.explorer.preparing import Prepared
 from peerpressure.explorer.refusals import RequestError
 from peerpressure.explorer.times import Shown, shown
-from peerpressure.theory import agent, diagnose, mean, moments
-from peerpressure.theory.forecast import MOST_AGENTS
+from peerpressure.theory import agent, mean, moments
 
 MOST_NAMED = 20  # agents that are followed one by one
 FEWEST = 8  # times below which a curve says nothing
@@ -34,7 +33,7 @@ def exact_answer(asked: Prepared, body: Mapping[str, Any], limits: Limits) -> by
         "names": ["network mean", *named],
         "every": choice.every,
         "dense": choice.dense,
-        "verdict": told(diagnose(asked.system, asked.steps)) if _affordable(asked, limits) else None,
+        "verdict": outlook(asked, limits),
     }
     return pack(facts, {"times": found.times.astype(np.float64), "mean": found.mean.T, "std": found.std.T})
 
@@ -59,10 +58,3 @@ def _times(asked: Prepared, functionals: int, limits: Limits) -> Shown:
         )
         limits.check("exact", FEWEST * functionals * asked.steps * size // 2, what=what, remedy=remedy)
     return shown(asked.steps, min(most, CONTINUOUS if isinstance(asked.system, Diffusion) else limits.times))
-
-
-def _affordable(asked: Prepared, limits: Limits) -> bool:
-    """Say whether looking ahead takes less than a second or so."""
-    model = asked.model
-    exact = 2 * model.network.adjacency.nnz * model.n * asked.steps
-    return exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * asked.steps <= limits.work

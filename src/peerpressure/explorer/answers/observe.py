@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.errors import PeerPressureError
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import pack
@@ -20,7 +21,8 @@ from peerpressure.scenario.observe import Observe, Privacy
 from peerpressure.simulation import Record
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
-HORIZONS = 24  # times at which the budget is drawn up
+# Times at which the budget is drawn up; where time flows, each takes the solution of an equation.
+HORIZONS, FLOWING_HORIZONS = 24, 6
 # What one method, or one account, may come to grief of while the others go on.
 FAILURES = (PeerPressureError, ArithmeticError, np.linalg.LinAlgError)
 
@@ -106,7 +108,8 @@ def _budget(asked: Prepared, experiment: Experiment, steps: int) -> tuple[dict[s
     """Return what agents are promised against who sees everything, now and as it came about."""
     terms = asked.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
-    times = np.unique(np.geomspace(1, steps, HORIZONS).round().astype(np.int64))
+    count = FLOWING_HORIZONS if isinstance(asked.system, Diffusion) else HORIZONS
+    times = np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
     promised = []
     try:
         for horizon in times.tolist():

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from peerpressure.diffusion import Diffusion
+from peerpressure.explorer.answers.verdicts import verdict
+from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.preparing import Prepared
 from peerpressure.explorer.times import shown
-from peerpressure.theory import diagnose
 
 MOST_POINTS = 240
 
 
-def pressure_answer(asked: Prepared) -> dict[str, Any]:
+def pressure_answer(asked: Prepared, limits: Limits) -> dict[str, Any]:
     """Return ρ_t as text and at some times (null where it leaves the range of doubles), and the outcome in words."""
-    model = asked.model
-    times = shown(asked.steps, MOST_POINTS).times[1:]
-    verdict = diagnose(asked.scenario.system())
-    return {
-        "text": str(model.pressure),
-        "times": times,
-        "values": model.pressure(times),
-        "outcome": verdict.outcome.name.lower(),
-        "words": verdict.outcome.value,
-        "estimated": verdict.estimated,
-        "reason": verdict.reason,
-        "kappa": verdict.kappa,
-    }
+    pressure = asked.model.pressure
+    times = shown(asked.steps, MOST_POINTS).times[1:] * (
+        asked.system.step if isinstance(asked.system, Diffusion) else 1
+    )
+    told = verdict(asked, limits)
+    kept = ("outcome", "words", "estimated", "reason", "kappa")
+    return {"text": str(pressure), "times": times, "values": pressure(times)} | {name: told[name] for name in kept}

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.explorer.answers.verdicts import verdict
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import pack
 from peerpressure.explorer.preparing import Prepared
 from peerpressure.explorer.times import Shown, shown
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import SUMMARIES
 
 Array: TypeAlias = NDArray[Any]
@@ -29,13 +29,13 @@ def run_answer(asked: Prepared, limits: Limits) -> bytes:
     model, scenario = asked.model, asked.scenario
     numbers = model.n * (1 if model.adaptation is None else 2)
     choice = shown(asked.steps, min(limits.times, limits.states // numbers))
-    arrays = _first(asked, choice) | _ensemble(asked, choice)
+    arrays = _arrays(asked, choice)
     facts = {
         "n": model.n,
         "steps": asked.steps,
         "replicates": scenario.run.replicates,
         "consensus_value": model.consensus_value,
-        "verdict": told(diagnose(scenario.system())),
+        "verdict": verdict(asked, limits),
         "tuned": {"kind": "tuned"},
         "every": choice.every,
         "dense": choice.dense,
@@ -44,42 +44,35 @@ def run_answer(asked: Prepared, limits: Limits) -> bytes:
     return pack(facts, arrays)
 
 
-def told(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict in plain values and in words."""
-    return verdict.to_dict() | {"text": str(verdict)}
-
-
-def _first(asked: Prepared, choice: Shown) -> dict[str, Array]:
-    """Return what every agent shows in the first replicate, and holds if that changes, at the times that are shown."""
-    model = asked.model
-    names = ["times", "states"] + ["hidden"] * (model.adaptation is not None)
-    found = recorded(asked, [0], choice, names)
-    return {
-        "times": found["times"].astype(np.float64),
-        "states": found["states"][0].astype(np.float32),
-        "hidden": (found["hidden"][0] if "hidden" in found else model.hidden).astype(np.float32),
-        "stubbornness": model.stubbornness.astype(np.float32),
-    }
-
-
-def _ensemble(asked: Prepared, choice: Shown) -> dict[str, Array]:
-    """Return the summaries of the first replicates, and the means of spread and distance over all of them."""
-    count, length = asked.scenario.run.replicates, choice.times.size
-    sums = {"spread": np.zeros(length), "distance": np.zeros(length)}
-    curves: dict[str, Array] = {}
-    size = max(MOST_CURVES, BATCH // max(asked.model.n, length))
-    for begin in range(0, count, size):
+def _arrays(asked: Prepared, choice: Shown) -> dict[str, Array]:
+    """Return the first replicate agent by agent, the summaries of some, and mean spread and distance over all."""
+    model, count, length = asked.model, asked.scenario.run.replicates, choice.times.size
+    size = max(MOST_CURVES, BATCH // max(model.n, length))
+    found = _beginning(asked, range(min(size, count)), choice)
+    sums = {name: found[name].sum(axis=0) for name in ("spread", "distance")}
+    for begin in range(size, count, size):
         asked.ticket.check()
-        found = recorded(asked, range(begin, min(begin + size, count)), choice, SUMMARIES)
-        curves = curves or {name: values[:MOST_CURVES].astype(np.float32) for name, values in found.items()}
-        sums = {name: total + found[name].sum(axis=0) for name, total in sums.items()}
-    return curves | {f"{name}_mean": (total / count).astype(np.float32) for name, total in sums.items()}
+        more = recorded(asked, range(begin, min(begin + size, count)), choice, SUMMARIES)
+        sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}
+    arrays = {name: found[name][:MOST_CURVES] for name in SUMMARIES}
+    arrays |= {f"{name}_mean": total / count for name, total in sums.items()}
+    arrays |= {"states": found["states"][0], "stubbornness": model.stubbornness}
+    arrays["hidden"] = found["hidden"][0] if "hidden" in found else model.hidden
+    return {"times": found["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
+
+
+def _beginning(asked: Prepared, rows: range, choice: Shown) -> dict[str, Array]:
+    """Return the summaries of the first replicates, with what agents show, and hold if that changes, in one of them."""
+    held = ["times", "states"] + ["hidden"] * (asked.model.adaptation is not None)
+    if len(rows) * choice.times.size * asked.model.n <= BATCH:
+        return recorded(asked, rows, choice, [*held, *SUMMARIES])
+    return recorded(asked, [0], choice, held) | recorded(asked, rows, choice, SUMMARIES)
 
 
 def recorded(asked: Prepared, rows: Sequence[int], choice: Shown, names: Sequence[str]) -> dict[str, Array]:
     """Return parts of a run of these replicates, (replicates, times, …), at the times that are shown."""
     system, seed = asked.system, asked.scenario.run.seed
-    keep = Record(states="states" in names, summaries="states" not in names)
+    keep = Record(states="states" in names, summaries="spread" in names)
     run = simulate(system, choice.dense, rows, seed=seed, record=keep)
     found = {name: np.asarray(getattr(run, name)) for name in names}
     if choice.dense < choice.steps:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from peerpressure.errors import complain
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.preparing import Prepared
+from peerpressure.explorer.refusals import RequestError
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import simulate
 from peerpressure.trajectory import Trajectory
@@ -25,7 +27,14 @@ def netcdf_file(asked: Prepared, limits: Limits) -> bytes:
     """Return states and summaries as netCDF."""
     remedy = "take fewer replicates or steps; peerpressure run writes as much as the disk holds"
     limits.check("numbers", _numbers(asked), what="the numbers in a file", remedy=remedy, where="run")
-    return bytes(_run(asked).to_xarray().to_netcdf(None, engine="scipy"))
+    data = _run(asked).to_xarray()
+    # The format has whole numbers of 32 bits.
+    data.attrs["seed"] = str(data.attrs["seed"])
+    try:
+        return bytes(data.to_netcdf(None, engine="scipy"))
+    except ValueError:
+        rule, remedy = "netCDF must be able to hold the labels of agents", "take the table instead"
+        raise RequestError(422, complain(rule, got="some that it cannot", remedy=remedy), "network.labels") from None
 
 
 def _numbers(asked: Prepared) -> int:

@@ -53,7 +53,15 @@ export class Brush {
         },
       }),
       slider({
-        spec: { name: "value", title: "Opinion", kind: "float", min: round(centre - 1.5 * half), max: round(centre + 1.5 * half), default: round(centre + half), step },
+        spec: {
+          name: "value",
+          title: "Opinion",
+          kind: "float",
+          min: round(centre - 1.5 * half),
+          max: round(centre + 1.5 * half),
+          default: round(centre + half),
+          step,
+        },
         path: "view.brush.value",
         value: round(centre + half),
         onInput: (value) => {
@@ -78,7 +86,8 @@ export class Brush {
 
   /** Paint at a point. @param {number} x @param {number} y @param {boolean} first whether the hand was just put down */
   stroke(x, y, first) {
-    const touched = first && this.#reach < 16 ? [this.stage.view.places.nearest(x, y)] : this.stage.view.places.within(x, y, this.#reach);
+    const { places } = this.stage.view;
+    const touched = first && this.#reach < 16 ? [places.nearest(x, y)] : places.within(x, y, this.#reach);
     const hidden = Float32Array.from(this.stage.hidden);
     const by = 0.05 * (this.stage.domain?.half ?? 1) * (this.#way === "raise" ? 1 : -1);
     for (const index of touched) if (index >= 0) hidden[index] = this.#way === "set" ? this.#value : hidden[index] + by;

@@ -15,7 +15,8 @@ function begin(/** @type {Option} */ option, /** @type {Record<string, any>} */ 
   const values = {};
   for (const spec of option.parameters ?? []) {
     const kept = before[spec.name];
-    const fits = typeof kept === "number" && kept >= spec.min && kept <= spec.max && (spec.kind === "float" || Number.isInteger(kept));
+    const whole = spec.kind === "float" || Number.isInteger(kept);
+    const fits = typeof kept === "number" && kept >= spec.min && kept <= spec.max && whole;
     values[spec.name] = fits ? kept : spec.default;
   }
   return values;
@@ -41,7 +42,9 @@ export function choice({ label, path, options, chosen, prefix = path, onChange, 
     const option = offered.find((one) => one.id === now.id);
     blurb.replaceChildren(indexed(option?.blurb ?? ""));
     blurb.hidden = !option?.blurb;
-    const rows = (option?.parameters ?? []).filter((spec) => typeof (now.values[spec.name] ?? spec.default) === "number").map((spec) =>
+    // A key may hold a list, one number for each agent, which no slider can show.
+    const single = (option?.parameters ?? []).filter(({ name }) => !Array.isArray(now.values[name]));
+    const rows = single.map((spec) =>
       slider({
         spec,
         path: `${prefix}.${spec.name}`,
@@ -82,7 +85,10 @@ function select(label, options, value, onChange) {
     const entry = el("option", { value: option.id, selected: option.id === value }, option.title);
     groups.set(option.group ?? "", [...(groups.get(option.group ?? "") ?? []), entry]);
   }
-  const parts = [...groups].flatMap(([group, entries]) => (group ? [el("optgroup", { label: group }, ...entries)] : entries));
+  const parts = [...groups].flatMap(([group, entries]) =>
+    group ? [el("optgroup", { label: group }, ...entries)] : entries,
+  );
   const list = /** @type {HTMLSelectElement} */ (el("select", { id, change: () => onChange(list.value) }, ...parts));
-  return el("div", { class: "select-row" }, el("label", { for: id, class: "field-label" }, label), el("div", { class: "select" }, list));
+  const name = el("label", { for: id, class: "field-label" }, label);
+  return el("div", { class: "select-row" }, name, el("div", { class: "select" }, list));
 }

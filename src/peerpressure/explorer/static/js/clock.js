@@ -31,7 +31,10 @@ export class Clock {
     return this.times.length - 1;
   }
 
-  /** Take another run's steps, and stay as near as can be to the time that was shown. @param {Float64Array} times @param {number} wanted */
+  /**
+   * Take another run's steps, and stay as near as can be to the time that was shown.
+   * @param {Float64Array} times @param {number} wanted
+   */
   setTimes(times, wanted) {
     this.times = times;
     if (!this.playing || this.at > this.end) this.at = this.#indexOf(wanted);

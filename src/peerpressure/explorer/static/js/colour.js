@@ -33,7 +33,7 @@ function scale(path) {
 }
 
 // The middle is a grey that shows on the page; the ends go away from the page's lightness.
-const OPINION_ENDS = { light: { end: 0.5, middle: 0.82 }, dark: { end: 0.76, middle: 0.42 } };
+const OPINION_ENDS = { light: { end: 0.5, middle: 0.82 }, dark: { end: 0.71, middle: 0.4 } };
 const EXPOSURE_ENDS = { light: { low: 0.9, high: 0.45 }, dark: { low: 0.32, high: 0.78 } };
 
 /** From blue (0) over grey (½) to orange (1). @param {"light" | "dark"} theme @returns {Scale} */
@@ -41,7 +41,7 @@ export function opinionScale(theme) {
   const { end, middle } = OPINION_ENDS[theme];
   return scale((part) => {
     const far = Math.abs(2 * part - 1);
-    return [middle + (end - middle) * far, 0.143 * far, part < 0.5 ? 255 : 50];
+    return [middle + (end - middle) * far, 0.138 * far, part < 0.5 ? 255 : 50];
   });
 }
 

@@ -11,7 +11,10 @@ import { Channel, Refusal, ask } from "./wire.js";
  *            refused: (refusal: Refusal) => void, busy: (yes: boolean) => void}} Listeners
  */
 
-/** The scenario without its onlooker, whose mistakes must not keep the others' picture back. @param {Scenario} scenario */
+/**
+ * The scenario without its onlooker, whose mistakes must not keep the others' picture back.
+ * @param {Scenario} scenario
+ */
 function unseen({ observe, privacy, ...rest }) {
   return rest;
 }

@@ -7,6 +7,11 @@ import { refusalPlace, slider } from "./slider.js";
 
 /** @typedef {import("./store.js").Store} Store */
 
+const BY_HAND = {
+  id: "by_hand",
+  title: "Drawn by hand",
+  blurb: "Paint on the network with the brush, or follow an agent and type its opinion.",
+};
 const KNOWN = ["network", "agents", "pressure", "noise", "run", "observe", "privacy", "output"];
 
 export class Controls {
@@ -60,7 +65,10 @@ export class Controls {
         path: "network",
         options: chosen.id === "own" ? [own, ...form.options] : form.options,
         chosen,
-        onChange: (now) => this.#write("network", now.id === "own" ? section : form.write(now, this.store.scenario.network)),
+        onChange: (now) => {
+          const before = this.store.scenario.network;
+          this.#write("network", now.id === "own" ? section : form.write(now, before));
+        },
       }),
       el(
         "button",
@@ -76,13 +84,13 @@ export class Controls {
     const byHand = Array.isArray(agents.hidden);
     const form = tagged("law", this.catalogue.hidden_laws);
     const stubbornness = stubbornnessSection(this.catalogue.stubbornness);
-    const set = (/** @type {string} */ key, /** @type {unknown} */ value) => this.#write("agents", { ...this.store.scenario.agents, [key]: value });
-    const hand = { id: "by_hand", title: "Drawn by hand", blurb: "Paint on the network with the brush, or follow an agent and type its opinion." };
+    const set = (/** @type {string} */ key, /** @type {unknown} */ value) =>
+      this.#write("agents", { ...this.store.scenario.agents, [key]: value });
     return [
       choice({
         label: "Hidden opinions x₀",
         path: "agents.hidden",
-        options: [...form.options, hand],
+        options: [...form.options, BY_HAND],
         chosen: byHand ? { id: "by_hand", values: {} } : form.read(agents.hidden ?? {}),
         onChange: (now) => (now.id === "by_hand" ? this.actions.drawByHand() : set("hidden", form.write(now))),
       }),
@@ -122,8 +130,9 @@ export class Controls {
 
   #formula() {
     const id = freshId("formula");
+    const plain = { spellcheck: "false", autocomplete: "off" };
     const input = /** @type {HTMLInputElement} */ (
-      el("input", { type: "text", id, class: "formula", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "data-role": "formula" })
+      el("input", { type: "text", id, class: "formula", "data-role": "formula", ...plain })
     );
     const set = () => this.#write("pressure", { formula: input.value });
     input.value = this.store.scenario.pressure?.formula ?? "";
@@ -132,7 +141,8 @@ export class Controls {
       el("button", { type: "button", class: "chip", click: () => { input.value = text; set(); } }, text),
     );
     const label = el("label", { for: id, class: "field-label" }, "Formula in t");
-    return el("div", { class: "formula-field", "data-path": "pressure.formula" }, label, input, el("div", { class: "chips" }, ...examples), refusalPlace());
+    const chips = el("div", { class: "chips" }, ...examples);
+    return el("div", { class: "formula-field", "data-path": "pressure.formula" }, label, input, chips, refusalPlace());
   }
 
   #noise() {
@@ -183,23 +193,25 @@ export class Controls {
     ];
   }
 
-  /** Name what a section holds beyond the controls, each with a way to take it out. @param {string} name @param {object} extras */
+  /**
+   * Name what a section holds beyond the controls, each with a way to take it out.
+   * @param {string} name @param {object} extras
+   */
   #extras(name, extras) {
     const entries = Object.entries(extras);
     if (!entries.length) return null;
-    return el("ul", { class: "extras" }, ...entries.map(([key, value]) => el("li", {}, this.#extra(`${name}.${key}`, key, value))));
+    const items = entries.map(([key, value]) => el("li", {}, this.#extra(`${name}.${key}`, key, value)));
+    return el("ul", { class: "extras" }, ...items);
   }
 
   /** @param {string} path @param {string} key @param {unknown} value */
   #extra(path, key, value) {
     const said = JSON.stringify(value).replaceAll('"', "").replaceAll(":", " ").replaceAll(",", ", ");
-    const remove = el(
-      "button",
-      { type: "button", class: "plain", "aria-label": `Take out ${key}`, click: () => this.store.change(path, undefined) },
-      "×",
-    );
+    const click = () => this.store.change(path, undefined);
+    const remove = el("button", { type: "button", class: "plain", "aria-label": `Take out ${key}`, click }, "×");
     const text = said.length > 60 ? `${said.slice(0, 59)}…` : said;
-    return el("span", { class: "extra", "data-path": path }, el("b", {}, key.replaceAll("_", " ")), ` ${text}`, remove, refusalPlace());
+    const name = el("b", {}, key.replaceAll("_", " "));
+    return el("span", { class: "extra", "data-path": path }, name, ` ${text}`, remove, refusalPlace());
   }
 }
 

@@ -1,5 +1,5 @@
-// What happens over time, in three plots: what agents show, how far they are apart, and how far they are from v. The last
-// two are different measurements and never share a plot.
+// What happens over time, in three plots: what agents show, how far they are apart, and how far they are from v. The
+// last two are different measurements and never share a plot.
 
 import { FOLLOWED, token } from "./colour.js";
 import { byId, el } from "./elements.js";
@@ -41,10 +41,9 @@ export class Curves {
 
   /** @param {(time: number) => void} onSeek */
   constructor(onSeek) {
-    const plot = (/** @type {string} */ id, /** @type {number} */ height, /** @type {string} */ label) => new Plot(byId(id), { height, label, onSeek });
-    this.opinions = plot("plot-opinions", 172, "Opinions over time");
-    this.spread = plot("plot-spread", 138, "Spread over time");
-    this.distance = plot("plot-distance", 138, "Distance to v over time");
+    this.opinions = new Plot(byId("plot-opinions"), { height: 172, label: "Opinions over time", onSeek });
+    this.spread = new Plot(byId("plot-spread"), { height: 138, label: "Spread over time", onSeek });
+    this.distance = new Plot(byId("plot-distance"), { height: 138, label: "Distance to v over time", onSeek });
   }
 
   /** @param {Packed} run */
@@ -128,7 +127,8 @@ export class Curves {
         band(pen, times, bottom, top, toX, toY, soft, 0.1);
         exact?.header.names.forEach((/** @type {string} */ _, /** @type {number} */ at) => {
           const [centre, std] = [rowOf(exact.arrays.mean, at), rowOf(exact.arrays.std, at)];
-          const edge = (/** @type {number} */ side) => Float64Array.from(centre, (value, t) => value + side * BAND * std[t]);
+          const edge = (/** @type {number} */ side) =>
+            Float64Array.from(centre, (value, t) => value + side * BAND * std[t]);
           const colour = at === 0 ? sure : token(FOLLOWED[at - 1]);
           band(pen, exact.arrays.times, edge(-1), edge(1), toX, toY, colour, at === 0 ? 0.28 : 0.13);
         });
@@ -139,7 +139,12 @@ export class Curves {
       { key: "mean", label: "mean", colour: "ink", at: (t) => middle[t] },
       { key: "minimum", label: "min", colour: "soft", at: (t) => bottom[t] },
       { key: "target", label: "target v", colour: "target", dashed: true, at: () => v },
-      ...own.map(({ values, label }, at) => ({ key: `agent-${label}`, label, colour: FOLLOWED[at], at: (/** @type {number} */ t) => values[t] })),
+      ...own.map(({ values, label }, at) => ({
+        key: `agent-${label}`,
+        label,
+        colour: FOLLOWED[at],
+        at: (/** @type {number} */ t) => values[t],
+      })),
     ]);
   }
 
@@ -163,7 +168,10 @@ export class Curves {
       logY: logSize,
       low: logSize ? range[0] : 0,
       high: range[1],
-      lines: [{ values: first, colour: accent, width: several ? 1.25 : 1.75 }, ...(several ? [{ values: average, colour: ink, width: 1.75 }] : [])],
+      lines: [
+        { values: first, colour: accent, width: several ? 1.25 : 1.75 },
+        ...(several ? [{ values: average, colour: ink, width: 1.75 }] : []),
+      ],
       under(pen, toX, toY) {
         pen.strokeStyle = soft;
         pen.lineWidth = window.devicePixelRatio || 1;
@@ -172,10 +180,12 @@ export class Curves {
         pen.globalAlpha = 1;
       },
     });
-    this.#legend(`legend-${name}`, [
-      { key: name, label: "run", colour: "accent", at: (t) => first[t] },
-      ...(several ? [{ key: `${name}-mean`, label: `mean of ${count(run.header.replicates)}`, colour: "ink", at: (/** @type {number} */ t) => average[t] }] : []),
-    ]);
+    const label = `mean of ${count(run.header.replicates)}`;
+    const entries = [
+      { key: name, label: "run", colour: "accent", at: (/** @type {number} */ t) => first[t] },
+      { key: `${name}-mean`, label, colour: "ink", at: (/** @type {number} */ t) => average[t] },
+    ];
+    this.#legend(`legend-${name}`, several ? entries : entries.slice(0, 1));
   }
 
   /** @param {string} id @param {Entry[]} entries */

@@ -1,4 +1,4 @@
-// Building the page's elements. Text always goes in as text nodes, so nothing that was typed or uploaded becomes markup.
+// Building the page's elements. Text always goes in as text nodes: nothing that was typed or uploaded becomes markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -59,8 +59,8 @@ export function freshId(stem) {
  */
 export function segmented({ label, options, value, onChange, visibleLabel = true }) {
   const name = freshId("choice");
-  const inputs = options.map((option) =>
-    el("input", { type: "radio", name, value: option.id, checked: option.id === value, change: () => onChange(option.id) }),
+  const inputs = options.map(({ id }) =>
+    el("input", { type: "radio", name, value: id, checked: id === value, change: () => onChange(id) }),
   );
   const row = el(
     "div",

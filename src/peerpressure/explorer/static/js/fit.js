@@ -1,4 +1,4 @@
-// Keeping the parts of a scenario in step: what was said of the agents of one network means nothing for those of another.
+// Keeping the parts of a scenario in step: what was said of one network's agents means nothing for those of another.
 
 /** @typedef {import("./store.js").Scenario} Scenario */
 
@@ -22,9 +22,11 @@ export function fitted(now, before, plain) {
         scenario = { ...scenario, agents };
       }
     }
-    if (now.observe?.agents && now.observe.agents === before.observe?.agents) scenario = { ...scenario, observe: seeingAll(now.observe) };
+    const same = now.observe?.agents && now.observe.agents === before.observe?.agents;
+    if (same) scenario = { ...scenario, observe: seeingAll(now.observe) };
   }
-  return now.run?.steps < before.run?.steps && scenario.observe ? { ...scenario, observe: untilStep(scenario.observe, now.run.steps) } : scenario;
+  const shorter = now.run?.steps < before.run?.steps && scenario.observe;
+  return shorter ? { ...scenario, observe: untilStep(scenario.observe, now.run.steps) } : scenario;
 }
 
 /** @param {any} observe */

@@ -16,23 +16,22 @@ export function showFollowed(agents, { hidden, byHand, drop, set }) {
     ...agents.map(({ index, label, name }, at) => {
       const swatch = el("span", { class: "dot" });
       swatch.style.setProperty("--colour", `var(--${FOLLOWED[at]})`);
-      return el(
-        "li",
-        { class: "chip followed", "data-agent": label },
-        swatch,
-        el("span", {}, label),
-        byHand ? opinion(index, label, hidden[index], set) : null,
-        el("button", { type: "button", class: "plain", "aria-label": `Stop following agent ${label}`, click: () => drop(name) }, "×"),
-      );
+      const field = byHand ? opinion(index, label, hidden[index], set) : null;
+      const stop = `Stop following agent ${label}`;
+      const button = el("button", { type: "button", class: "plain", "aria-label": stop, click: () => drop(name) }, "×");
+      return el("li", { class: "chip followed", "data-agent": label }, swatch, el("span", {}, label), field, button);
     }),
   );
   if (focused?.startsWith("opinion-of-")) document.getElementById(focused)?.focus();
 }
 
-/** @param {number} index @param {string} label @param {number} value @param {(index: number, value: number) => void} set */
+/**
+ * @param {number} index @param {string} label @param {number} value @param {(index: number, value: number) => void} set
+ */
 function opinion(index, label, value, set) {
+  const [id, name] = [`opinion-of-${label}`, `Hidden opinion of agent ${label}`];
   const input = /** @type {HTMLInputElement} */ (
-    el("input", { type: "number", step: "any", class: "number", id: `opinion-of-${label}`, "aria-label": `Hidden opinion of agent ${label}` })
+    el("input", { type: "number", step: "any", class: "number", id, "aria-label": name })
   );
   input.value = String(Number(value.toPrecision(4)));
   input.addEventListener("change", () => {

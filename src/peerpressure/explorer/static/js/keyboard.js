@@ -4,6 +4,8 @@ import { byId } from "./elements.js";
 
 /** @typedef {import("./clock.js").Clock} Clock */
 
+const TYPED_INTO = "input:not([type=range], [type=radio], [type=checkbox]), textarea";
+
 /** Whether the element that has the focus uses keys of its own. @param {KeyboardEvent} event */
 function isTaken(event) {
   const target = /** @type {HTMLElement} */ (event.target);
@@ -24,7 +26,7 @@ export function listenToKeys(clock) {
   };
   window.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const typing = /** @type {HTMLElement} */ (event.target).matches("input:not([type=range], [type=radio], [type=checkbox]), textarea");
+    const typing = /** @type {HTMLElement} */ (event.target).matches(TYPED_INTO);
     if (event.key === "?" && !typing && !help.open) help.showModal();
     else if (actions[event.key] && !isTaken(event)) actions[event.key]();
     else return;

@@ -2,7 +2,10 @@
 
 import { byId } from "./elements.js";
 
-/** Say something in the bar; it stays until put away or replaced. @param {string} text @param {"note" | "bad"} [tone] */
+/**
+ * Say something in the bar; it stays until put away or replaced, and what is `bad` until it is put right.
+ * @param {string} text @param {"note" | "warn" | "bad"} [tone]
+ */
 export function tell(text, tone = "note") {
   const bar = byId("message");
   byId("message-text").textContent = text;
@@ -18,9 +21,10 @@ export function hush() {
 /** Take away all refusals that are shown. */
 export function clearRefusals() {
   for (const place of document.querySelectorAll(".refusal:not([hidden])")) {
+    const row = /** @type {HTMLElement} */ (place.parentElement);
     /** @type {HTMLElement} */ (place).hidden = true;
-    place.parentElement?.classList.remove("refused");
-    for (const input of place.parentElement?.querySelectorAll("[aria-invalid]") ?? []) input.removeAttribute("aria-invalid");
+    row.classList.remove("refused");
+    for (const input of row.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
   }
   const bar = byId("message");
   if (bar.dataset.tone === "bad") bar.hidden = true;

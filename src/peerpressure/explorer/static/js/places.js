@@ -88,8 +88,11 @@ export class Places {
   within(x, y, reach) {
     const found = [];
     const rows = (this.starts.length - 1) / this.columns;
-    const [left, right] = [Math.max(0, Math.floor((x - reach) / CELL)), Math.min(this.columns - 1, Math.floor((x + reach) / CELL))];
-    const [top, bottom] = [Math.max(0, Math.floor((y - reach) / CELL)), Math.min(rows - 1, Math.floor((y + reach) / CELL))];
+    const first = (/** @type {number} */ at) => Math.max(0, Math.floor((at - reach) / CELL));
+    const last = (/** @type {number} */ at, /** @type {number} */ many) =>
+      Math.min(many - 1, Math.floor((at + reach) / CELL));
+    const [left, right, top, bottom] = [first(x), last(x, this.columns), first(y), last(y, rows)];
+    if (left > right) return found;
     for (let row = top; row <= bottom; row += 1) {
       for (let at = this.starts[row * this.columns + left]; at < this.starts[row * this.columns + right + 1]; at += 1) {
         const i = this.members[at];

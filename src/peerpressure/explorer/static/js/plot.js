@@ -14,6 +14,8 @@ import { number, superscript, ticks } from "./words.js";
 
 const FONT = '11px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
 
+const NONE = { show: false };
+
 /** Mark powers of ten as powers, and plain numbers where there are few of them. @param {number[]} splits */
 function logTicks(splits) {
   const powers = splits.filter((value) => Number.isInteger(Math.log10(value)));
@@ -51,8 +53,10 @@ export class Plot {
   show(content) {
     const usable = content.logX ? withoutZero(content) : content;
     this.#content = usable;
-    const shape = JSON.stringify([usable.lines.map(({ colour, width, dash }) => [colour, width, dash]), usable.logX, usable.logY, usable.xTitle, token("line")]);
-    const data = [usable.x, ...usable.lines.map((line) => (usable.logY ? Array.from(line.values, positive) : line.values))];
+    const { x, lines, logX, logY, xTitle } = usable;
+    const looks = lines.map(({ colour, width, dash }) => [colour, width, dash]);
+    const shape = JSON.stringify([looks, logX, logY, xTitle, token("line")]);
+    const data = [x, ...lines.map(({ values }) => (logY ? Array.from(values, positive) : values))];
     if (shape !== this.#shape || !this.#chart) this.#build(shape, data);
     else this.#chart.setData(data);
     this.mark(this.#time);
@@ -79,27 +83,31 @@ export class Plot {
     this.#chart?.destroy();
     this.#shape = shape;
     const { logX, logY, lines, xTitle } = /** @type {Content} */ (this.#content);
-    const axis = { stroke: token("soft"), font: FONT, grid: { stroke: token("grid"), width: 1 }, ticks: { stroke: token("grid"), width: 1, size: 4 } };
+    const grid = { stroke: token("grid"), width: 1 };
+    const axis = { stroke: token("soft"), font: FONT, grid, ticks: { ...grid, size: 4 } };
+    const words = (/** @type {boolean | undefined} */ log) => (/** @type {any} */ _, /** @type {number[]} */ splits) =>
+      log ? logTicks(splits) : ticks(splits);
     const options = {
       width: Math.max(60, this.host.clientWidth),
       height: this.height,
       padding: [8, 10, 0, 0],
       legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+      cursor: { y: false, drag: { x: false, y: false }, points: NONE },
       scales: {
         x: { time: false, distr: logX ? 3 : 1 },
         y: { distr: logY ? 3 : 1, range: () => this.#range() },
       },
       axes: [
-        { ...axis, size: 30, gap: 3, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => (logX ? logTicks(splits) : ticks(splits)), label: xTitle, labelFont: FONT, labelSize: 14, labelGap: -2 },
-        { ...axis, size: 44, gap: 4, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => (logY ? logTicks(splits) : ticks(splits)) },
+        { ...axis, size: 30, gap: 3, values: words(logX), label: xTitle, labelFont: FONT, labelSize: 14, labelGap: -2 },
+        { ...axis, size: 44, gap: 4, values: words(logY) },
       ],
-      series: [{}, ...lines.map(({ colour, width = 1.5, dash }) => ({ stroke: colour, width, dash, points: { show: false } }))],
+      series: [{}, ...lines.map(({ colour: stroke, width = 1.5, dash }) => ({ stroke, width, dash, points: NONE }))],
       hooks: { drawAxes: [(/** @type {any} */ chart) => this.#drawUnder(chart)] },
     };
-    this.#chart = new uPlot(options, data, this.host);
-    this.#chart.over.append(this.marker);
-    if (this.onSeek) this.#chart.over.addEventListener("click", () => this.onSeek?.(this.#chart.posToVal(this.#chart.cursor.left, "x")));
+    const chart = new uPlot(options, data, this.host);
+    chart.over.append(this.marker);
+    chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left, "x")));
+    this.#chart = chart;
   }
 
   #range() {
@@ -135,7 +143,10 @@ function positive(value) {
   return value > 0 ? value : null;
 }
 
-/** Return the content from its first positive x on, as a logarithmic axis needs. @param {Content} content @returns {Content} */
+/**
+ * Return the content from its first positive x on, as a logarithmic axis needs.
+ * @param {Content} content @returns {Content}
+ */
 function withoutZero(content) {
   let from = 0;
   while (from < content.x.length && content.x[from] <= 0) from += 1;

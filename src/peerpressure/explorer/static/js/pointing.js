@@ -11,6 +11,8 @@ import { steady } from "./words.js";
  */
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const ZOOMS = { "zoom-in": 1.5, "zoom-out": 1 / 1.5, "zoom-reset": 0 };
+const FACTS = { public: "shows", hidden: "thinks", stubbornness: "stubbornness", degree: "neighbours" };
 // A press that moves less than this is a click.
 const STILL = 5;
 
@@ -28,9 +30,7 @@ export class Pointing {
     this.#pointer(stage.canvas);
     stage.canvas.addEventListener("keydown", (event) => this.#key(event));
     stage.canvas.addEventListener("blur", () => this.#keyboard && this.#goTo(-1));
-    for (const [id, factor] of /** @type {[string, number][]} */ ([["zoom-in", 1.5], ["zoom-out", 1 / 1.5], ["zoom-reset", 0]])) {
-      byId(id).addEventListener("click", () => this.zoom(factor));
-    }
+    for (const [id, factor] of Object.entries(ZOOMS)) byId(id).addEventListener("click", () => this.zoom(factor));
   }
 
   /** @param {Tool} tool */
@@ -80,8 +80,9 @@ export class Pointing {
       this.#goTo(this.stage.view.places.nearest(x, y));
     });
     const end = (/** @type {PointerEvent} */ event) => {
+      const clicked = press && !press.moved && event.type === "pointerup";
       if (press && this.tool === "draw") this.actions.lift();
-      else if (press && !press.moved && event.type === "pointerup") this.#choose(this.stage.view.places.nearest(press.x, press.y));
+      else if (press && clicked) this.#choose(this.stage.view.places.nearest(press.x, press.y));
       press = null;
     };
     canvas.addEventListener("pointerup", end);
@@ -138,14 +139,17 @@ export class Pointing {
     const { cursor, run, graph } = this.stage;
     this.card.hidden = cursor < 0 || !run || !graph;
     if (this.card.hidden || !run || !graph) return;
-    const row = (/** @type {string} */ name, /** @type {string} */ key) => el("div", {}, el("dt", {}, name), el("dd", { class: "numeral", "data-key": key }));
     if (this.card.childElementCount === 0) {
-      this.card.append(el("b", {}), el("dl", {}, row("shows", "public"), row("thinks", "hidden"), row("stubbornness", "stubbornness"), row("neighbours", "degree")));
+      const rows = Object.entries(FACTS).map(([key, name]) =>
+        el("div", {}, el("dt", {}, name), el("dd", { class: "numeral", "data-key": key })),
+      );
+      this.card.append(el("b", {}), el("dl", {}, ...rows));
     }
     const name = `Agent ${this.stage.labelOf(cursor)}`;
     /** @type {HTMLElement} */ (this.card.firstElementChild).textContent = name;
     if (this.#keyboard) {
-      byId("said").textContent = `${name} shows ${steady(this.stage.shown[cursor])} and thinks ${steady(this.stage.hidden[cursor])}`;
+      const [shows, thinks] = [this.stage.shown[cursor], this.stage.hidden[cursor]].map((value) => steady(value));
+      byId("said").textContent = `${name} shows ${shows} and thinks ${thinks}`;
     }
     this.#placeCard();
   }
@@ -153,7 +157,12 @@ export class Pointing {
   #placeCard() {
     const { cursor, run, graph, view } = this.stage;
     if (this.card.hidden || cursor < 0 || !run || !graph) return;
-    const values = { public: this.stage.shown[cursor], hidden: this.stage.hidden[cursor], stubbornness: run.arrays.stubbornness[cursor], degree: graph.arrays.degrees[cursor] };
+    const values = {
+      public: this.stage.shown[cursor],
+      hidden: this.stage.hidden[cursor],
+      stubbornness: run.arrays.stubbornness[cursor],
+      degree: graph.arrays.degrees[cursor],
+    };
     for (const [key, value] of Object.entries(values)) {
       const place = /** @type {HTMLElement} */ (this.card.querySelector(`[data-key=${key}]`));
       place.textContent = key === "degree" && Number.isInteger(value) ? String(value) : steady(value);

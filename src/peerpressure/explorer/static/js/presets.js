@@ -20,7 +20,8 @@ export function showPresets(presets, open) {
     byId("presets").scrollTo({ left: 0 });
   };
   const options = groups.map((id) => ({ id, title: GROUPS[id] }));
-  byId("preset-groups").append(segmented({ label: "Examples", visibleLabel: false, options, value: groups[0], onChange: show }));
+  const choice = { label: "Examples", visibleLabel: false, options, value: groups[0], onChange: show };
+  byId("preset-groups").append(segmented(choice));
   byId("presets").append(...cards);
   show(groups[0]);
 }

@@ -1,4 +1,4 @@
-// Estimates against the truth: one small plot for each method, all on the same scale. Who is known well lies on the line.
+// Estimates against the truth: a small plot for each method, all on the same scale. Who is known well lies on the line.
 
 import { token } from "./colour.js";
 import { el } from "./elements.js";
@@ -12,7 +12,10 @@ import { ticks } from "./words.js";
 const HEIGHT = 186;
 const EDGE = { left: 34, right: 6, top: 6, bottom: 20 };
 
-/** Return the span of all that is to be seen, with the farthest error bars left out. @param {Cloud[]} clouds @returns {Span} */
+/**
+ * Return the span of all that is to be seen, with the farthest error bars left out.
+ * @param {Cloud[]} clouds @returns {Span}
+ */
 export function commonSpan(clouds) {
   let [low, high] = [Infinity, -Infinity];
   const seen = [];
@@ -132,8 +135,15 @@ export class Scatter {
   #diagonal(pen) {
     pen.strokeStyle = token("soft");
     pen.setLineDash([4, 3]);
-    line(pen, this.#x(this.#across.low), this.#y(this.#across.low), this.#x(this.#across.high), this.#y(this.#across.high));
+    const { low, high } = this.#across;
+    line(pen, this.#x(low), this.#y(low), this.#x(high), this.#y(high));
     pen.setLineDash([]);
+  }
+
+  /** @param {CanvasRenderingContext2D} pen @param {number} truth @param {number} estimate @param {number} std */
+  #bar(pen, truth, estimate, std) {
+    if (!Number.isFinite(std)) return;
+    line(pen, this.#x(truth), this.#y(estimate - std), this.#x(truth), this.#y(estimate + std));
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {Cloud} cloud */
@@ -143,9 +153,7 @@ export class Scatter {
     pen.fillStyle = colour;
     pen.lineWidth = 1;
     pen.globalAlpha = 0.45 * crowd;
-    for (let i = 0; i < truth.length; i += 1) {
-      if (Number.isFinite(std[i])) line(pen, this.#x(truth[i]), this.#y(estimate[i] - std[i]), this.#x(truth[i]), this.#y(estimate[i] + std[i]));
-    }
+    for (let i = 0; i < truth.length; i += 1) this.#bar(pen, truth[i], estimate[i], std[i]);
     pen.globalAlpha = Math.max(0.35, 0.9 * crowd);
     pen.beginPath();
     for (let i = 0; i < truth.length; i += 1) {
@@ -162,7 +170,7 @@ export class Scatter {
     const [x, y] = [this.#x(truth[index]), this.#y(estimate[index])];
     pen.strokeStyle = token("ink");
     pen.lineWidth = 1.75;
-    if (Number.isFinite(std[index])) line(pen, x, this.#y(estimate[index] - std[index]), x, this.#y(estimate[index] + std[index]));
+    this.#bar(pen, truth[index], estimate[index], std[index]);
     pen.beginPath();
     pen.arc(x, y, 4.5, 0, 2 * Math.PI);
     pen.stroke();

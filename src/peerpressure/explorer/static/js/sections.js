@@ -36,20 +36,27 @@ export function networkSection(catalogue) {
       const names = generator.parameters.map((/** @type {any} */ spec) => spec.name);
       const kept = before.generator === id ? ["seed", "connected"].filter((key) => before[key] !== undefined) : [];
       const picked = Object.fromEntries(names.map((/** @type {string} */ name) => [name, values[name]]));
-      return { generator: id, ...generator.fixed, ...picked, ...Object.fromEntries(kept.map((key) => [key, before[key]])), ...extras };
+      const stays = Object.fromEntries(kept.map((key) => [key, before[key]]));
+      return { generator: id, ...generator.fixed, ...picked, ...stays, ...extras };
     },
     /** @param {any} section */
     extras: (section) => others(section, known),
   };
 }
 
-/** A table whose kind stands under one key, with the kind's parameters beside it. @param {string} key @param {any[]} options */
+/**
+ * A table whose kind stands under one key, with the kind's parameters beside it.
+ * @param {string} key @param {any[]} options
+ */
 export function tagged(key, options) {
   const names = parameterNames(options);
   return {
     options,
     /** @param {any} section @returns {Chosen} */
-    read: (section) => ({ id: section[key] ?? (section.formula !== undefined ? "formula" : options[0].id), values: section }),
+    read(section) {
+      const unnamed = section.formula === undefined ? options[0].id : "formula";
+      return { id: section[key] ?? unnamed, values: section };
+    },
     /** @param {Chosen} chosen @param {any} [before] */
     write({ id, values }, before = {}) {
       const own = options.find((one) => one.id === id)?.parameters ?? [];
@@ -71,7 +78,7 @@ export function stubbornnessSection(options) {
     /** @param {Chosen} chosen */
     write({ id, values }) {
       if (id === "number") return values.value;
-      return { law: id, ...Object.fromEntries(Object.entries(values).filter(([name]) => ["low", "high"].includes(name))) };
+      return { law: id, low: values.low, high: values.high };
     },
   };
 }

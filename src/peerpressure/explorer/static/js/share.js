@@ -17,7 +17,8 @@ function save(blob, name) {
 }
 
 /**
- * @param {{scenario: () => Scenario, time: () => number, canvas: HTMLCanvasElement, link: () => Promise<string>}} options
+ * @param {{scenario: () => Scenario, time: () => number, canvas: HTMLCanvasElement,
+ *          link: () => Promise<string>}} options
  */
 export function offerSharing({ scenario, time, canvas, link }) {
   const menu = byId("share-menu");
@@ -58,7 +59,8 @@ export function offerSharing({ scenario, time, canvas, link }) {
       canvas.toBlob((blob) => blob && save(blob, "network-as-shown.png"));
     } else if (what.startsWith("figure:")) {
       const [, figure, format] = what.split(":");
-      const { blob, name } = await attachment("/api/export/figure", { scenario: scenario(), what: figure, time: time(), format });
+      const question = { scenario: scenario(), what: figure, time: time(), format };
+      const { blob, name } = await attachment("/api/export/figure", question);
       save(blob, name);
     } else {
       const { blob, name } = await attachment(`/api/export/${what}`, { scenario: scenario() });

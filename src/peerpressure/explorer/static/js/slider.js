@@ -10,7 +10,10 @@ import { indexed } from "./words.js";
 
 const NOTCHES = 300;
 
-/** Return a number of a parameter's kind, rounded as people would write it. @param {Parameter} spec @param {number} value */
+/**
+ * Return a number of a parameter's kind, rounded as people would write it.
+ * @param {Parameter} spec @param {number} value
+ */
 function tidy(spec, value) {
   if (spec.kind === "int") return Math.round(value);
   if (spec.scale === "log") return Number(value.toPrecision(3));

@@ -11,11 +11,17 @@ import { currentTheme } from "./theme.js";
  * @typedef {import("./store.js").Store} Store
  */
 
-/** Name both ends and the middle of a span of opinions, with decimals to match its width. @param {number} centre @param {number} half */
+/**
+ * Name both ends and the middle of a span of opinions, with decimals to match its width.
+ * @param {number} centre @param {number} half
+ */
 function spanWords(centre, half) {
   const decimals = Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(half))));
-  const [low, middle, high] = [centre - half, centre, centre + half].map((value) => (Math.round(value * 10 ** decimals) / 10 ** decimals + 0).toFixed(decimals).replace("-", "−"));
-  return [low, `v = ${middle}`, high];
+  const unit = 10 ** -decimals;
+  // Adding 0 takes the sign from a rounded −0.
+  const round = (/** @type {number} */ value) =>
+    (Math.round(value / unit) * unit + 0).toFixed(decimals).replace("-", "−");
+  return [round(centre - half), `v = ${round(centre)}`, round(centre + half)];
 }
 
 export class Stage {
@@ -58,7 +64,7 @@ export class Stage {
   setPicture(graph, run) {
     if (graph !== this.graph) {
       this.graph = graph;
-      this.#indices = new Map((graph.header.labels ?? []).map((/** @type {string | number} */ label, /** @type {number} */ at) => [label, at]));
+      this.#indices = new Map([...(graph.header.labels ?? []).entries()].map(([at, label]) => [label, at]));
       const { positions, edges, degrees } = graph.arrays;
       this.view.setGraph({ n: graph.header.n, positions, edges, degrees });
       this.cursor = -1;
@@ -113,7 +119,8 @@ export class Stage {
   get hidden() {
     if (this.preview) return this.preview;
     const hidden = /** @type {any} */ (this.run?.arrays.hidden ?? new Float32Array(0));
-    return hidden.shape?.length === 2 ? hidden.subarray(this.clock.index * this.n, (this.clock.index + 1) * this.n) : hidden;
+    if (hidden.shape?.length !== 2) return hidden;
+    return hidden.subarray(this.clock.index * this.n, (this.clock.index + 1) * this.n);
   }
 
   /** What all agents show now; between two steps while playing, part of the way. @returns {Float32Array} */
@@ -158,7 +165,8 @@ export class Stage {
     const exposed = this.#exposure() !== null;
     const scale = exposed ? this.exposures : this.opinions;
     const { centre, half } = this.domain ?? { centre: 0, half: 1 };
-    byId("key-bar").style.setProperty("background", `linear-gradient(to right, ${scale.css.filter((_, level) => level % 16 === 0).join(", ")})`);
+    const stops = scale.css.filter((_, level) => level % 16 === 0).join(", ");
+    byId("key-bar").style.setProperty("background", `linear-gradient(to right, ${stops})`);
     const words = exposed ? ["nothing learned", "", "fully known"] : spanWords(centre, half);
     ["key-low", "key-middle", "key-high"].forEach((id, at) => {
       byId(id).textContent = words[at];

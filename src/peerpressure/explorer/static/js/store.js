@@ -101,7 +101,9 @@ export class Store {
     const before = this.#state;
     const scenario = state.scenario === before.scenario ? state.scenario : this.fit(state.scenario, before.scenario);
     this.#state = { scenario, view: state.view };
-    if (scenario !== before.scenario) for (const listener of this.#scenarioListeners) listener(scenario, before.scenario);
+    if (scenario !== before.scenario) {
+      for (const listener of this.#scenarioListeners) listener(scenario, before.scenario);
+    }
     if (state.view !== before.view) for (const listener of this.#viewListeners) listener(state.view, before.view);
   }
 }

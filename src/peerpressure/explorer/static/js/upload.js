@@ -16,7 +16,8 @@ export function acceptFiles(most, take) {
   /** @param {File} file */
   async function open(file) {
     if (file.size > most) {
-      tell(`A file may hold ${plural(most, "byte")} at most, and ${file.name} has ${plural(file.size, "byte")}; use the library for it.`, "bad");
+      const [bound, size] = [plural(most, "byte"), plural(file.size, "byte")];
+      tell(`A file may hold ${bound} here, and ${file.name} has ${size}; peerpressure run reads larger ones.`, "bad");
       return;
     }
     try {

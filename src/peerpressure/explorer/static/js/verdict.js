@@ -29,12 +29,18 @@ const FACTS = {
   disagreement_rate: ["disagreement", "how fast agents come to each other"],
 };
 
-/** @param {keyof FACTS} key @param {Node | string | null} shown hidden where null @param {number | null} [exact] @param {number} [steps] */
+/**
+ * @param {keyof FACTS} key
+ * @param {Node | string | null} shown hidden where null
+ * @param {number | null} [exact]
+ * @param {number} [steps]
+ */
 function setFact(key, shown, exact = null, steps = 0) {
   const list = byId("verdict-facts");
   if (!list.childElementCount) {
     for (const [name, [, hint]] of Object.entries(FACTS)) {
-      list.append(el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), el("dd", { class: "numeral", "data-key": name })));
+      const value = el("dd", { class: "numeral", "data-key": name });
+      list.append(el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), value));
     }
   }
   const cell = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
@@ -62,7 +68,8 @@ export function showVerdict(verdict) {
   setFact("bias", power(rates.bias));
   setFact("variance", power(rates.variance));
   setFact("disagreement_rate", power(rates.disagreement));
-  for (const pale of panel.querySelectorAll("[data-fact=disagreement], [data-fact=distance], .advice")) pale.classList.add("stale");
+  const ahead = panel.querySelectorAll("[data-fact=disagreement], [data-fact=distance], .advice");
+  for (const place of ahead) place.classList.add("stale");
 }
 
 /**
@@ -74,11 +81,15 @@ export function showVerdict(verdict) {
  */
 export function showAhead(verdict, steps, tuned, useTuned) {
   const ahead = verdict?.forecast;
-  for (const key of /** @type {const} */ (["disagreement", "distance"])) setFact(key, ahead ? number(ahead[key], 3) : null, ahead?.[key], steps);
+  for (const key of /** @type {const} */ (["disagreement", "distance"])) {
+    setFact(key, ahead ? number(ahead[key], 3) : null, ahead?.[key], steps);
+  }
   showAdvice(verdict?.advice, verdict?.kappa, tuned, useTuned);
 }
 
-/** @param {any} advice @param {number | undefined} kappa @param {any} tuned @param {(section: object) => void} useTuned */
+/**
+ * @param {any} advice @param {number | undefined} kappa @param {any} tuned @param {(section: object) => void} useTuned
+ */
 function showAdvice(advice, kappa, tuned, useTuned) {
   const place = byId("verdict-advice");
   const worthwhile = tuned && (!advice || advice.gain === null || advice.gain > 1.005);
@@ -86,8 +97,17 @@ function showAdvice(advice, kappa, tuned, useTuned) {
   place.classList.remove("stale");
   if (!worthwhile) return;
   const text = el("p", {});
-  const gain = advice && advice.gain !== null ? `, ${number(advice.gain, 3)} times smaller` : "";
-  const error = advice ? ` would leave an error of ${number(advice.error_tuned, 3)} instead of ${number(advice.error_now, 3)}${gain}.` : " averages noise away at the best rate.";
-  text.append(indexed(`ρ_t = κt${kappa === undefined ? "" : ` with κ = ${number(kappa, 3)}`}${error}`));
-  place.replaceChildren(text, el("button", { type: "button", class: "primary", id: "use-tuned", click: () => useTuned(tuned) }, "Use the tuned schedule"));
+  text.append(indexed(adviceWords(advice, kappa)));
+  const click = () => useTuned(tuned);
+  const button = el("button", { type: "button", class: "primary", id: "use-tuned", click }, "Use the tuned schedule");
+  place.replaceChildren(text, button);
+}
+
+/** @param {any} advice @param {number | undefined} kappa */
+function adviceWords(advice, kappa) {
+  const schedule = `ρ_t = κt${kappa === undefined ? "" : ` with κ = ${number(kappa, 3)}`}`;
+  if (!advice) return `${schedule} averages noise away at the best rate.`;
+  const [now, then] = [number(advice.error_now, 3), number(advice.error_tuned, 3)];
+  const gain = advice.gain === null ? "" : `, ${number(advice.gain, 3)} times smaller`;
+  return `${schedule} would leave an error of ${then} instead of ${now}${gain}.`;
 }

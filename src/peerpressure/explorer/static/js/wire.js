@@ -52,7 +52,8 @@ async function send(path, body, { signal, type = "application/json" } = {}) {
   }
   if (response.ok) return response;
   const told = await response.json().catch(() => ({}));
-  throw new Refusal(told.error?.text ?? `The server answered ${response.status}.`, told.error?.where ?? null, response.status);
+  const text = told.error?.text ?? `The server answered ${response.status}.`;
+  throw new Refusal(text, told.error?.where ?? null, response.status);
 }
 
 /** @param {Response} response */
@@ -61,7 +62,10 @@ async function contents(response) {
   return packed ? unpack(await response.arrayBuffer()) : response.json();
 }
 
-/** Ask for what can be computed from a scenario. @param {string} path @param {object} question @param {AbortSignal} [signal] */
+/**
+ * Ask for what can be computed from a scenario.
+ * @param {string} path @param {object} question @param {AbortSignal} [signal]
+ */
 export async function ask(path, question, signal) {
   return contents(await send(path, JSON.stringify(question), { signal }));
 }
@@ -94,7 +98,10 @@ const YOUNG = 120;
 export class Channel {
   /** @type {{controller: AbortController, since: number, timer: number} | null} */
   #flight = null;
-  /** @type {{work: (signal: AbortSignal) => Promise<any>, resolve: (answer: any) => void, reject: (error: any) => void} | null} */
+  /**
+   * @type {{work: (signal: AbortSignal) => Promise<any>, resolve: (answer: any) => void,
+   *         reject: (error: any) => void} | null}
+   */
   #next = null;
 
   /**

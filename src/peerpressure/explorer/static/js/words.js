@@ -39,7 +39,8 @@ export function ticks(values) {
   if (step < 1e-4 || step >= 1e5) return values.map((value) => number(value, 2));
   let decimals = 0;
   while (decimals < 6 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals += 1;
-  return values.map((value) => value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace("-", "−"));
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return values.map((value) => value.toLocaleString("en-US", digits).replace("-", "−"));
 }
 
 /** Return a count with thin groups of three. @param {number} value */

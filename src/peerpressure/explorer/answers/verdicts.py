@@ -1,0 +1,47 @@
+"""The verdict as the page gets it: in plain values and in words, and in so many words where it would take too long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.preparing import Prepared
+from peerpressure.model import Model
+from peerpressure.theory import Outcome, Rate, Verdict, diagnose, regime_of
+from peerpressure.theory.forecast import MOST_AGENTS
+
+UNSAID = "The network changes over too many rounds to follow them all here; peerpressure diagnose does."
+
+
+def verdict(asked: Prepared, limits: Limits) -> dict[str, Any]:
+    """Return what becomes of the agents; of a network that changes for very long, only that it is not known here."""
+    return _told(_unsaid(asked.model) if _rounds(asked) > limits.rounds else diagnose(asked.system))
+
+
+def outlook(asked: Prepared, limits: Limits) -> dict[str, Any] | None:
+    """Return the verdict with where agents stand at the end of the run, None where that would take too long."""
+    model = asked.model
+    exact = 2 * model.network.adjacency.nnz * model.n * asked.steps
+    affordable = exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * asked.steps <= limits.work
+    if not affordable or _rounds(asked) > limits.rounds:
+        return None
+    return _told(diagnose(asked.system, asked.steps))
+
+
+def _rounds(asked: Prepared) -> float:
+    """Return how many agents and neighbours there are in all rounds that a verdict has to follow."""
+    evolution = asked.model.evolution
+    if evolution is None:
+        return 0.0
+    recurring = evolution.period or evolution.last_change
+    return float(recurring * (asked.model.n + asked.model.network.degrees.sum()))
+
+
+def _unsaid(model: Model) -> Verdict:
+    rate = Rate(regime_of(model.pressure))
+    pressure = str(model.pressure)
+    return Verdict(Outcome.UNKNOWN, UNSAID, False, model.consensus_value, model.kappa, pressure, rate)
+
+
+def _told(found: Verdict) -> dict[str, Any]:
+    return found.to_dict() | {"text": str(found)}

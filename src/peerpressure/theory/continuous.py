@@ -1,0 +1,45 @@
+"""The verdict on the model in continuous time, in the words of the discrete one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from peerpressure.diffusion import Diffusion
+from peerpressure.diffusion.fate import ContinuousFate, PowerLaw, continuous_fate
+from peerpressure.diffusion.reasons import reason_for
+from peerpressure.theory.ends import Outcome
+from peerpressure.theory.landing import Landing
+from peerpressure.theory.rates import Law, Rate
+from peerpressure.theory.regime import regime_of
+
+
+class ContinuousFacts(NamedTuple):
+    """What a verdict says of a process."""
+
+    outcome: Outcome
+    reason: str
+    estimated: bool
+    rate: Rate
+    landing: Landing | None
+
+
+def continuous_facts(diffusion: Diffusion) -> ContinuousFacts:
+    """Return what becomes of a process, and by which laws."""
+    found = continuous_fate(diffusion)
+    landed = None
+    if found.limit is not None:
+        steps = round(found.limit.horizon / diffusion.step)
+        landed = Landing(found.limit.mean, found.limit.std, steps, found.limit.residual)
+    reason = reason_for(diffusion, found)
+    return ContinuousFacts(Outcome[found.outcome], reason, found.estimated, _rate(diffusion, found), landed)
+
+
+def _rate(diffusion: Diffusion, found: ContinuousFate) -> Rate:
+    growth = diffusion.pressure.growth
+    ratio = diffusion.model.kappa / growth.slope if growth.exponent == 1 and growth.slope else None
+    bias, variance, disagreement = (_law(law) for law in (found.bias, found.variance, found.disagreement))
+    return Rate(regime_of(diffusion.pressure, growth), bias, variance, disagreement, ratio, found.estimated)
+
+
+def _law(law: PowerLaw | None) -> Law | None:
+    return None if law is None else Law(law.exponent, law.constant, law.log)

@@ -1,0 +1,228 @@
+"""The page can be read in light and dark, on a desk and a phone, by eye, by ear and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.explorer.driving import PHONE, STEPS, Driver
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    r, g, b = ((part / 255 + 0.055) / 1.055 for part in colour[:3])
+    return float(0.2126 * r**2.4 + 0.7152 * g**2.4 + 0.0722 * b**2.4)
+
+
+def parsed(colour: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in colour[colour.index("(") + 1 : -1].replace("/", " ").replace(",", " ").split())
+
+
+# Every text that is seen, with its colour and the first painted ground behind it.
+TEXTS = """() => { const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const holder = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !holder.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        if (holder.closest('.unseen, .skip, option, .stale')) continue;
+        let ground = holder;
+        while (ground && getComputedStyle(ground).backgroundColor === 'rgba(0, 0, 0, 0)') ground = ground.parentElement;
+        found.push([walker.currentNode.data.trim().slice(0, 40), getComputedStyle(holder).color,
+                    getComputedStyle(ground ?? document.body).backgroundColor]) }
+    return found }"""
+
+
+def test_all_text_stands_out_from_its_ground_in_light_and_dark(driver: Driver) -> None:
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    for scheme in ("light", "dark"):
+        driver.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        texts = []
+        for tab in ("#tab-observer", "#tab-curves"):
+            driver.page.click(tab)
+            texts += driver.page.evaluate(TEXTS)
+        assert len(texts) > 100
+        ground = driver.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        assert (luminance(parsed(ground)) < 0.05) == (scheme == "dark")
+        for text, colour, behind in texts:
+            light, dark = sorted((luminance(parsed(colour)), luminance(parsed(behind))), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (scheme, text, colour, behind)
+
+
+def test_the_button_turns_light_to_dark_and_the_choice_is_kept(open_page: Callable[..., Driver]) -> None:
+    driver = open_page(color_scheme="light")
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    before, curve = (
+        driver.page.evaluate(ground),
+        driver.page.locator("#plot-spread canvas").evaluate("c => c.toDataURL()"),
+    )
+    driver.page.click("#theme")
+    driver.frame()
+    assert luminance(parsed(driver.page.evaluate(ground))) < 0.05
+    assert driver.page.get_attribute("#theme", "aria-pressed") == "true"
+    assert driver.page.locator("#plot-spread canvas").evaluate("c => c.toDataURL()") != curve
+    driver.page.reload()
+    driver.page.wait_for_selector("html[data-runs]")
+    assert luminance(parsed(driver.page.evaluate(ground))) < 0.05
+    driver.page.click("#theme")
+    assert driver.page.evaluate(ground) == before
+
+
+def test_no_width_needs_sideways_scrolling(open_page: Callable[..., Driver]) -> None:
+    driver = open_page()
+    driver.page.click("#draw")
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    for width in (320, 400, 760, 1024, 1200, 1920):
+        driver.page.set_viewport_size({"width": width, "height": 800})
+        for tab in ("#tab-observer", "#tab-curves"):
+            driver.page.click(tab)
+            driver.frame()
+            assert driver.page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> None:
+    driver = open_page(viewport=PHONE, has_touch=True)
+    page = driver.page
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('button, input, select, canvas, summary')]
+            .filter(e => e.checkVisibility() && !e.closest('.cards') && e.getBoundingClientRect().right > 400.5).map(e => e.id)"""
+    )
+    assert wide == []
+    page.locator("summary", has_text="Noise").click()
+    with driver.answering():
+        driver.type("noise.std", 0.25)
+    assert driver.scenario()["noise"]["std"] == 0.25
+    # What is changed and what shows the change are near each other: controls come before the curves.
+    tops = page.evaluate(
+        "() => ['.stage', '.controls', '#plot-spread'].map(s => document.querySelector(s).getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops)
+
+
+# Whatever takes input, with the name by which it is announced; the browser itself computes names of labelled fields.
+NAMES = """() => [...document.querySelectorAll('button, input, select, canvas[tabindex], [role=img], [role=tab], summary')].map(e =>
+    [e.outerHTML.slice(0, 90), (e.getAttribute('aria-label') || [...(e.labels ?? [])].map(l => l.textContent).join(' ')
+        || e.textContent).trim()])"""
+
+
+def test_every_control_has_a_name(driver: Driver) -> None:
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    named = driver.page.evaluate(NAMES)
+    assert len(named) > 60
+    assert [html for html, name in named if not name] == []
+
+
+def test_ids_are_unique_and_references_lead_somewhere(driver: Driver) -> None:
+    ids = driver.page.evaluate("() => [...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    wanted = driver.page.evaluate(
+        """() => [...document.querySelectorAll('[for], [aria-controls], [aria-labelledby], use')].flatMap(e =>
+            ['for', 'aria-controls', 'aria-labelledby', 'href'].map(n => e.getAttribute(n)).filter(Boolean))"""
+    )
+    assert {name.removeprefix("#") for name in wanted} <= set(ids)
+
+
+def test_verdict_and_refusals_are_announced(driver: Driver) -> None:
+    live = {"#verdict-heading", "#message", "#said"}
+    assert {name for name in live if driver.page.get_attribute(name, "aria-live") == "polite"} == live
+
+
+FOCUS = """() => { const e = document.activeElement, shown = e.matches('.segment input, .tick input') ? e.nextElementSibling
+        : e.id === 'network' ? e.parentElement : e, style = getComputedStyle(shown);
+    return [e.id || e.className || e.tagName, style.outlineStyle, parseFloat(style.outlineWidth), e.checkVisibility()] }"""
+
+
+def test_a_walk_by_keyboard_alone_reaches_everything_and_is_seen(driver: Driver) -> None:
+    page = driver.page
+    page.evaluate("() => document.activeElement.blur()")
+    seen: list[Any] = []
+    for _ in range(140):
+        page.keyboard.press("Tab")
+        name, style, width, visible = page.evaluate(FOCUS)
+        if name == "BODY":
+            break
+        assert (style, visible) == ("solid", True), name
+        assert width >= 2, name
+        seen.append(name)
+    assert {
+        "skip",
+        "share",
+        "theme",
+        "help",
+        "card",
+        "network",
+        "play",
+        "time",
+        "speed",
+        "draw",
+        "tab-curves",
+        "log-time",
+    } <= set(seen)
+    assert "range" in seen
+    assert any(name.startswith("parameter-") for name in seen)
+
+
+def test_keys_drive_time_and_question_mark_tells_them(driver: Driver) -> None:
+    page = driver.page
+    page.evaluate("() => document.activeElement.blur()")
+    for key, time in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", STEPS), ("Home", 0)):
+        page.keyboard.press(key)
+        assert driver.number("#time-shown") == time
+    page.keyboard.press("Space")
+    page.wait_for_selector("#play[data-playing=true]")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#play[data-playing=false]")
+    page.keyboard.press("?")
+    assert page.is_visible("#keys")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#keys")
+
+
+def test_keys_that_a_field_needs_are_left_to_it(driver: Driver) -> None:
+    driver.row("run.seed").locator("> input[type=number]").focus()
+    driver.page.keyboard.press("End")
+    driver.page.keyboard.press("Home")
+    assert driver.number("#time-shown") == 0
+    driver.page.focus("#step-on")
+    driver.page.keyboard.press("Space")
+    assert driver.number("#time-shown") == 1
+    assert driver.page.get_attribute("#play", "data-playing") == "false"
+
+
+def test_the_menu_opens_walks_and_closes_by_keyboard(driver: Driver) -> None:
+    page = driver.page
+    page.focus("#share")
+    page.keyboard.press("Enter")
+    assert page.get_attribute("#share", "aria-expanded") == "true"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("() => document.activeElement.dataset.take") == "toml"
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#share-menu")
+    assert page.evaluate("() => document.activeElement.id") == "share"
+
+
+def test_the_policy_lets_no_injected_script_or_style_work(driver: Driver) -> None:
+    driver.expected.update({"Content Security Policy", "violates the following"})
+    ran = driver.page.evaluate(
+        """() => { const script = document.createElement('script'); script.textContent = 'window.ran = 1';
+            const styled = document.createElement('p'); styled.setAttribute('style', 'color: rgb(1, 2, 3)');
+            document.body.append(script, styled);
+            return [window.ran ?? 0, getComputedStyle(styled).color] }"""
+    )
+    assert ran[0] == 0
+    assert ran[1] != "rgb(1, 2, 3)"
+
+
+def test_names_from_a_file_are_text_and_never_markup(driver: Driver) -> None:
+    network = {"edges": [[0, 1], [1, 2]], "labels": ["<img src=x onerror=alert(1)>", "b", "c"]}
+    fragment = driver.module(
+        "address",
+        "await module.encoded(given)",
+        {"scenario": {"network": network, "run": {"steps": 9}}, "view": {"agents": network["labels"]}},
+    )
+    driver.open(fragment)
+    driver.page.reload()
+    driver.page.wait_for_selector("#followed li")
+    assert driver.page.locator("#followed li").first.get_attribute("data-agent") == network["labels"][0]
+    assert driver.page.locator("img").count() == 0

@@ -1,0 +1,253 @@
+"""The page's own arithmetic, called within the page: numbers as words, scales, places, colours, addresses, requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.explorer.driving import Driver
+
+
+@pytest.fixture(scope="module")
+def page(one_page: Driver) -> Iterator[Driver]:
+    one_page.open()
+    yield one_page
+    one_page.check()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "0"),
+        (0.5314062, "0.531"),
+        (-0.25, "−0.250"),
+        (100, "100"),
+        (1234.5678, "1235"),
+        (2.5e7, "2.50 × 10⁷"),
+        (-3.21e-9, "−3.21 × 10⁻⁹"),
+        (None, "–"),
+    ],
+)
+def test_numbers_read_as_people_write_them(value: float | None, words: str, page: Driver) -> None:
+    assert page.module("words", "module.number(given)", value) == words
+
+
+def test_ticks_have_the_decimals_that_their_spacing_needs(page: Driver) -> None:
+    assert page.module("words", "module.ticks([0, 0.25, 0.5])") == ["0.00", "0.25", "0.50"]
+    assert page.module("words", "module.ticks([-20, 0, 20])") == ["−20", "0", "20"]
+    assert page.module("words", "module.ticks([0, 2500, 5000])") == ["0", "2,500", "5,000"]
+
+
+def test_an_index_is_set_as_an_index_and_nothing_becomes_markup(page: Driver) -> None:
+    shown = page.module(
+        "words",
+        "(() => { const p = document.createElement('p'); p.append(module.indexed(given)); return p.innerHTML })()",
+        "ρ_t = <b>x_{t+1}</b> my_name",
+    )
+    assert shown == "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; my<sub>n</sub>ame"
+
+
+SPECS = [
+    {"name": "n", "title": "n", "kind": "int", "min": 2, "max": 50_000, "default": 100, "step": 1, "scale": "log"},
+    {"name": "std", "title": "σ", "kind": "float", "min": 0, "max": 10, "default": 1, "step": 0.01, "scale": "log"},
+    {"name": "p", "title": "p", "kind": "float", "min": -1, "max": 3, "default": 1.5, "step": 0.05},
+    {"name": "seed", "title": "seed", "kind": "int", "min": 0, "max": 9999, "default": 1, "step": 1},
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec["name"])
+def test_a_slider_reaches_both_ends_rises_and_stays_where_it_is_put(spec: dict[str, object], page: Driver) -> None:
+    notches = 300 if spec.get("scale") == "log" else 80
+    low, high = (0, 300) if spec.get("scale") == "log" else (float(str(spec["min"])), float(str(spec["max"])))
+    places = [low + (high - low) * k / notches for k in range(notches + 1)]
+    values = page.module(
+        "slider", "given.places.map(at => module.valueAt(given.spec, at))", {"spec": spec, "places": places}
+    )
+    assert (values[0], values[-1]) == (spec["min"], spec["max"])
+    assert values == sorted(values)
+    again = page.module(
+        "slider",
+        "given.values.map(v => module.valueAt(given.spec, module.notchOf(given.spec, v)))",
+        {"spec": spec, "values": values},
+    )
+    assert np.allclose(again, values, rtol=0.05, atol=0.011)
+    if spec["kind"] == "int":
+        assert all(float(value).is_integer() for value in values)
+
+
+def oklab(colour: str) -> np.ndarray:
+    rgb = np.array([float(part) for part in colour[4:-1].split()]) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_cone = [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+    to_lab = [
+        [0.2104542553, 0.793617785, -0.0040720468],
+        [1.9779984951, -2.428592205, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.808675766],
+    ]
+    return np.array(to_lab) @ np.cbrt(np.array(to_cone) @ linear)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_equal_differences_of_opinion_look_equally_large(theme: str, page: Driver) -> None:
+    colours = page.module("colour", "module.opinionScale(given).css", theme)
+    labs = np.array([oklab(colour) for colour in colours])
+    # Rounding to 8 bits moves single colours, so steps are taken wide enough not to see it.
+    steps = np.linalg.norm(labs[8::8] - labs[:-8:8], axis=1)
+    assert steps.max() / steps.min() < 1.15
+    assert np.abs(labs[64, 1:]).max() < 0.005
+    # To eyes without red-green or blue-yellow sense the two ends differ still: by the other of the two axes.
+    assert abs(labs[0, 2] - labs[-1, 2]) > 0.15
+    assert abs(labs[0, 1] - labs[-1, 1]) > 0.08
+
+
+def test_whoever_is_nearest_is_found(page: Driver) -> None:
+    rng = np.random.default_rng(5)
+    positions = rng.uniform(-1, 1, (400, 2)).astype(np.float32)
+    points = rng.uniform([0, 0], [600, 400], (60, 2))
+    found, x, y = page.module(
+        "places",
+        """(() => { const places = new module.Places(Float32Array.from(given.positions), 400); places.fit(600, 400);
+            return [given.points.map(([x, y]) => places.nearest(x, y, 40)), [...places.x], [...places.y]] })()""",
+        {"positions": positions.ravel().tolist(), "points": points.tolist()},
+    )
+    far = np.hypot(points[:, :1] - np.array(x), points[:, 1:] - np.array(y))
+    expected = np.where(far.min(axis=1) <= 40, far.argmin(axis=1), -1)
+    assert np.array_equal(found, expected)
+    assert (expected == -1).any() or far.min(axis=1).max() <= 40
+
+
+def test_arrows_go_where_they_point_and_reach_everyone(page: Driver) -> None:
+    rng = np.random.default_rng(7)
+    positions = rng.uniform(-1, 1, (60, 2)).astype(np.float32)
+    steps, x, y = page.module(
+        "places",
+        """(() => { const places = new module.Places(Float32Array.from(given), 60); places.fit(500, 500);
+            const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
+            return [[...Array(60).keys()].map(i => ways.map(([dx, dy]) => places.towards(i, dx, dy))), [...places.x], [...places.y]] })()""",
+        positions.ravel().tolist(),
+    )
+    for i, (right, left, down, up) in enumerate(steps):
+        assert x[right] >= x[i] >= x[left]
+        assert y[down] >= y[i] >= y[up]
+    reached, edge = {0}, [0]
+    while edge:
+        new = {j for i in edge for j in steps[i]} - reached
+        reached |= new
+        edge = list(new)
+    assert len(reached) == 60
+
+
+def test_a_state_comes_back_from_its_address(page: Driver) -> None:
+    rng = np.random.default_rng(3)
+    for size in (1, 50, 3000):
+        state = {
+            "scenario": {
+                "network": {"edges": rng.integers(0, 99, (size, 2)).tolist()},
+                "agents": {"hidden": rng.random(size).tolist()},
+                "run": {"steps": size},
+                "time": {"continuous": True},
+            },
+            "view": {
+                "tab": "observer",
+                "agents": ["ä", 3],
+                "logTime": True,
+                "logSize": False,
+                "colour": "hidden",
+                "time": 7,
+                "speed": 5,
+            },
+        }
+        fragment = page.module("address", "await module.encoded(given)", state)
+        assert set(fragment[1:]) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        assert page.module("address", "await module.decoded(given)", fragment) == state
+
+
+def test_a_state_too_large_for_an_address_has_none(page: Driver) -> None:
+    large = np.random.default_rng(1).random(90_000).tolist()
+    assert (
+        page.module(
+            "address", "await module.encoded(given)", {"scenario": {"network": {}, "agents": {"hidden": large}}}
+        )
+        is None
+    )
+
+
+def test_of_many_wishes_the_last_is_served_and_one_runs_at_a_time(page: Driver) -> None:
+    order = page.module(
+        "wire",
+        """await (async () => { const channel = new module.Channel(), begun = []; let running = 0, most = 0;
+            const work = k => signal => new Promise((done, fail) => {
+                begun.push(k); most = Math.max(most, ++running);
+                const timer = setTimeout(() => { running -= 1; done(k) }, 20);
+                signal.addEventListener('abort', () => { running -= 1; clearTimeout(timer); fail(new Error('aborted')) }) });
+            const answers = await Promise.all([0, 1, 2, 3, 4].map(k => channel.latest(work(k))));
+            return { begun, most, answers: answers.map(a => a ?? null) } })()""",
+    )
+    assert order == {"begun": [0, 4], "most": 1, "answers": [0, None, None, None, 4]}
+
+
+def test_work_that_lasts_is_given_up_for_a_newer_wish(page: Driver) -> None:
+    answers = page.module(
+        "wire",
+        """await (async () => { const channel = new module.Channel(); let aborted = false;
+            const endless = channel.latest(signal => new Promise((_, fail) =>
+                signal.addEventListener('abort', () => { aborted = true; fail(new Error('aborted')) })));
+            const next = await channel.latest(async () => 'next');
+            return [await endless ?? null, next, aborted] })()""",
+    )
+    assert answers == [None, "next", True]
+
+
+def test_an_error_reaches_whoever_asked_and_the_next_is_served(page: Driver) -> None:
+    told = page.module(
+        "wire",
+        """await (async () => { const channel = new module.Channel();
+            const first = await channel.latest(async () => { throw new module.Refusal('no', 'run', 422) }).catch(e => [e.message, e.where]);
+            return [first, await channel.latest(async () => 2)] })()""",
+    )
+    assert told == [["no", "run"], 2]
+
+
+def test_parts_that_lost_their_meaning_are_taken_out_and_others_stay(page: Driver) -> None:
+    before = {
+        "network": {"generator": "k2"},
+        "agents": {"hidden": [0, 1], "stubbornness": 2},
+        "run": {"steps": 9},
+        "observe": {"agents": [0], "methods": ["kalman"], "times": [1, 2, 8]},
+    }
+    changed = page.module(
+        "fit",
+        """(() => { const plain = { agents: { hidden: { law: 'uniform' } } };
+            const other = module.fitted({ ...given, network: { named: 'karate' } }, given, plain);
+            const shorter = module.fitted({ ...given, run: { steps: 5 } }, given, plain);
+            const whole = { ...given, network: { named: 'karate' }, agents: { hidden: [1] } };
+            return [other, shorter, module.fitted(whole, given, plain).agents] })()""",
+        before,
+    )
+    assert changed[0]["agents"] == {"hidden": {"law": "uniform"}, "stubbornness": 2}
+    assert changed[0]["observe"] == {"methods": ["kalman"], "times": [1, 2, 8]}
+    assert changed[1]["observe"]["times"] == [1, 2]
+    assert changed[2] == {"hidden": [1]}
+
+
+def test_a_packed_answer_is_read_as_it_was_written(page: Driver) -> None:
+    from peerpressure.explorer.packing import pack
+
+    arrays = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.array([1.5, np.nan]),
+        "c": np.array([7], dtype=np.uint32),
+    }
+    read = page.module(
+        "wire",
+        """(() => { const { header, arrays } = module.unpack(Uint8Array.from(given).buffer);
+            return [header.note, Object.fromEntries(Object.entries(arrays).map(([k, v]) => [k, [v.shape, [...v].map(String)]]))] })()""",
+        list(pack({"note": "ρ"}, arrays)),
+    )
+    assert read == ["ρ", {"a": [[2, 3], ["0", "1", "2", "3", "4", "5"]], "b": [[2], ["1.5", "NaN"]], "c": [[1], ["7"]]}]

@@ -1,0 +1,157 @@
+"""What can be taken away opens elsewhere, and what is brought in is read."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import io
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import peerpressure as pp
+from peerpressure.scenario.reading import scenario_from
+from tests.explorer.driving import STEPS, Driver, fragment_of
+
+
+def taken(driver: Driver, what: str, folder: Path) -> Path:
+    driver.page.click("#share")
+    with driver.page.expect_download() as download:
+        driver.page.click(f'[data-take="{what}"]')
+    place = folder / download.value.suggested_filename
+    download.value.save_as(place)
+    return place
+
+
+def test_the_scenario_is_a_file_that_the_library_reads(driver: Driver, tmp_path: Path) -> None:
+    file = taken(driver, "toml", tmp_path)
+    assert file.suffix == ".toml"
+    read = pp.load_scenario(file)
+    shown = scenario_from(driver.scenario())
+    assert read.run == shown.run
+    assert np.array_equal(read.model().x0, shown.model().x0)
+    assert read.model().pressure == shown.model().pressure
+    driver.go_to(7)
+    run = pp.simulate(read.model(), STEPS, replicates=read.run.replicates, seed=read.run.seed)
+    assert driver.legend("spread") == pytest.approx(float(run.spread[0, 7]), rel=1e-6)
+
+
+def test_data_open_in_pandas_and_xarray(driver: Driver, tmp_path: Path) -> None:
+    table = pd.read_csv(taken(driver, "csv", tmp_path))
+    assert len(table) > STEPS
+    with xr.open_dataset(taken(driver, "netcdf", tmp_path), engine="scipy") as data:
+        driver.go_to(11)
+        spread = data["spread"].isel(replicate=0).sel(time=11)
+        assert driver.legend("spread") == pytest.approx(float(spread), rel=1e-6)
+
+
+def test_the_program_is_python(driver: Driver, tmp_path: Path) -> None:
+    text = taken(driver, "python", tmp_path).read_text("utf-8")
+    assert "peerpressure" in {
+        name.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for name in node.names
+    }
+    compile(text, "program.py", "exec")
+
+
+def test_pictures_are_pictures(driver: Driver, tmp_path: Path) -> None:
+    from PIL import Image
+
+    for what in ("curves", "network", "observer"):
+        root = ElementTree.parse(taken(driver, f"figure:{what}:svg", tmp_path)).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        with Image.open(taken(driver, f"figure:{what}:png", tmp_path)) as picture:
+            assert min(picture.size) > 300
+    with Image.open(taken(driver, "canvas", tmp_path)) as picture:
+        assert np.array_equal(np.asarray(picture.convert("RGBA")), driver.pixels())
+
+
+def dropped(driver: Driver, name: str, data: bytes) -> None:
+    driver.page.evaluate(
+        """([name, data]) => { const bytes = Uint8Array.from(atob(data), sign => sign.charCodeAt(0));
+            const held = new DataTransfer(); held.items.add(new File([bytes], name));
+            for (const type of ['dragover', 'drop'])
+                window.dispatchEvent(new DragEvent(type, { dataTransfer: held, bubbles: true, cancelable: true })) }""",
+        [name, base64.b64encode(data).decode()],
+    )
+
+
+def test_an_edge_list_can_be_dropped_in(driver: Driver) -> None:
+    with driver.answering():
+        dropped(driver, "friends.csv", b"a,b\nb,c\nc,a\nc,d\n")
+    assert driver.page.inner_text("#network-facts").startswith("4 agents · 4 edges")
+    assert driver.page.is_hidden("#drop-cover")
+    network = scenario_from(driver.scenario()).graph
+    assert sorted(network.labels) == ["a", "b", "c", "d"]
+    assert network.edge_count == 4
+    # The link holds the whole network.
+    again = driver.module("address", "await module.decoded(given)", driver.link())
+    assert again["scenario"]["network"] == driver.scenario()["network"]
+
+
+def test_a_graphml_file_can_be_dropped_in_and_its_agents_keep_their_names(driver: Driver) -> None:
+    graph = nx.krackhardt_kite_graph()
+    file = io.BytesIO()
+    nx.write_graphml(nx.relabel_nodes(graph, {node: f"p{node}" for node in graph}), file)
+    with driver.answering():
+        dropped(driver, "kite.graphml", file.getvalue())
+    assert driver.page.inner_text("#network-facts").startswith("10 agents · 18 edges")
+    driver.page.focus("#network")
+    driver.page.keyboard.press("ArrowRight")
+    name = driver.page.inner_text("#agent-card b").removeprefix("Agent ")
+    assert name in {f"p{node}" for node in graph}
+    with driver.answering("exacts"):
+        driver.page.keyboard.press("Enter")
+    assert driver.sent("exact")["agents"] == [name]
+
+
+def test_a_file_that_is_no_network_is_refused_and_the_picture_stays(driver: Driver) -> None:
+    driver.expected.update({"415", "422"})
+    facts = driver.page.inner_text("#network-facts")
+    dropped(driver, "evil.exe", b"MZ")
+    driver.page.wait_for_selector("#message[data-tone=bad]:not([hidden])")
+    assert ".graphml" in driver.page.inner_text("#message-text")
+    driver.page.click("#message-close")
+    dropped(driver, "broken.graphml", b"<graphml><node></graphml>")
+    driver.page.wait_for_selector("#message[data-tone=bad]:not([hidden])")
+    assert driver.page.inner_text("#network-facts") == facts
+
+
+STRANGE = {
+    "no base64": "#nonsense!",
+    "not deflated": "#" + "A" * 300,
+    "no scenario": fragment_of({"view": {}}),
+    "not a state": fragment_of([1, 2, 3]),
+    "strange sections": fragment_of({"scenario": {"network": {}, "agents": {"stubbornness": "x"}, "run": 3}}),
+    "a file": fragment_of({"scenario": {"network": {"file": "/etc/passwd"}, "run": {"steps": 3}}}),
+    "too large when unpacked": "#" + fragment_of("x" * 80_000_000)[1:],
+}
+
+
+@pytest.mark.parametrize("fragment", STRANGE.values(), ids=STRANGE)
+def test_a_damaged_address_gives_a_message_and_the_usual_start(
+    fragment: str, one_page: Driver, catalogue: dict[str, Any]
+) -> None:
+    one_page.forget()
+    one_page.expected.add("422")
+    one_page.open(fragment)
+    assert one_page.page.is_visible("#message")
+    assert "where everybody starts" in one_page.page.inner_text("#message-text")
+    plain = catalogue["default"]["scenario"]
+    assert one_page.scenario() == {key: value for key, value in plain.items() if key not in ("observe", "privacy")}
+    one_page.check()
+
+
+def test_a_view_that_makes_no_sense_is_shown_plainly(driver: Driver) -> None:
+    scenario = {"network": {"generator": "k2"}, "run": {"steps": 5}}
+    view = {"tab": "<b>", "agents": [{"a": 1}], "logTime": "yes", "time": -4, "speed": 0, "colour": 7}
+    driver.page.goto("about:blank")
+    driver.open(fragment_of({"scenario": scenario, "view": view}))
+    assert driver.scenario() == scenario
+    assert driver.page.is_visible("#panel-curves")
+    assert driver.page.get_attribute("#log-time", "aria-pressed") == "false"

@@ -1,0 +1,153 @@
+"""Privacy where opinions give way, networks change or time is continuous, against joint laws and closed forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.diffusion import Diffusion
+from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, exposure, frontier, masked_start
+from peerpressure.privacy.opening import hears_hidden, opening_note
+from peerpressure.privacy.release import release
+from peerpressure.recovery import Observation, Prior, information, outputs_of
+from tests.builders import random_model
+from tests.recovery.cases import STARTS, VIEWS, Array
+from tests.recovery.extended import FACTORS, KINDS, Joint, extended
+
+T = 6
+
+
+def told(model: pp.Model, steps: int) -> Array:
+    """Return the Fisher information in all that is shown from step 1 on, from the joint law."""
+    Q, L, _, _ = Joint.of(model, steps).seen(outputs_of(model, pp.simulate(model, steps)))
+    return np.asarray(Q.T @ np.linalg.solve(L @ L.T, Q))
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("noise", ["white", "scaled over time", "by agent", "ar1", "negative ar1"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_budget_counts_what_the_joint_law_tells(kind: str, noise: str, start: str) -> None:
+    model = extended(kind, noise, start)
+    for steps in (1, T):
+        J = told(model, steps).diagonal()
+        table = budget(model, steps).table
+        np.testing.assert_allclose(table["information"], J, rtol=1e-8)
+        np.testing.assert_allclose(table["mu"], np.sqrt(J), rtol=1e-8)
+
+
+@pytest.mark.parametrize("noise", ["white", "ar1"])
+def test_nothing_that_moves_costs_nothing(noise: str) -> None:
+    base = extended("plain", noise)
+    still = replace(base, adaptation=pp.Adaptation(0.0))
+    evolving = replace(base, evolution=pp.EvolvingNetwork.constant(base.network))
+    for other in (still, evolving):
+        for column in ("information", "own_information", "epsilon"):
+            np.testing.assert_allclose(budget(other, T).table[column], budget(base, T).table[column], rtol=1e-12)
+        one, two = (exposure(m, T, observed=[0, 1, 5]).table["ratio"] for m in (base, other))
+        np.testing.assert_allclose(one, two, rtol=1e-10)
+
+
+def test_forgetting_is_a_promise_for_ever() -> None:
+    rate, sigma = 0.2, 3.0
+    model = random_model(6, noise=pp.Gaussian(sigma), start=np.zeros(6), adaptation=rate)
+    limit = 1 / (1 - (1 - rate) ** 2) / sigma**2
+    budgets = [budget(model, steps).information for steps in (1, 10, 100, 5000)]
+    assert budgets == sorted(budgets)
+    assert budgets[-1] == pytest.approx(limit, rel=1e-12)
+    assert budget(replace(model, adaptation=None), 5000).information == pytest.approx(5000 / sigma**2)
+    # So does the ε of Laplace noise, which is composed draw by draw.
+    laplace = replace(model, noise=pp.Laplace(sigma))
+    early, late = (budget(laplace, steps).table.iloc[0] for steps in (60, 200))
+    assert late["epsilon_basic"] == pytest.approx(np.sqrt(2) / sigma / rate, rel=1e-6)
+    assert late["epsilon"] == pytest.approx(early["epsilon"], rel=1e-3)
+
+
+def test_calibrated_noise_serves_every_later_horizon() -> None:
+    model = random_model(6, noise=pp.Gaussian(1.0), start=np.zeros(6), adaptation=0.2)
+    found = calibrate(model, 400, mu=0.5)
+    assert found.std == pytest.approx(2 / np.sqrt(1 - 0.8**2), rel=1e-9)
+    assert budget(found.model, 4000).mu == pytest.approx(0.5, rel=1e-9)
+    assert found.model.adaptation == model.adaptation
+
+
+def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
+    model = extended("giving way", "persistent", "given")
+    infinite = np.isinf(release(model, 2).squares)
+    np.testing.assert_array_equal(infinite, FACTORS > 0)
+    np.testing.assert_allclose(release(model, 1).squares, 1 / 0.49)
+    with pytest.raises(pp.InvalidInputError, match="opinions fade from under it"):
+        calibrate(model, 5, mu=1.0)
+    assert np.isinf(exposure(model, 5).table["nats"][FACTORS > 0]).all()
+
+
+def test_who_is_alone_at_first_is_not_heard() -> None:
+    network = pp.EvolvingNetwork.from_events([(1, 0, 1), (3, 1, 2)], n=3)
+    model = pp.Model(network, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(1.0))
+    assert hears_hidden(model)
+    np.testing.assert_allclose(budget(model, 5).table["information"], told(model, 5).diagonal())
+    assert budget(model, 5).table["information"].iloc[2] == pytest.approx(5.0)
+    later = pp.Model(pp.EvolvingNetwork.from_events([(2, 0, 1), (3, 1, 2)], n=3), model.x0, noise=model.noise)
+    assert not hears_hidden(later)
+    assert "never heard" in opening_note(later)
+    np.testing.assert_allclose(budget(later, 5).table["information"], 5.0)
+
+
+@pytest.mark.parametrize("view", ["all", "some agents", "gaps"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exposure_is_the_conditional_law(kind: str, view: str) -> None:
+    model = extended(kind, "ar1")
+    data = outputs_of(model, pp.simulate(model, 9), VIEWS[view])
+    _, covariance = Joint.of(model, 9).given(data, 0.0, 0.6).hidden()
+    table = exposure(model, 9, VIEWS[view], Prior(0.0, 0.6)).table
+    np.testing.assert_allclose(table["posterior_variance"], covariance.diagonal(), rtol=1e-8)
+    np.testing.assert_allclose(table["ratio"], covariance.diagonal() / 0.6, rtol=1e-8)
+
+
+def test_neighbours_of_any_time_count_as_neighbours() -> None:
+    network = pp.EvolvingNetwork.from_events([(1, 0, 1), (3, 1, 2), (4, 0, 1, 0.0)], n=3)
+    model = pp.Model(network, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(1.0))
+    table = exposure(model, 6, observed=[0, 1]).table
+    assert table["neighbourhood_seen"].tolist() == [True, False, False]
+
+
+def test_designs_that_follow_the_model_follow_it_all_the_way() -> None:
+    noisy = [design for design in DESIGNS if isinstance(design, Noisy)]
+    for kind in KINDS:
+        model = extended(kind)
+        found = frontier(model, [T], [0.5], noisy)
+        white = found.table.iloc[0]
+        own = replace(masked_start(model, T), noise=pp.Gaussian(float(white["std"])))
+        assert budget(own, T).mu == pytest.approx(0.5)
+        exact = pp.moments(own, T, of=pp.consensus_mode(own))
+        assert white["bias"] == pytest.approx(float(exact.mean[-1, 0]) - model.consensus_value)
+        assert white["deviation"] == pytest.approx(float(exact.std[-1, 0]))
+        if model.evolution is not None:
+            with pytest.raises(pp.InvalidInputError, match="one network for all times"):
+                frontier(model, [T], [0.5])
+
+
+def test_continuous_time_has_a_budget_and_an_exposure() -> None:
+    model = random_model(5, noise=pp.Gaussian(0.5), start=np.linspace(-1, 1, 5), pressure=pp.Linear(0.5))
+    diffusion = Diffusion(model, step=0.25)
+    J = information(diffusion, 16).matrix @ np.eye(5)
+    table = budget(diffusion, 16, sensitivity=2.0).table
+    assert list(table.columns) == ["information", "mu", "zcdp", "epsilon"]
+    np.testing.assert_allclose(table["information"], J.diagonal())
+    np.testing.assert_allclose(table["mu"], 2 * np.sqrt(J.diagonal()))
+    seen = exposure(diffusion, 16, prior=Prior(0.0, 0.4)).table
+    expected = np.linalg.inv(J + np.eye(5) / 0.4).diagonal()
+    np.testing.assert_allclose(seen["posterior_variance"], expected, rtol=1e-7)
+    partial = exposure(diffusion, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
+    assert (partial["ratio"] >= seen["ratio"] - 1e-9).all()
+    assert "given vector" in opening_note(diffusion)
+    assert "close to it" in budget(replace(diffusion, model=replace(model, start="hidden")), 4).opening
+    for refused in (lambda: calibrate(diffusion, 4, mu=1.0), lambda: frontier(diffusion, 4, [1.0])):  # type: ignore[arg-type]
+        with pytest.raises(pp.InvalidInputError, match="in whole steps, got a Diffusion"):
+            refused()
+
+
+def test_the_note_says_that_opinions_fade() -> None:
+    assert "x₀ fades" in opening_note(extended("giving way", "white", "given"))

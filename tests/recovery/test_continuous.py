@@ -1,0 +1,178 @@
+"""The observer of continuous time: matrix exponentials, the limit of short steps, and ensembles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+import peerpressure as pp
+from peerpressure.diffusion import Diffusion
+from peerpressure.recovery import METHODS, Observation, Prior, fit, information, outputs_of, recover
+from peerpressure.recovery.kalman import kalman_filter, kalman_smoother
+from tests.builders import random_model
+from tests.recovery.cases import Array
+from tests.recovery.test_conformance import assert_unbiased_with_its_covariance
+from tests.recovery.test_kalman import assert_same
+
+N, STEPS, H = 5, 12, 0.3
+STARTS: dict[str, Any] = {"hidden": "hidden", "given": np.linspace(-1.0, 1.0, N)}
+VIEWS = {
+    "all": Observation(),
+    "some agents": Observation(agents=[0, 3, 4]),
+    "gaps": Observation(times=[2, 3, 7, 12]),
+    "rounded": Observation(rounding=0.2, sees_start=True),
+}
+
+
+def equation(start: str = "hidden", pressure: Any = 0.8, **parts: Any) -> Diffusion:
+    """Return a small diffusion."""
+    noise = pp.Gaussian(np.linspace(0.3, 0.9, N))
+    model = random_model(N, 2, noise=noise, start=STARTS[start], pressure=pressure)
+    return Diffusion(model, **({"step": H} | parts))
+
+
+def constant_step(diffusion: Diffusion) -> tuple[Array, Array, Array]:
+    """Return F, M and Q of a step under constant pressure, by exponentials of block matrices."""
+    n, h, s = diffusion.n, diffusion.step, diffusion.s
+    A = diffusion.network.adjacency.toarray()
+    rho = float(diffusion.pressure(1))
+    scale = s + rho * A.sum(axis=1)
+    B = np.eye(n) - rho * A / scale[:, None]
+    weight = 1.0 if diffusion.scaling == "printed" else s
+    GG = np.diag((weight * diffusion.noise.deviations(n) / scale) ** 2)
+    zero = np.zeros((n, n))
+    lifted = linalg.expm(h * np.block([[-B, np.diag(s / scale)], [zero, zero]]))
+    paired = linalg.expm(h * np.block([[-B, GG], [zero, B.T]]))
+    F = lifted[:n, :n]
+    return F, lifted[:n, n:], paired[:n, n:] @ F.T
+
+
+def dense_facts(diffusion: Diffusion, view: Observation) -> tuple[Array, Array, Array]:
+    """Return Q, q and the covariance of all that is seen: Y = Q x₀ + q + noise."""
+    F, M, noise = constant_step(diffusion)
+    n, root = diffusion.n, linalg.sqrtm(noise).real
+    seen = view.resolve(diffusion.model, range(STEPS + 1))
+    hidden = isinstance(diffusion.model.start, str)
+    Q, q, L = np.eye(n) * hidden, (not hidden) * diffusion.start_state, np.zeros((n, n * STEPS))
+    rows = [(Q, q, L)]
+    for k in range(STEPS):
+        Q, q, L = F @ Q + M, F @ q, F @ L
+        L[:, k * n : (k + 1) * n] += root
+        rows.append((Q, q, L))
+    parts = [np.concatenate([rows[t][k][seen.agents] for t in seen.times]) for k in range(3)]
+    return parts[0], parts[1], parts[2] @ parts[2].T + seen.blur * np.eye(len(parts[0]))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("scaling", ["printed", "model"])
+def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start: str, view: str) -> None:
+    diffusion = equation(start, scaling=scaling)
+    run = pp.simulate(diffusion, STEPS, 2, seed=1)
+    Q, q, V = dense_facts(diffusion, VIEWS[view])
+    data = outputs_of(diffusion, run, VIEWS[view])
+    y = data.values.reshape(2, -1).T - q[:, None]
+    J, right = Q.T @ np.linalg.solve(V, Q), Q.T @ np.linalg.solve(V, y)
+    told = information(diffusion, STEPS, VIEWS[view])
+    np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
+    posterior = np.linalg.inv(J + np.eye(N) / 0.5)
+    for method in ("kalman", *(["innovations"] if view == "all" else [])):
+        found = recover(diffusion, run, method, VIEWS[view], Prior(0.2, 0.5))
+        np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
+        assert found.consistency is not None
+
+
+@pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.Table([0.5, 2.0, 0.1, 3.0])])
+@pytest.mark.parametrize("method", ["exact", "euler"])
+def test_errors_have_the_stated_size_however_paths_are_drawn(method: str, pressure: pp.Schedule) -> None:
+    diffusion = equation(pressure=pressure, method=method)
+    run = pp.simulate(diffusion, STEPS, 3000, seed=2)
+    for way, view in (("innovations", "all"), ("kalman", "all"), ("kalman", "some agents"), ("kalman", "gaps")):
+        found = recover(diffusion, run, way, VIEWS[view])
+        assert_unbiased_with_its_covariance(found, diffusion.model)
+    assert_same(recover(diffusion, run, "innovations"), recover(diffusion, run, "kalman"))
+
+
+def test_short_steps_tell_what_a_continuous_record_would() -> None:
+    """Girsanov's formula: a path seen at all times tells ∫ g²/G² dt = T s²/σ² of x₀ as the equation is printed."""
+    expected, off = None, []
+    for step in (0.5, 0.25, 0.125):
+        diffusion = equation("given", pp.Linear(0.5), step=step)
+        expected = 3.0 * diffusion.s**2 / diffusion.noise.deviations(N) ** 2
+        J = information(diffusion, round(3 / step)).matrix @ np.eye(N)
+        off.append(np.abs(J - np.diag(expected)).max())
+    assert expected is not None
+    assert off[-1] < 0.01 * expected.max()
+    # What is missed between two looks falls with the square of their distance.
+    assert off[0] / off[1] == pytest.approx(4, rel=0.1)
+    assert off[1] / off[2] == pytest.approx(4, rel=0.1)
+
+
+def test_a_hidden_start_is_all_but_shown_by_a_short_step() -> None:
+    bounds = [information(equation("hidden", step=step), 1).bound.max() for step in (0.4, 0.1, 0.025)]
+    assert bounds[0] > 3 * bounds[1] > 9 * bounds[2]
+
+
+def test_euler_steps_of_one_are_the_discrete_model() -> None:
+    diffusion = equation(pressure=pp.Linear(), step=1.0, method="euler", scaling="model")
+    run = pp.simulate(diffusion.model, STEPS, 3, seed=1)
+    assert_same(recover(diffusion, run, "innovations"), recover(diffusion.model, run, "innovations"))
+    view = Observation(agents=[0, 3])
+    assert_same(recover(diffusion, run, "kalman", view), recover(diffusion.model, run, "kalman", view))
+    told = [information(model, STEPS).bound for model in (diffusion, diffusion.model)]
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-9)
+
+
+def test_beliefs_on_the_way_come_at_real_times() -> None:
+    diffusion = equation()
+    run = pp.simulate(diffusion, STEPS, 2000, seed=6)
+    data = outputs_of(diffusion, run, VIEWS["some agents"])
+    smooth, filtered = kalman_smoother(diffusion, data), kalman_filter(diffusion, data)
+    np.testing.assert_allclose(smooth.times, H * np.arange(STEPS + 1))
+    assert run.states is not None
+    unseen = (run.states[:, 6] - smooth.public.mean[:, 6])[:, [1, 2]] / smooth.public.std[6, [1, 2]]
+    assert (np.abs((unseen**2).mean(axis=0) - 1) < 5 * np.sqrt(2 / 2000)).all()
+    np.testing.assert_allclose(filtered.public.variance[-1], smooth.public.variance[-1], atol=1e-9)
+
+
+def test_without_noise_x0_is_found_exactly() -> None:
+    diffusion = Diffusion(replace(equation().model, noise=pp.NoNoise()), step=H)
+    run = pp.simulate(diffusion, STEPS)
+    for method in ("innovations", "kalman"):
+        found = recover(diffusion, run, method)
+        np.testing.assert_allclose(found.value[0], diffusion.x0, atol=1e-6)
+        np.testing.assert_allclose(found.variance, 0.0, atol=1e-12)
+
+
+def test_who_sees_the_start_knows_it_and_constant_opinions_stay() -> None:
+    diffusion = equation()
+    run = pp.simulate(diffusion, STEPS)
+    known = recover(diffusion, run, observation=Observation(sees_start=True))
+    np.testing.assert_array_equal(known.value[0], diffusion.x0)
+    assert recover(diffusion, run, target="current").target == "current"
+
+
+def test_refusals() -> None:
+    diffusion = equation()
+    run = pp.simulate(diffusion, STEPS)
+    for method in set(METHODS) - {"innovations", "kalman"}:
+        with pytest.raises(pp.InvalidInputError, match="in continuous time the method must be one of innovations, kal"):
+            recover(diffusion, run, method)
+    with pytest.raises(pp.InvalidInputError, match="the method must be one of"):
+        recover(diffusion, run, "magic")
+    with pytest.raises(pp.InvalidInputError, match=r"whole steps, got t = 0\.3; pass the Diffusion"):
+        recover(diffusion.model, run)
+    with pytest.raises(pp.InvalidInputError, match=r"multiples of the step 0\.2, got t = 0\.3"):
+        recover(replace(diffusion, step=0.2), run)
+    with pytest.raises(pp.InvalidInputError, match="needs every step from 1 on"):
+        recover(diffusion, run, "innovations", VIEWS["gaps"])
+    with pytest.raises(pp.InvalidInputError, match="fitted in discrete time"):
+        fit(diffusion, outputs_of(diffusion, run), ("std",))  # type: ignore[arg-type]
+    large = Diffusion(pp.Model(pp.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
+    with pytest.raises(pp.TooLargeError, match=r"at most 1,000 agents, got 1,500"):
+        recover(large, pp.simulate(large, 2), "kalman")

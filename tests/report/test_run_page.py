@@ -1,0 +1,105 @@
+"""The page of one run: what stands on it, and what of it lies beside it as files."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from peerpressure.measures import Experiment, results
+from peerpressure.report.run_folder import FIGURES, OWN, TABLES, run_files
+from peerpressure.report.run_page import CAPTIONS, figures
+from peerpressure.report.run_summary import model_rows, outcome_rows
+from peerpressure.scenario import scenario_from
+
+PLAIN: dict[str, Any] = {
+    "network": {"generator": "star", "n": 6},
+    "noise": {"law": "gaussian", "std": 0.3},
+    "run": {"steps": 12, "replicates": 2, "seed": 1},
+    "observe": {"agents": [0, 1], "methods": ["kalman"], "prior": {"low": 0.0, "high": 1.0}},
+    "privacy": {},
+}
+
+
+def experiment(**sections: Any) -> Experiment:
+    return Experiment(scenario_from(PLAIN | sections))
+
+
+def without(*names: str) -> Experiment:
+    return Experiment(scenario_from({name: part for name, part in PLAIN.items() if name not in names}))
+
+
+def test_every_figure_has_a_caption_and_is_cleared_away_with_the_others() -> None:
+    assert set(CAPTIONS) == set(FIGURES)
+    assert {f"{name}.png" for name in FIGURES} | {f"{name}.csv" for name in TABLES} < OWN
+
+
+def test_what_is_drawn_follows_from_what_is_asked() -> None:
+    drawn = {
+        "all": experiment(),
+        "nobody looks": without("observe", "privacy"),
+        "moving": experiment(agents={"adaptation": 0.1}),
+        "only the end": experiment(run=PLAIN["run"] | {"record": "final"}, observe=None),
+    }
+    names = {case: [*figures(one, results(one))] for case, one in drawn.items()}
+    assert names == {
+        "all": ["opinions", "estimates", "exposure", "exposure_map", "budget", "frontier"],
+        "nobody looks": ["opinions"],
+        "moving": ["opinions", "held", "estimates", "exposure", "exposure_map", "budget"],
+        "only the end": ["exposure", "exposure_map", "budget", "frontier"],
+    }
+
+
+def test_no_word_is_cut_once_the_layout_is_settled() -> None:
+    one = without("observe", "privacy")
+    (figure,) = figures(one, results(one)).values()
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        for text in (axes.xaxis.label, axes.yaxis.label, *axes.texts, *axes.get_yticklabels()):
+            box = text.get_window_extent()
+            assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
+            assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
+
+
+def test_a_network_of_too_many_edges_is_not_drawn() -> None:
+    one = experiment(network={"generator": "complete", "n": 20}, observe=None)
+    assert "exposure_map" not in figures(one, results(one))
+
+
+def test_without_noise_no_budget_is_drawn() -> None:
+    # Whoever sees everything then knows everything, at once.
+    one = experiment(noise={"law": "none"}, observe=None)
+    assert {"budget", "frontier"} & set(figures(one, results(one))) == {"frontier"}
+
+
+def test_every_table_and_figure_on_the_page_lies_beside_it() -> None:
+    files = run_files(without("privacy"), "study")
+    page = files["report.html"].decode()
+    assert set(re.findall(r"<code>(\w+\.csv)</code>", page)) == {name for name in files if name.endswith(".csv")}
+    assert page.count("<figure>") == len([name for name in files if name.endswith(".png")])
+    assert set(files) <= OWN | {"run.nc", "verdict.json", "scenario.toml"}
+
+
+@pytest.mark.parametrize(
+    ("sections", "row", "says"),
+    [
+        ({"agents": {"adaptation": "0.1/t"}}, "hidden opinions", "giving way by η_t = 0.1/t"),
+        (
+            {"network": PLAIN["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.1}}},
+            "network",
+            "6 agents, 5 pairs",
+        ),
+        ({"time": {"step": 0.25}}, "time", "continuous time, exact steps of 0.25"),
+        ({}, "network", "6 agents, 5 edges, bipartite, degrees 1–5"),
+    ],
+)
+def test_what_was_run_is_told_in_words(sections: dict[str, Any], row: str, says: str) -> None:
+    told = dict(model_rows(experiment(**sections)))
+    assert told[row].startswith(says) or f", {says}" in told[row]
+    assert ("time" in told) == ("time" in sections)
+
+
+def test_where_what_agents_hold_ended_is_told_where_it_moves() -> None:
+    assert "spread of what they hold" in dict(outcome_rows(experiment(agents={"adaptation": 0.1})))
+    assert "spread of what they hold" not in dict(outcome_rows(experiment()))
