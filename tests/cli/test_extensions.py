@@ -72,7 +72,7 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
 
 def test_a_second_run_of_another_kind_leaves_nothing_of_the_first(capfd: Captured, tmp_path: Path) -> None:
     for text, there in ((GIVING_WAY, "held.png"), (FAILING, "network.csv")):
-        (tmp_path / "study.toml").write_text(text)
+        (tmp_path / "study.toml").write_text(f"{text}[output]\nreport = false\n")
         assert run(capfd, "run", tmp_path / "study.toml").status == 0
         names = {path.name for path in (tmp_path / "study-results").iterdir()}
         assert there in names
@@ -156,29 +156,40 @@ def test_recover_reads_real_times(capfd: Captured, tmp_path: Path) -> None:
     assert "multiples of the step 0.2" in refused.err
 
 
+SWEEP = """scenario = "study.toml"
+[[axis]]
+field = "{field}"
+values = {choices}
+[measure]
+names = ["spread", "hidden_spread", "sincerity", "verdict"]
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "field", "choices"),
     [
-        (GIVING_WAY, "agents.adaptation", "[0.0, 0.1, '0.1/t']"),
+        (GIVING_WAY, "agents.adaptation", "[0.0, 0.1, '0.1/t', { rate = 0.1, susceptibility = 0.5 }]"),
         (FAILING, "network.evolution.probability", "[0.1, 0.4]"),
         (FLOWING, "time.step", "[0.1, 0.2]"),
     ],
 )
-def test_a_sweep_goes_over_them(text: str, field: str, choices: str, capfd: Captured, tmp_path: Path) -> None:
+def test_a_sweep_over_them_is_sound(text: str, field: str, choices: str, capfd: Captured, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(text)
+    (tmp_path / "sweep.toml").write_text(SWEEP.format(field=field, choices=choices))
+    assert run(capfd, "check", tmp_path / "sweep.toml").status == 0
+
+
+def test_a_sweep_over_rates_and_formulas_is_collected_by_them(capfd: Captured, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(GIVING_WAY)
     sweep = tmp_path / "sweep.toml"
-    sweep.write_text(
-        f'scenario = "study.toml"\n[[axis]]\nfield = "{field}"\nvalues = {choices}\n'
-        '[measure]\nnames = ["spread", "hidden_spread", "verdict"]\n'
-    )
-    assert run(capfd, "check", sweep).status == 0
+    sweep.write_text(SWEEP.format(field="agents.adaptation", choices="[0.0, 0.1, '0.5/t']"))
     answer = run(capfd, "sweep", sweep, "--workers", "1", "--json")
     assert (answer.status, answer.json["failed"]) == (0, 0)
     assert run(capfd, "sweep", "collect", sweep).status == 0
-    table = pd.read_csv(tmp_path / "sweep-results" / "table.csv")
-    spread = table[table["measure"] == "spread"].groupby(field, sort=False)["value"].mean()
-    assert len(spread) == choices.count(",") + 1
-    assert spread.is_unique
+    table = pd.read_csv(tmp_path / "sweep-results" / "table.csv", dtype={"agents.adaptation": str})
+    left = table[table["measure"] == "sincerity"].set_index("agents.adaptation")["value"]
+    expected = {"0.0": 1.0, "0.1": 0.9**30, "0.5/t": np.prod(1 - 0.5 / np.arange(1, 31))}
+    assert dict(left) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_value_on_an_axis_that_cannot_be_is_told(capfd: Captured, tmp_path: Path) -> None:

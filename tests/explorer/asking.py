@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from peerpressure.explorer.limits import Limits
 
+Found = TypeVar("Found")
 SMALL: dict[str, Any] = {
     "network": {"generator": "barabasi_albert", "n": 30, "m": 2},
     "agents": {"stubbornness": {"law": "uniform", "low": 0.5, "high": 1.0}},
@@ -74,6 +77,12 @@ class Asker:
         assert answer.status_code == 422, (answer.status_code, answer.content[:200])
         error: dict[str, Any] = answer.json()["error"]
         return error
+
+
+def in_a_loop(scene: Coroutine[Any, Any, Found]) -> Found:
+    """Run a coroutine in a thread of its own, for a browser's loop may be at work in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, scene).result()
 
 
 @contextlib.contextmanager

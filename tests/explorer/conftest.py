@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer.driving import DESK, SMALL, Driver, fragment_of
+from tests.explorer.driving import SMALL, STILL, Driver, fragment_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -39,7 +39,7 @@ def open_page(browser: Browser, explorer: str) -> Iterator[Callable[..., Driver]
     drivers: list[Driver] = []
 
     def opened(fragment: str = "", expected: Collection[str] = (), **options: Any) -> Driver:
-        context = browser.new_context(**({"viewport": DESK, "reduced_motion": "reduce"} | options))
+        context = browser.new_context(**(STILL | options))
         drivers.append(Driver(context.new_page(), explorer, expected))
         drivers[-1].open(fragment)
         return drivers[-1]
@@ -54,7 +54,7 @@ def open_page(browser: Browser, explorer: str) -> Iterator[Callable[..., Driver]
 @pytest.fixture(scope="module")
 def one_page(browser: Browser, explorer: str) -> Iterator[Driver]:
     """A page that the tests of a module use one after the other, for opening one takes longer than most of them."""
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
+    context = browser.new_context(**STILL)
     yield Driver(context.new_page(), explorer)
     context.close()
 

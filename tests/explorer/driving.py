@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
 PATIENCE = 30_000  # milliseconds, for machines that do much else
-DESK, PHONE = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
+PHONE = {"width": 400, "height": 800}
+STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
 
 # What most tests begin with: like the page's own start, and small.
 AGENTS, STEPS = 24, 40
@@ -50,9 +51,12 @@ class Driver:
         self.said: list[str] = []
         self.expected = set(expected)
         page.set_default_timeout(PATIENCE)
-        page.on("request", lambda request: self.asked.append(request))
+        page.on("request", self._note)
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.said.append(str(error)))
+
+    def _note(self, request: Request) -> None:
+        self.asked.append(request)
 
     def _hear(self, message: ConsoleMessage) -> None:
         # A browser reports every refused request; those that a test provokes are no fault of the page.

@@ -22,7 +22,8 @@ TEXTS = """() => { const found = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const holder = walker.currentNode.parentElement;
-        if (!walker.currentNode.data.trim() || !holder.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        if (!walker.currentNode.data.trim()) continue;
+        if (!holder.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
         if (holder.closest('.unseen, .skip, option, .stale')) continue;
         let ground = holder;
         while (ground && getComputedStyle(ground).backgroundColor === 'rgba(0, 0, 0, 0)') ground = ground.parentElement;
@@ -85,7 +86,8 @@ def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> 
     page = driver.page
     wide = page.evaluate(
         """() => [...document.querySelectorAll('button, input, select, canvas, summary')]
-            .filter(e => e.checkVisibility() && !e.closest('.cards') && e.getBoundingClientRect().right > 400.5).map(e => e.id)"""
+            .filter(e => e.checkVisibility() && !e.closest('.cards') && e.getBoundingClientRect().right > 400.5)
+            .map(e => e.id)"""
     )
     assert wide == []
     page.locator("summary", has_text="Noise").click()
@@ -100,7 +102,8 @@ def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> 
 
 
 # Whatever takes input, with the name by which it is announced; the browser itself computes names of labelled fields.
-NAMES = """() => [...document.querySelectorAll('button, input, select, canvas[tabindex], [role=img], [role=tab], summary')].map(e =>
+NAMES = """() => [...document.querySelectorAll(
+    'button, input, select, canvas[tabindex], [role=img], [role=tab], summary')].map(e =>
     [e.outerHTML.slice(0, 90), (e.getAttribute('aria-label') || [...(e.labels ?? [])].map(l => l.textContent).join(' ')
         || e.textContent).trim()])"""
 
@@ -128,9 +131,12 @@ def test_verdict_and_refusals_are_announced(driver: Driver) -> None:
     assert {name for name in live if driver.page.get_attribute(name, "aria-live") == "polite"} == live
 
 
-FOCUS = """() => { const e = document.activeElement, shown = e.matches('.segment input, .tick input') ? e.nextElementSibling
-        : e.id === 'network' ? e.parentElement : e, style = getComputedStyle(shown);
-    return [e.id || e.className || e.tagName, style.outlineStyle, parseFloat(style.outlineWidth), e.checkVisibility()] }"""
+# Where the focus is, and how the place that shows it is outlined.
+FOCUS = """() => { const e = document.activeElement;
+    const shown = e.matches('.segment input, .tick input') ? e.nextElementSibling
+        : e.id === 'network' ? e.parentElement : e;
+    const style = getComputedStyle(shown), width = parseFloat(style.outlineWidth);
+    return [e.id || e.className || e.tagName, style.outlineStyle, width, e.checkVisibility()] }"""
 
 
 def test_a_walk_by_keyboard_alone_reaches_everything_and_is_seen(driver: Driver) -> None:
@@ -215,14 +221,14 @@ def test_the_policy_lets_no_injected_script_or_style_work(driver: Driver) -> Non
 
 
 def test_names_from_a_file_are_text_and_never_markup(driver: Driver) -> None:
-    network = {"edges": [[0, 1], [1, 2]], "labels": ["<img src=x onerror=alert(1)>", "b", "c"]}
+    network: dict[str, Any] = {"edges": [[0, 1], [1, 2]], "labels": ["<img src=x onerror=alert(1)>", "b", "c"]}
     fragment = driver.module(
         "address",
         "await module.encoded(given)",
         {"scenario": {"network": network, "run": {"steps": 9}}, "view": {"agents": network["labels"]}},
     )
+    driver.page.goto("about:blank")
     driver.open(fragment)
-    driver.page.reload()
     driver.page.wait_for_selector("#followed li")
     assert driver.page.locator("#followed li").first.get_attribute("data-agent") == network["labels"][0]
     assert driver.page.locator("img").count() == 0

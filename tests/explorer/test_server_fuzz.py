@@ -34,6 +34,7 @@ TIGHT = Limits(
     request_bytes=100_000,
     upload_bytes=20_000,
     seconds=1.0,
+    verdict_seconds=0.2,
 )
 GROWTH = 250 * 2**20  # bytes that the process may gain, caches and the allocator's own reserves included
 ASKED = [*(name for name in QUESTIONS if name != "upload"), *(f"export/{name}" for name in EXPORTS if name != "figure")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from peerpressure.explorer.questions import EXPORTS, QUESTIONS
 from peerpressure.explorer.refusals import RequestError
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.section import InputFile, OutputFolder, Section
-from tests.explorer.asking import SMALL, Asker
+from tests.explorer.asking import SMALL, Asker, in_a_loop
 
 PATHS = ["/", "/static/vendor/uplot/uPlot.esm.js", "/api/catalogue", "/api/run", "/nothing", "/static/nothing"]
 
@@ -106,7 +105,7 @@ def test_a_body_is_refused_as_soon_as_it_is_too_large() -> None:
 
     request = Request({"type": "http", "method": "POST", "headers": []}, endless)
     with pytest.raises(RequestError) as told:
-        asyncio.run(read_bytes(request, 55_000))
+        in_a_loop(read_bytes(request, 55_000))
     assert (told.value.status, sent) == (413, 6)
 
 
@@ -117,7 +116,7 @@ def test_a_body_that_declares_itself_too_large_is_not_read(declared: bytes) -> N
 
     request = Request({"type": "http", "method": "POST", "headers": [(b"content-length", declared)]}, never)
     with pytest.raises(RequestError) as told:
-        asyncio.run(read_bytes(request, 55_000))
+        in_a_loop(read_bytes(request, 55_000))
     assert told.value.status == 413
 
 

@@ -22,9 +22,9 @@ from peerpressure.explorer.caches import Cache
 from peerpressure.explorer.desk import Desk
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.preparing import Prepared, Study
-from peerpressure.explorer.refusals import RequestError, WithdrawnError
+from peerpressure.explorer.refusals import OverdueError, RequestError, WithdrawnError, refusal_of
 from peerpressure.explorer.tickets import Ticket, Watched
-from tests.explorer.asking import SMALL, Asker, served
+from tests.explorer.asking import SMALL, Asker, in_a_loop, served
 
 # A run of some seconds within the bounds below; SHORT takes milliseconds.
 LONG = SMALL | {"run": {"steps": 200_000, "replicates": 400, "seed": 1}}
@@ -63,7 +63,29 @@ def test_a_new_question_withdraws_the_old_one_and_no_other() -> None:
         desk.close()
         return [answer, elsewhere, still, *map(type, [*first, *second])]
 
-    assert asyncio.run(scene()) == ["done", "done", True, WithdrawnError, WithdrawnError]
+    assert in_a_loop(scene()) == ["done", "done", True, WithdrawnError, WithdrawnError]
+
+
+def test_who_goes_away_withdraws_its_own_question_and_not_the_one_that_took_its_place() -> None:
+    async def scene() -> list[Any]:
+        desk, left, begun = Desk(Limits(workers=2)), asyncio.Event(), threading.Event()
+
+        async def gone() -> None:
+            await left.wait()
+
+        old = asyncio.create_task(desk.do(("tab", "run"), patient(threading.Event()), gone))
+        await asyncio.sleep(0)
+        new = asyncio.create_task(desk.do(("tab", "run"), patient(begun)))
+        # The old page leaves in the same breath in which its question is taken up anew.
+        left.set()
+        first = await asyncio.gather(old, return_exceptions=True)
+        await asyncio.to_thread(begun.wait, 10)
+        still = not new.done()
+        desk.close()
+        second = await asyncio.gather(new, return_exceptions=True)
+        return [type(first[0]), still, type(second[0])]
+
+    assert in_a_loop(scene()) == [WithdrawnError, True, WithdrawnError]
 
 
 def test_work_that_was_withdrawn_while_it_waited_is_never_begun() -> None:
@@ -82,7 +104,7 @@ def test_work_that_was_withdrawn_while_it_waited_is_never_begun() -> None:
         assert await desk.do(("c", "run"), quick) == "done"
         desk.close()
 
-    asyncio.run(scene())
+    in_a_loop(scene())
     assert begun == []
 
 
@@ -103,18 +125,18 @@ def test_the_queue_is_bounded_and_empties() -> None:
         desk.close()
         return [told.value.status, taken]
 
-    assert asyncio.run(scene()) == [429, 3]
+    assert in_a_loop(scene()) == [429, 3]
 
 
 def test_work_without_end_is_ended() -> None:
     async def scene() -> None:
         desk = Desk(Limits(workers=1, seconds=0.05))
-        with pytest.raises(RequestError, match=r"within 0\.05 seconds") as told:
+        with pytest.raises(OverdueError, match=r"within 0\.05 seconds") as told:
             await desk.do(("tab", "run"), patient(threading.Event()))
-        assert told.value.status == 422
+        assert refusal_of(told.value) == (422, {"error": {"text": str(told.value), "where": None}})
         desk.close()
 
-    asyncio.run(scene())
+    in_a_loop(scene())
 
 
 def test_work_that_never_asks_is_left_to_itself() -> None:
@@ -122,13 +144,13 @@ def test_work_that_never_asks_is_left_to_itself() -> None:
 
     async def scene() -> None:
         desk = Desk(Limits(workers=2, seconds=0.05))
-        with pytest.raises(RequestError, match="seconds"):
+        with pytest.raises(OverdueError):
             await desk.do(("tab", "run"), lambda ticket: free.wait(10))
         assert await desk.do(("tab", "run"), quick) == "done"
         free.set()
         desk.close()
 
-    asyncio.run(scene())
+    in_a_loop(scene())
 
 
 READINGS: dict[str, Callable[[pp.Model], object]] = {
@@ -148,6 +170,19 @@ def test_every_reading_of_a_model_can_be_called_off(reading: Callable[[pp.Model]
     ticket.withdraw()
     with pytest.raises(WithdrawnError):
         reading(model)
+
+
+def test_a_part_of_the_work_can_be_hurried_and_is_called_off_with_the_whole() -> None:
+    ticket = Ticket(60)
+    ticket.begin()
+    asked = Study(Limits()).prepare({"scenario": SMALL}, ticket)
+    with pytest.raises(OverdueError):
+        pp.moments(asked.hurried(0.0), 9)
+    pp.moments(asked.hurried(60.0), 9)
+    pp.moments(asked.system, 9)
+    ticket.withdraw()
+    with pytest.raises(WithdrawnError):
+        pp.moments(asked.hurried(60.0), 9)
 
 
 def test_watching_changes_no_number() -> None:

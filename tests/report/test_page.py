@@ -64,8 +64,8 @@ def test_how_it_was_made_is_told(text: str) -> None:
 
 
 def test_a_missing_table_or_picture_is_an_error_and_not_a_gap(tables: dict[str, pd.DataFrame]) -> None:
+    some = {name: table for name, table in tables.items() if name != "summary"}
     with pytest.raises(KeyError):
-        some = {name: table for name, table in tables.items() if name != "summary"}
         page(some, dict.fromkeys(FIGURES, DOT), MOVING, MADE)
     for pictures, moving in (({}, MOVING), (dict.fromkeys(FIGURES, DOT), {})):
         with pytest.raises((KeyError, UndefinedError)):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
+import pandas as pd
 import pytest
+from matplotlib.image import imread
 
+from peerpressure.figures import render
+from peerpressure.figures.run import opinions
 from peerpressure.measures import Experiment, results
 from peerpressure.report.run_folder import FIGURES, OWN, TABLES, run_files
-from peerpressure.report.run_page import CAPTIONS, figures
+from peerpressure.report.run_page import CAPTIONS, figures, settled
 from peerpressure.report.run_summary import model_rows, outcome_rows
 from peerpressure.scenario import scenario_from
 
@@ -52,14 +57,11 @@ def test_what_is_drawn_follows_from_what_is_asked() -> None:
 
 
 def test_no_word_is_cut_once_the_layout_is_settled() -> None:
-    one = without("observe", "privacy")
-    (figure,) = figures(one, results(one)).values()
-    figure.draw_without_rendering()
-    for axes in figure.axes:
-        for text in (axes.xaxis.label, axes.yaxis.label, *axes.texts, *axes.get_yticklabels()):
-            box = text.get_window_extent()
-            assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
-            assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
+    ends = pd.DataFrame({"minimum": [-0.09, 0.1], "maximum": [1.13, 0.9], "spread": [1.2, 0.8], "distance": [0.6, 0.4]})
+    figure = settled(opinions(ends.assign(replicate=0, time=[1, 99], mean=0.5), 0.5))
+    picture = imread(io.BytesIO(render(figure, "png")), format="png")[:, :, :3]
+    for border in (picture[:2], picture[-2:], picture[:, :2], picture[:, -2:]):
+        assert (border == 1).all()
 
 
 def test_a_network_of_too_many_edges_is_not_drawn() -> None:

@@ -36,6 +36,8 @@ CHANGING = {
     ),
     # Agent 5 is alone in every other round.
     "lonely": in_rounds([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [(2, 3), (0, 1), (1, 4)]),
+    # Agents 0, 4 and 5 are alone in turn, and nothing but their opinions is passed on.
+    "in turn": in_rounds([(0, 1), (1, 2), (2, 3)], [(1, 2), (2, 3), (3, 4), (4, 5)]),
     # Only pairs meet, in turn; two circles that are drawn to the same value.
     "pairs": in_rounds([(0, 1), (2, 3), (4, 5)], [(1, 2), (3, 4), (5, 0)]),
     # Two triangles that never meet again, and a pair.
@@ -47,13 +49,17 @@ CHANGING = {
 
 def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what agents show and hold without noise after each of the steps, shapes (steps + 1, agents)."""
-    y, x = model.start_state.copy(), model.x0.copy()
-    shown, held = [y], [x]
+    shown, held = np.empty((steps + 1, model.n)), np.empty((steps + 1, model.n))
+    shown[0], held[0] = model.start_state, model.x0
+    times = np.arange(1, steps + 1)
+    pressure, rates, factors = model.pressure(times), np.zeros(steps), np.zeros(model.n)
+    if model.adaptation is not None:
+        rates, factors = model.adaptation.pace(times), model.adaptation.susceptibilities(model.n)
+    last = 1 if model.evolution is None else model.evolution.span
+    rounds = [model.adjacency_at(t).toarray() for t in range(1, last + 1)]
+    repeats = model.evolution is not None and model.evolution.period is not None
     for t in range(1, steps + 1):
-        A, rho = model.adjacency_at(t).toarray(), float(model.pressure(t))
-        y = (model.s * x + rho * (A @ y)) / (model.s + rho * A.sum(axis=1))
-        eta = 0.0 if model.adaptation is None else model.adaptation.at(t, model.n)
-        x = x + eta * (y - x)
-        shown.append(y)
-        held.append(x)
-    return np.array(shown), np.array(held)
+        A, rho = rounds[(t - 1) % last if repeats else min(t, last) - 1], pressure[t - 1]
+        shown[t] = (model.s * held[t - 1] + rho * (A @ shown[t - 1])) / (model.s + rho * A.sum(axis=1))
+        held[t] = held[t - 1] + rates[t - 1] * factors * (shown[t] - held[t - 1])
+    return shown, held

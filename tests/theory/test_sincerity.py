@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import gamma
 
 from peerpressure.adaptation import Adaptation
@@ -22,6 +22,7 @@ def build(rate: object, susceptibility: object = 1.0) -> Model:
     return Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(rate, susceptibility))  # type: ignore[arg-type]
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.floats(0.001, 0.999))
 def test_constant_rates_have_closed_forms(rate: float) -> None:
     found = function(build(rate), 50)

@@ -17,9 +17,6 @@ import pandas as pd
 from peerpressure.experiments.audit import Evidence
 from peerpressure.experiments.beyond import BeyondResult
 
-# Steps after which what agents hold by now is not yet known to all digits.
-RECOVERED = 10
-
 
 def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the table; ``tables`` holds those of the wrong values and of opinions that give way."""
@@ -98,6 +95,9 @@ def _landing(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
 
 
 def _forgetting(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
-    for row in tables["forgetting_recovery"].query(f"steps == {RECOVERED}").itertuples():
-        name = f"variance of the {row.target} opinion, η = {row.rate:g}, T = {RECOVERED}"
+    # What is held by now is known by the same errors times the share that is still one's own.
+    first = tables["forgetting_recovery"].query("target == 'initial'")
+    last = first["steps"].max()
+    for row in first[first["steps"] == last].itertuples():
+        name = f"variance of a first opinion, η = {row.rate:g}, T = {last}"
         yield _row("forgetting", name, row.variance, row.sampled, row.standard_error)

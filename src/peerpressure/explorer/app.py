@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from peerpressure.errors import complain
 from peerpressure.explorer.bodies import read_bytes, read_json
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.desk import Desk, Place
+from peerpressure.explorer.desk import Desk
 from peerpressure.explorer.guard import LOOPBACK, Guard
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import json_bytes
@@ -32,7 +31,6 @@ from peerpressure.explorer.refusals import RequestError, refusal_of
 from peerpressure.explorer.tickets import Ticket
 from peerpressure.explorer.warming import warm_up
 
-Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 STATIC = Path(__file__).parent / "static"
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -77,8 +75,11 @@ def _route(path: str, question: Question, desk: Desk, study: Study) -> Route:
             def work(ticket: Ticket) -> Answer:
                 return question.answer(study, body, ticket)
 
-            async with _watching(request, desk, place):
-                found = await desk.do(place, work)
+            async def gone() -> None:
+                while (await request.receive())["type"] != "http.disconnect":
+                    pass
+
+            found = await desk.do(place, work, gone)
         except Exception as error:
             return _refused(*(refusal_of(error) or _fault(error)))
         attached = {} if found.name is None else {"content-disposition": f'attachment; filename="{found.name}"'}
@@ -100,22 +101,6 @@ async def _body(request: Request, question: Question, limits: Limits) -> dict[st
     if question.raw:
         return {"name": request.query_params.get("name", ""), "data": await read_bytes(request, limits.upload_bytes)}
     return await read_json(request, limits.request_bytes)
-
-
-@contextlib.asynccontextmanager
-async def _watching(request: Request, desk: Desk, place: Place) -> AsyncIterator[None]:
-    """Withdraw the question when the page that asked it has gone."""
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        desk.withdraw(place)
-
-    watcher = asyncio.create_task(watch())
-    try:
-        yield
-    finally:
-        watcher.cancel()
 
 
 def _refused(status: int, told: Mapping[str, Any]) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, final
@@ -13,8 +13,8 @@ import numpy as np
 
 from peerpressure.errors import complain
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.refusals import RequestError, WithdrawnError
-from peerpressure.explorer.tickets import Ticket, overdue
+from peerpressure.explorer.refusals import OverdueError, RequestError, WithdrawnError
+from peerpressure.explorer.tickets import Ticket
 
 Place: TypeAlias = tuple[str, str]
 Found = TypeVar("Found")
@@ -28,6 +28,11 @@ class _Errand:
     ticket: Ticket
     work: Future[Any]
     withdrawn: asyncio.Event
+
+    def end(self) -> None:
+        """Stop the work at its next step; if it has not begun, it never will."""
+        self.ticket.withdraw()
+        self.work.cancel()
 
 
 @final
@@ -46,38 +51,43 @@ class Desk:
         """How many pieces of work are being done or wait."""
         return self._taken
 
-    async def do(self, place: Place, work: Callable[[Ticket], Found]) -> Found:
-        """Return what the work finds; it is withdrawn when ``place``, a tab and a question, is taken again."""
+    async def do(
+        self, place: Place, work: Callable[[Ticket], Found], gone: Callable[[], Awaitable[None]] | None = None
+    ) -> Found:
+        """Return what the work finds.
+
+        It is withdrawn when ``place``, a tab and a question, is taken again, or when ``gone`` ends, which is to wait
+        for whoever asked to go away.
+        """
         self.withdraw(place)
         ticket, withdrawn = Ticket(self.limits.seconds), asyncio.Event()
         future = self._submit(ticket, work)
         self._newest[place] = errand = _Errand(ticket, future, withdrawn)
-        called_off: asyncio.Future[Any] = asyncio.create_task(withdrawn.wait())
         answer = asyncio.wrap_future(future)
         # A result that nobody waits for any more is dropped without complaint.
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        reasons = [withdrawn.wait()] + ([] if gone is None else [gone()])
+        called_off: list[asyncio.Future[Any]] = [asyncio.ensure_future(reason) for reason in reasons]
         try:
             # Twice the time of the work itself: it may have had to wait for its turn.
-            waiting: set[asyncio.Future[Any]] = {answer, called_off}
-            await asyncio.wait(waiting, timeout=2 * ticket.seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([answer, *called_off], timeout=2 * ticket.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if any(reason.done() for reason in called_off):
+                raise WithdrawnError("superseded")
         finally:
-            called_off.cancel()
-            ticket.withdraw()
+            for reason in called_off:
+                reason.cancel()
+            errand.end()
             if self._newest.get(place) is errand:
                 del self._newest[place]
-        if withdrawn.is_set():
-            raise WithdrawnError("superseded")
         if not answer.done():
-            raise overdue(ticket.seconds)
+            raise OverdueError(ticket.seconds)
         return answer.result()
 
     def withdraw(self, place: Place) -> None:
         """Call off what was asked from there last; what has not begun yet makes room at once."""
-        errand = self._newest.get(place)
-        if errand is not None:
-            errand.withdrawn.set()
-            errand.ticket.withdraw()
-            errand.work.cancel()
+        if place in self._newest:
+            self._newest[place].withdrawn.set()
+            self._newest[place].end()
 
     def close(self) -> None:
         """Call everything off; threads end with the step that they are at."""

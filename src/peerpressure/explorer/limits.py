@@ -38,6 +38,7 @@ class Limits:
     request_bytes: int = 4 * 2**20
     upload_bytes: int = 4 * 2**20
     seconds: float = 20.0
+    verdict_seconds: float = 2.0
     workers: int = 4
     waiting: int = 32
 

@@ -51,6 +51,10 @@ class Prepared:
         """The length of the run."""
         return self.scenario.run.steps
 
+    def hurried(self, seconds: float) -> Model | Diffusion:
+        """Return the same system for a part of the work that may take so long and no longer."""
+        return _watched(self.system, self.ticket.hurried(seconds))
+
 
 @final
 class Study:
@@ -111,8 +115,9 @@ def _watched(system: Model | Diffusion, ticket: Ticket) -> Model | Diffusion:
 
 
 def _watched_model(model: Model, ticket: Ticket) -> Model:
+    schedule = model.pressure.inner if isinstance(model.pressure, Watched) else model.pressure
     # A table is read in another way than other schedules, and is known by its type.
-    return model if isinstance(model.pressure, Table) else replace(model, pressure=Watched(model.pressure, ticket))
+    return model if isinstance(schedule, Table) else replace(model, pressure=Watched(schedule, ticket))
 
 
 def _section_of(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from peerpressure.errors import PeerPressureError
+import numpy as np
+
+from peerpressure.errors import PeerPressureError, complain
 from peerpressure.scenario import ScenarioError
 
 TOLD = 20  # problems in one answer; a person mends the first ones first
@@ -26,6 +28,20 @@ class WithdrawnError(PeerPressureError):
     """Work that nobody waits for any more."""
 
 
+@final
+class OverdueError(PeerPressureError):
+    """Work that takes too long."""
+
+    def __init__(self, seconds: float) -> None:
+        rule = f"an answer must be found within {seconds:g} seconds here"
+        remedy = "ask for fewer agents, steps or methods; the command line has no such bound"
+        super().__init__(complain(rule, got="no end by then", remedy=remedy))
+
+
+# What ends a piece of work from outside, whatever part of it was being done.
+ENDS = (RequestError, WithdrawnError, OverdueError)
+
+
 def refusal_of(error: BaseException) -> tuple[int, dict[str, Any]] | None:
     """Return the status and the answer for an error that the request is to blame for, None for any other."""
     match error:
@@ -37,19 +53,19 @@ def refusal_of(error: BaseException) -> tuple[int, dict[str, Any]] | None:
             return 422, {"error": problems[0], "problems": problems}
         case WithdrawnError():
             return 409, _told("superseded")
-    text = _complaint(error)
-    return None if text is None else (422, _told(text))
+    blamed = isinstance(error, PeerPressureError | MemoryError | ArithmeticError | np.linalg.LinAlgError)
+    return (422, _told(complaint(error))) if blamed else None
 
 
-def _complaint(error: BaseException) -> str | None:
+def complaint(error: BaseException) -> str:
+    """Return what to say of an error that numbers have led to."""
     match error:
         case PeerPressureError():
             return str(error)
         case MemoryError():
             return "there is not enough memory for this; ask for fewer agents, steps or replicates"
-        case ArithmeticError():
+        case _:
             return f"these numbers leave the range of doubles ({error}); rescale opinions, noise or weights"
-    return None
 
 
 def _told(text: str, where: str | None = None) -> dict[str, Any]:

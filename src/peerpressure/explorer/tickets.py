@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from peerpressure.errors import complain
-from peerpressure.explorer.refusals import RequestError, WithdrawnError
+from peerpressure.explorer.refusals import OverdueError, WithdrawnError
 from peerpressure.schedules import Growth, Schedule
 from peerpressure.schedules.base import Array
 
@@ -30,19 +29,16 @@ class Ticket:
         """Say that nobody waits any more."""
         self._withdrawn.set()
 
+    def hurried(self, seconds: float) -> Ticket:
+        """Return the ticket of a part of the work, which begins now and is not waited for as long."""
+        return Ticket(seconds, self._withdrawn, time.monotonic())
+
     def check(self) -> None:
         """Stop the work that calls this if it is not wanted any more, or has taken too long."""
         if self._withdrawn.is_set():
             raise WithdrawnError("superseded")
         if self._begun is not None and time.monotonic() - self._begun > self.seconds:
-            raise overdue(self.seconds)
-
-
-def overdue(seconds: float) -> RequestError:
-    """Return the refusal of work that takes too long."""
-    rule = f"an answer must be found within {seconds:g} seconds here"
-    remedy = "ask for fewer agents, steps or methods; the command line has no such bound"
-    return RequestError(422, complain(rule, got="no end by then", remedy=remedy))
+            raise OverdueError(self.seconds)
 
 
 @final

@@ -67,7 +67,8 @@ def swing(paths: pd.DataFrame, limits: pd.DataFrame) -> Figure:
         label(right, name, (at["time"], at["swing"]), xytext=(4, 6), color=colour)
     v, end = float(limits["consensus_value"].iloc[0]), float(paths["time"].max())
     left.axhline(v, color=INK, linewidth=0.7, linestyle=_DOTS)
-    label(left, "$v$", (end, v), xytext=(3, 0), va="center", annotation_clip=False)
+    # Beside the dots of the predicted values.
+    label(left, "$v$", (end, v), xytext=(6, 0), va="center", annotation_clip=False)
     left.set_ylabel("least and largest opinion shown")
     right.set_ylabel("movement of agent 1 in a unit of time")
     left.set_xscale("log")

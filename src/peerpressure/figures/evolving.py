@@ -24,13 +24,13 @@ from peerpressure.figures.style import (
 )
 
 _DOTS = (0, (1, 1.5))
-# By network: its colour, its line and what it is called.
-_NETWORKS: Mapping[str, tuple[str, object, str]] = {
-    "constant": (INK, "-", "constant"),
-    "slow": (BLUE, "-", "slow turnover"),
-    "rewired": (TEAL, "-", "rewired"),
-    "fast": (RED, "-", "fast turnover"),
-    "lonely": (GOLD, "-", "alone at times"),
+# By network: its colour and what it is called.
+_NETWORKS: Mapping[str, tuple[str, str]] = {
+    "constant": (INK, "constant"),
+    "slow": (BLUE, "slow turnover"),
+    "rewired": (TEAL, "rewired"),
+    "fast": (RED, "drawn anew"),
+    "lonely": (GOLD, "alone at times"),
 }
 _GROUPS = (BLUE, TEAL, RED)
 _COURSES = {"returning": "bridges that come back", "parted": "bridges that do not"}
@@ -44,9 +44,9 @@ def turnover(law: pd.DataFrame, targets: pd.DataFrame) -> Figure:
     left, right = figure.subplots(1, 2)
     for axes, column in ((left, "spread"), (right, "distance")):
         ends = {}
-        for name, (colour, line, title) in _NETWORKS.items():
+        for name, (colour, title) in _NETWORKS.items():
             own = law[law["network"] == name]
-            axes.loglog(own["time"], own[column], color=colour, linestyle=line, linewidth=1.0)
+            axes.loglog(own["time"], own[column], color=colour, linewidth=1.0)
             ends[title] = (float(own[column].iloc[-1]), colour)
         axes.set_xlim(1, law["time"].max())
         axes.set_xlabel("time $t$")

@@ -30,7 +30,6 @@ _KINDS: Final = {
 _TIES: Final = {
     "slow": "slow turnover",
     "fast": "drawn anew",
-    "rewired": "moving",
     "lonely": "drawn anew, ring included",
 }
 

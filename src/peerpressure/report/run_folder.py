@@ -30,10 +30,10 @@ def run_files(experiment: Experiment, title: str, tell: Callable[[str], None] = 
     files["run.nc"] = bytes(experiment.run.to_xarray().to_netcdf(None, engine="scipy"))
     if asked.figures or asked.report:
         from peerpressure.figures.style import render
-        from peerpressure.report.run_page import figures, run_page
+        from peerpressure.report.run_page import figures, run_page, settled
 
         tell("drawing")
-        drawn = figures(experiment, tables)
+        drawn = {name: settled(figure) for name, figure in figures(experiment, tables).items()}
         if asked.figures:
             files |= {
                 f"{name}.{kind}": render(figure, kind) for name, figure in drawn.items() for kind in ("pdf", "png")

@@ -67,14 +67,12 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
         made["network"] = run_network.changing(tables["network"])
     if "estimates" in tables:
         made["estimates"] = drawn.estimates(tables["estimates"], experiment.target)
-    return {name: _settled(figure) for name, figure in (made | _privacy_figures(experiment, tables)).items()}
+    return made | _privacy_figures(experiment, tables)
 
 
 @styled
-def _settled(figure: Figure) -> Figure:
+def settled(figure: Figure) -> Figure:
     """Return the figure with its layout worked out once, and not again for each kind of file."""
-    # Ticks follow the layout, and the layout them; twice is enough.
-    figure.draw_without_rendering()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure

@@ -15,7 +15,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.theory.adjoint import run_backwards
 from peerpressure.theory.bonds import Bond, Group, Setting
 from peerpressure.theory.ends import Fate, Outcome
-from peerpressure.theory.giving_way import LATE
+from peerpressure.theory.kept import kept_at, late_scale
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.outcome import fate
@@ -139,7 +139,7 @@ def _plain(model: Model, found: Fate, tolerance: float) -> Landing:
         raise _refusal(found)
     if found.noise is NoiseEffect.WANDERS or (found.noise is NoiseEffect.STAYS and _noise_grows(model)):
         return Landing(model.consensus_value, math.inf)
-    mask = mode_noise(model) * _late_scale(model) if found.noise is NoiseEffect.STAYS else 0.0
+    mask = mode_noise(model) * late_scale(model) if found.noise is NoiseEffect.STAYS else 0.0
     return Landing(model.consensus_value, mask)
 
 
@@ -156,7 +156,7 @@ def _held(model: Model, setting: Setting, group: Group, found: Fate) -> Landing 
     # Masks of all count; those who give way believe their own in the end, and only the others hold against them.
     w = group.mode.influence
     held = w.sum() if setting.giving_way is None or not setting.yields else w[~setting.giving_way.gives_way].sum()
-    return Landing(group.value, float(np.linalg.norm(w * model.noise.deviations(model.n)) / held) * _late_scale(model))
+    return Landing(group.value, float(np.linalg.norm(w * model.noise.deviations(model.n)) / held) * late_scale(model))
 
 
 def _followed(model: Model, setting: Setting, group: Group, found: Fate, tolerance: float) -> Landing:
@@ -170,9 +170,9 @@ def _followed(model: Model, setting: Setting, group: Group, found: Fate, toleran
     seen: list[Vector] = []
     limits: list[Vector] = []
     while True:
-        weights = _kept(model, setting, group, found.regime, horizon)
-        sums = run_backwards(model, weights, np.array([horizon]), _masks(model, weights, found.noise))
-        seen.append(np.array([sums.mean[0, 0], 0.0 if wanders else sums.variance[0, 0]]))
+        kept = kept_at(model, setting, group, found, horizon)
+        sums = run_backwards(model, kept.weights, np.array([horizon]), kept.carry)
+        seen.append(np.array([sums.mean[0, 0], 0.0 if wanders else sums.variance[0, 0] + kept.variance]))
         limits.append(_extrapolated(seen))
         if len(limits) > 2:
             mean, variance = limits[-1]
@@ -182,40 +182,6 @@ def _followed(model: Model, setting: Setting, group: Group, found: Fate, toleran
                 std = math.inf if wanders else math.sqrt(max(variance, 0.0))
                 return Landing(float(mean), std, horizon, residual)
         horizon *= 2
-
-
-def _kept(model: Model, setting: Setting, group: Group, regime: Regime, t: int) -> Vector:
-    """Return the weights of what agents show and hold after round t in the value on which they land, shape (1, 2n).
-
-    They are those of a sum that frozen pressure and rates would leave as it is, and add up to 1.
-    """
-    assert setting.rounds is not None
-    yielding = setting.giving_way
-    shown, held = np.zeros(model.n), np.zeros(model.n)
-    if group.mode is None:
-        # Of agents who agree any will do; one who is alone shows its noise, but holds its opinion.
-        (held if group.agents.size == 1 else shown)[group.agents] = 1.0
-        return np.concatenate([shown, held])[None] / group.agents.size
-    shown = group.mode.weights[setting.rounds.index(t)]
-    if yielding is not None and not yielding.lasting and regime.reaches_value:
-        shown, held = held, group.mode.influence
-    elif yielding is not None and yielding.lasting and not setting.holds:
-        assert model.adaptation is not None
-        # Multiplied by ρη, which may be as large or as small as it likes.
-        relief, weight = (float(part) for part in model.pressure.homogeneous(t))
-        rate = float(model.adaptation.pace(t))
-        shown = weight * rate * shown
-        held = relief * group.mode.influence / model.adaptation.susceptibilities(model.n)
-    both = np.concatenate([shown, held])
-    return np.asarray(both / both.sum())[None]
-
-
-def _masks(model: Model, weights: Vector, noise: NoiseEffect) -> Vector | None:
-    """Return with what weights masks stay in a value that hidden opinions alone decide: what is heard is x + u."""
-    held = weights[:, model.n :]
-    if noise is not NoiseEffect.STAYS or np.any(weights[:, : model.n]):
-        return None
-    return np.asarray(held * model.noise.deviations(model.n) * _late_scale(model))
 
 
 def _extrapolated(seen: list[Vector]) -> Vector:
@@ -231,10 +197,6 @@ def _extrapolated(seen: list[Vector]) -> Vector:
 
 def _noise_grows(model: Model) -> bool:
     return not model.noise.is_silent and model.noise.over_time.growth.bounded is False
-
-
-def _late_scale(model: Model) -> float:
-    return float(model.noise.scale(LATE))
 
 
 def _refusal(found: Fate, why: str | None = None) -> InvalidInputError:

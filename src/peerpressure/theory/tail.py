@@ -43,8 +43,10 @@ class Tail:
         return float(-np.expm1(-self.change))
 
 
-def tail_after(model: Model, horizon: int) -> Tail:
+def tail_after(model: Model, horizon: int, kappa: float | None = None) -> Tail:
     """Return the tail after t = ``horizon``; sums over steps are integrals by the midpoint rule, over log t.
+
+    ``kappa`` is the model's own unless given.
 
     >>> from peerpressure.networks import k2
     >>> from peerpressure.schedules import Power
@@ -54,7 +56,8 @@ def tail_after(model: Model, horizon: int) -> Tail:
     """
     log_t = _grid(model, np.log(horizon + 0.5))
     times = np.exp(log_t)
-    rates = np.log1p(model.kappa * model.pressure.reciprocal(times)) * times
+    rate = model.kappa if kappa is None else kappa
+    rates = np.log1p(rate * model.pressure.reciprocal(times)) * times
     after = _beyond(model, log_t, rates) + _backwards(rates, log_t)
     # An effect at t is kept to the extent that later steps do not wash it out.
     kept = rates * np.exp(-after) * model.noise.scale(times)

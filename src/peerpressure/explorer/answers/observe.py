@@ -12,7 +12,7 @@ from peerpressure.errors import PeerPressureError
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import pack
 from peerpressure.explorer.preparing import Prepared
-from peerpressure.explorer.refusals import RequestError, WithdrawnError
+from peerpressure.explorer.refusals import ENDS, complaint
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.privacy import exposure
@@ -23,8 +23,8 @@ from peerpressure.simulation import Record
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 # Times at which the budget is drawn up; where time flows, each takes the solution of an equation.
 HORIZONS, FLOWING_HORIZONS = 24, 6
-# What one method, or one account, may come to grief of while the others go on.
-FAILURES = (PeerPressureError, ArithmeticError, np.linalg.LinAlgError)
+# What one method, or one account, may come to grief of while the others go on; SciPy refuses inf as a plain ValueError.
+FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 
 
 def observe_answer(asked: Prepared, limits: Limits) -> bytes:
@@ -56,10 +56,10 @@ def _estimates(asked: Prepared, experiment: Experiment, look: Observation) -> tu
         asked.ticket.check()
         try:
             estimate = recover(asked.system, experiment.run, method, look, prior, experiment.target)
-        except (RequestError, WithdrawnError):
+        except ENDS:
             raise
         except FAILURES as error:
-            facts.append(_failed(method, str(error)))
+            facts.append(_failed(method, complaint(error)))
             continue
         known = estimate.identified
         arrays[f"estimate_{method}"] = np.where(known, estimate.value[0], np.nan)
@@ -90,10 +90,10 @@ def _exposure(asked: Prepared, look: Observation, steps: int) -> tuple[dict[str,
     """Return what the best onlooker is left not to know of each agent, as a standard deviation and in bits learned."""
     try:
         found = exposure(asked.system, steps, look, asked.scenario.prior())
-    except (RequestError, WithdrawnError):
+    except ENDS:
         raise
     except FAILURES as error:
-        return {"text": str(error), "prior_std": None}, {}
+        return {"text": complaint(error), "prior_std": None}, {}
     table = found.table
     facts = {"text": str(found), "prior_std": float(np.sqrt(table["prior_variance"].mean()))}
     arrays = {
@@ -115,10 +115,10 @@ def _budget(asked: Prepared, experiment: Experiment, steps: int) -> tuple[dict[s
         for horizon in times.tolist():
             asked.ticket.check()
             promised.append(experiment.budget_after(horizon))
-    except (RequestError, WithdrawnError):
+    except ENDS:
         raise
     except FAILURES as error:
-        return facts | {"epsilon": None, "mu": None, "text": str(error)}, {}
+        return facts | {"epsilon": None, "mu": None, "text": complaint(error)}, {}
     last = promised[-1]
     arrays = {
         "budget_times": times.astype(np.float64),

@@ -6,26 +6,35 @@ from typing import Any
 
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.preparing import Prepared
+from peerpressure.explorer.refusals import OverdueError
 from peerpressure.model import Model
 from peerpressure.theory import Outcome, Rate, Verdict, diagnose, regime_of
 from peerpressure.theory.forecast import MOST_AGENTS
 
-UNSAID = "The network changes over too many rounds to follow them all here; peerpressure diagnose does."
+UNSAID = "To say what becomes of these agents takes longer than a page should wait; peerpressure diagnose does."
 
 
 def verdict(asked: Prepared, limits: Limits) -> dict[str, Any]:
-    """Return what becomes of the agents; of a network that changes for very long, only that it is not known here."""
-    return _told(_unsaid(asked.model) if _rounds(asked) > limits.rounds else diagnose(asked.system))
+    """Return what becomes of the agents; where that takes too long, only that it is not known here."""
+    return _told(_found(asked, limits) or _unsaid(asked.model))
 
 
 def outlook(asked: Prepared, limits: Limits) -> dict[str, Any] | None:
-    """Return the verdict with where agents stand at the end of the run, None where that would take too long."""
+    """Return the verdict with where agents stand at the end of the run, None where that takes too long."""
     model = asked.model
     exact = 2 * model.network.adjacency.nnz * model.n * asked.steps
     affordable = exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * asked.steps <= limits.work
-    if not affordable or _rounds(asked) > limits.rounds:
+    found = _found(asked, limits, asked.steps) if affordable else None
+    return None if found is None else _told(found)
+
+
+def _found(asked: Prepared, limits: Limits, steps: int | None = None) -> Verdict | None:
+    if _rounds(asked) > limits.rounds:
         return None
-    return _told(diagnose(asked.system, asked.steps))
+    try:
+        return diagnose(asked.hurried(limits.verdict_seconds), steps)
+    except OverdueError:
+        return None
 
 
 def _rounds(asked: Prepared) -> float:

@@ -20,7 +20,7 @@ from peerpressure.explorer.answers.observe import FAILURES, first_replicate
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.preparing import Prepared, Study
-from peerpressure.explorer.refusals import RequestError, WithdrawnError
+from peerpressure.explorer.refusals import ENDS, RequestError
 from peerpressure.figures import run as drawn
 from peerpressure.figures.style import GREY, ONE_COLUMN, OPINIONS, render, styled
 from peerpressure.measures import Experiment
@@ -72,7 +72,7 @@ def _observer(asked: Prepared) -> Figure:
         alone = asked.scenario.model_copy(update={"observe": observe.model_copy(update={"methods": [method]})})
         try:
             tables.append(estimates(first_replicate(replace(asked, scenario=alone))))
-        except (RequestError, WithdrawnError):
+        except ENDS:
             raise
         except FAILURES as error:
             problem = error

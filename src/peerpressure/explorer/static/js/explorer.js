@@ -9,7 +9,7 @@ import { Controls } from "./controls.js";
 import { Curves } from "./curves.js";
 import { byId, segmented } from "./elements.js";
 import { Estimates } from "./estimates.js";
-import { fitted } from "./fit.js";
+import { PLAIN_OBSERVE, fitted } from "./fit.js";
 import { showFollowed } from "./followed.js";
 import { listenToKeys } from "./keyboard.js";
 import { clearRefusals, hush, showRefusal, tell } from "./messages.js";
@@ -279,7 +279,7 @@ export class Explorer {
       for (const part of [this.stage, this.curves, this.pressure, this.estimates]) part.restyle();
     });
     offerSharing({
-      scenario: () => store.scenario,
+      scenario: () => ({ ...store.scenario, observe: store.scenario.observe ?? PLAIN_OBSERVE }),
       time: () => this.clock.time,
       canvas: this.stage.canvas,
       link: () => this.address.now().then(() => location.href),

@@ -11,33 +11,30 @@ import { indexed } from "./words.js";
 const NOTCHES = 300;
 
 /**
- * Return a number of a parameter's kind, rounded as people would write it.
- * @param {Parameter} spec @param {number} value
+ * Return the values that a logarithmic slider stops at, each once: near its low end whole numbers lie far apart.
+ * @param {Parameter} spec
+ * @returns {number[]}
  */
-function tidy(spec, value) {
-  if (spec.kind === "int") return Math.round(value);
-  if (spec.scale === "log") return Number(value.toPrecision(3));
-  return Number((Math.round((value - spec.min) / spec.step) * spec.step + spec.min).toPrecision(12));
+export function ladder({ kind, min, max, step }) {
+  // The end itself may be 0, which no power reaches.
+  const low = min > 0 ? min : Math.min(step, max / 1e3);
+  const rungs = Array.from({ length: NOTCHES + 1 }, (_, at) => {
+    const value = low * (max / low) ** (at / NOTCHES);
+    return kind === "int" ? Math.round(value) : Number(value.toPrecision(3));
+  });
+  return [...new Set([min, ...rungs.filter((value) => value > min && value < max), max])];
 }
 
-/** Where a logarithmic slider's first notch stands; its end itself may be 0. @param {Parameter} spec */
-function floor(spec) {
-  return spec.min > 0 ? spec.min : Math.min(spec.step, spec.max / 1e3);
+/** Return a number as near to a slider's own steps as people would write it. @param {Parameter} spec @param {number} value */
+function tidy({ min, step }, value) {
+  return Number((Math.round((value - min) / step) * step + min).toPrecision(12));
 }
 
-/** @param {Parameter} spec @param {number} value @returns {number} a place on the slider */
-export function notchOf(spec, value) {
-  if (spec.scale !== "log") return Math.min(spec.max, Math.max(spec.min, value));
-  if (value <= spec.min) return 0;
-  const part = Math.log(value / floor(spec)) / Math.log(spec.max / floor(spec));
-  return Math.min(NOTCHES, Math.max(spec.min > 0 ? 0 : 1, Math.round(part * NOTCHES)));
-}
-
-/** @param {Parameter} spec @param {number} notch @returns {number} the value there */
-export function valueAt(spec, notch) {
-  if (spec.scale !== "log") return tidy(spec, notch);
-  if (notch <= 0) return spec.min;
-  return Math.min(spec.max, tidy(spec, floor(spec) * (spec.max / floor(spec)) ** (notch / NOTCHES)));
+/** Return the place of the rung nearest to a value. @param {number[]} rungs @param {number} value */
+export function nearestRung(rungs, value) {
+  const above = rungs.findIndex((rung) => rung >= value);
+  if (above <= 0) return above === 0 ? 0 : rungs.length - 1;
+  return value - rungs[above - 1] < rungs[above] - value ? above - 1 : above;
 }
 
 /**
@@ -47,19 +44,13 @@ export function valueAt(spec, notch) {
  */
 export function slider({ spec, path, value, onInput }) {
   const id = freshId("parameter");
-  const log = spec.scale === "log";
+  const rungs = spec.scale === "log" ? ladder(spec) : null;
   const number = /** @type {HTMLInputElement} */ (
     el("input", { type: "number", id, class: "number", step: spec.kind === "int" ? 1 : "any", inputmode: "decimal" })
   );
+  const span = rungs ? { min: 0, max: rungs.length - 1, step: 1 } : { min: spec.min, max: spec.max, step: spec.step };
   const range = /** @type {HTMLInputElement} */ (
-    el("input", {
-      type: "range",
-      class: "range",
-      "aria-label": `${spec.title}, slider`,
-      min: log ? 0 : spec.min,
-      max: log ? NOTCHES : spec.max,
-      step: log ? 1 : spec.step,
-    })
+    el("input", { type: "range", class: "range", "aria-label": `${spec.title}, slider`, ...span })
   );
   const label = el("label", { for: id, class: "field-label" });
   label.append(indexed(spec.title));
@@ -67,8 +58,8 @@ export function slider({ spec, path, value, onInput }) {
 
   /** @param {number} now */
   function place(now) {
-    range.value = String(notchOf(spec, now));
-    const part = (Number(range.value) - Number(range.min)) / (Number(range.max) - Number(range.min) || 1);
+    range.value = String(rungs ? nearestRung(rungs, now) : now);
+    const part = (Number(range.value) - span.min) / (span.max - span.min || 1);
     range.style.setProperty("--part", String(part));
     range.setAttribute("aria-valuetext", String(now));
   }
@@ -78,7 +69,7 @@ export function slider({ spec, path, value, onInput }) {
     place(now);
   }
   range.addEventListener("input", () => {
-    const now = valueAt(spec, Number(range.value));
+    const now = rungs ? rungs[Number(range.value)] : tidy(spec, Number(range.value));
     show(now);
     onInput(now);
   });

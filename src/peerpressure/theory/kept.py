@@ -1,0 +1,87 @@
+"""What is kept of a state in the value on which agents land, and what later rounds add to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from peerpressure.model import Model, Vector
+from peerpressure.noises import Persistent
+from peerpressure.theory.bonds import Group, Setting
+from peerpressure.theory.ends import Fate
+from peerpressure.theory.giving_way import LATE
+from peerpressure.theory.modes import Mode
+from peerpressure.theory.noise_effect import NoiseEffect
+from peerpressure.theory.regime import Regime
+from peerpressure.theory.tail import tail_after
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The landing value as a weighted sum of what agents show and hold after some round, and of later noise.
+
+    ``weights`` has shape (1, 2·agents) and adds up to 1. Noise that is held for ever goes on with the weights
+    ``carry``, shape (1, agents), in units of a draw; noise drawn anew adds ``variance``.
+    """
+
+    weights: Vector
+    carry: Vector | None = None
+    variance: float = 0.0
+
+
+def kept_at(model: Model, setting: Setting, group: Group, fate: Fate, t: int) -> Kept:
+    """Return what is kept of the state after round t.
+
+    Where all give way for ever it is the sum that pressure and rate would keep if they froze, m + Σ w x/(ρη); where
+    opinions come to rest, their value if the start is forgotten; and where it is not, what the common value has
+    become by then and what opinions at rest still add to it.
+    """
+    assert setting.rounds is not None
+    n, mode = model.n, group.mode
+    if mode is None:
+        # Of agents who agree any will do; one who is alone shows its noise, but holds its opinion.
+        chosen = np.zeros(2 * n)
+        chosen[group.agents + (n if group.agents.size == 1 else 0)] = 1 / group.agents.size
+        return Kept(chosen[None])
+    shown = mode.weights[setting.rounds.index(t)]
+    if setting.yields and not setting.holds:
+        return _frozen(model, mode, shown, t)
+    at_rest = mode.influence
+    if setting.giving_way is not None and setting.yields:
+        at_rest = np.where(setting.giving_way.gives_way, 0.0, at_rest)
+    if fate.regime is Regime.FAST:
+        return _unforgotten(model, mode, shown, at_rest, t)
+    # What is heard of an opinion at rest is x + u, masks and all.
+    held = at_rest / at_rest.sum()
+    masks = held * model.noise.deviations(n) * late_scale(model)
+    stays = fate.noise is NoiseEffect.STAYS
+    return Kept(np.concatenate([np.zeros(n), held])[None], masks[None] if stays else None)
+
+
+def late_scale(model: Model) -> float:
+    """Return the scale of the noise at late times."""
+    return float(model.noise.scale(LATE))
+
+
+def _frozen(model: Model, mode: Mode, shown: Vector, t: int) -> Kept:
+    assert model.adaptation is not None
+    # Multiplied by ρη, which may be as large or as small as it likes.
+    relief, weight = (float(part) for part in model.pressure.homogeneous(t))
+    held = relief * mode.influence / model.adaptation.susceptibilities(model.n)
+    both = np.concatenate([weight * float(model.adaptation.pace(t)) * shown, held])
+    return Kept((both / both.sum())[None])
+
+
+def _unforgotten(model: Model, mode: Mode, shown: Vector, at_rest: Vector, t: int) -> Kept:
+    """Carry the common value through all later rounds, in which it is drawn to opinions at rest at the rate κ/ρ."""
+    kappa = float(at_rest.sum())
+    tail = tail_after(model, t, kappa)
+    weights = np.concatenate([tail.keep * shown, tail.give * at_rest / kappa])[None]
+    if model.noise.is_silent:
+        return Kept(weights)
+    if isinstance(model.noise.temporal, Persistent):
+        return Kept(weights, tail.held * (mode.influence / kappa * model.noise.deviations(model.n))[None])
+    return Kept(weights, variance=tail.squares * (mode.noise(model) * mode.kappa / kappa) ** 2)

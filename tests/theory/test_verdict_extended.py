@@ -1,0 +1,351 @@
+"""Verdicts on changing networks and on opinions that give way: decided, confirmed by the model itself, and printed."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError
+from peerpressure.model import Model
+from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle
+from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
+from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, steps_needed
+from peerpressure.theory.outcome import fate
+from peerpressure.theory.rates import consensus_rate
+
+from .changing import CHANGING, RING, in_rounds, mean_path
+
+AGENTS = 6
+ODD, TREE = barabasi_albert(AGENTS, 2, seed=1), barabasi_albert(AGENTS, 1, seed=1)
+TWO_HOLD, ONE_HOLDS = [0.0, 1, 1, 0, 1, 1], [1.0, 1, 0, 1, 1, 1]
+SLOW, FAST, BOUNDED = Power(0.7), Power(1.6), Constant(2.0)
+FADING, FALLING = Adaptation(Power(-1.5, 0.5)), Adaptation(Power(-0.8, 0.9))
+
+
+def build(
+    network: Network | EvolvingNetwork, pressure: Schedule, rate: object = None, noise: Noise | None = None
+) -> Model:
+    rng = np.random.default_rng(3)
+    hidden, s = rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n)
+    chosen = rate if rate is None or isinstance(rate, Adaptation) else Adaptation(0.1, rate)  # type: ignore[arg-type]
+    return Model(network, hidden, s, pressure, noise or NoNoise(), adaptation=chosen)
+
+
+C = CHANGING
+# Without noise: network, pressure, who gives way, outcome, whether hidden opinions come to agree.
+CASES = [
+    (ODD, BOUNDED, 1.0, Outcome.WRONG_VALUE, True),
+    (ODD, SLOW, 1.0, Outcome.WRONG_VALUE, True),
+    (ODD, FAST, 1.0, Outcome.WRONG_VALUE, True),
+    (TREE, BOUNDED, 1.0, Outcome.WRONG_VALUE, True),
+    (TREE, SLOW, 1.0, Outcome.WRONG_VALUE, True),
+    (TREE, FAST, 1.0, Outcome.OSCILLATION, False),
+    (ODD, BOUNDED, FADING, Outcome.SPREAD, False),
+    (ODD, SLOW, FADING, Outcome.WRONG_VALUE, False),
+    (ODD, FAST, FADING, Outcome.WRONG_VALUE, False),
+    (TREE, FAST, FADING, Outcome.OSCILLATION, False),
+    (ODD, BOUNDED, FALLING, Outcome.WRONG_VALUE, True),
+    (ODD, BOUNDED, TWO_HOLD, Outcome.SPREAD, False),
+    (ODD, SLOW, TWO_HOLD, Outcome.WRONG_VALUE, False),
+    (ODD, FAST, TWO_HOLD, Outcome.WRONG_VALUE, False),
+    (ODD, BOUNDED, ONE_HOLDS, Outcome.WRONG_VALUE, True),
+    (ODD, SLOW, ONE_HOLDS, Outcome.WRONG_VALUE, True),
+    (C["star and ring"], BOUNDED, None, Outcome.SPREAD, None),
+    (C["star and ring"], SLOW, None, Outcome.WRONG_VALUE, None),
+    (C["star and ring"], FAST, None, Outcome.WRONG_VALUE, None),
+    (C["star and ring"], BOUNDED, 1.0, Outcome.WRONG_VALUE, True),
+    (C["star and ring"], SLOW, 1.0, Outcome.WRONG_VALUE, True),
+    (C["two circles"], SLOW, None, Outcome.CYCLE, None),
+    (C["two circles"], FAST, None, Outcome.CYCLE, None),
+    (C["two circles"], BOUNDED, 1.0, Outcome.WRONG_VALUE, True),
+    (C["two circles"], SLOW, 1.0, Outcome.WRONG_VALUE, True),
+    (C["two circles"], FAST, 1.0, Outcome.CYCLE, False),
+    (C["lonely"], BOUNDED, None, Outcome.SPREAD, None),
+    (C["lonely"], SLOW, None, Outcome.CYCLE, None),
+    (C["lonely"], FAST, None, Outcome.CYCLE, None),
+    (C["lonely"], SLOW, 1.0, Outcome.WRONG_VALUE, True),
+    (C["lonely"], FAST, 1.0, Outcome.WRONG_VALUE, True),
+    (C["in turn"], SLOW, None, Outcome.CYCLE, None),
+    (C["in turn"], SLOW, ONE_HOLDS, Outcome.WRONG_VALUE, True),
+    (C["pairs"], SLOW, None, Outcome.CONSENSUS, None),
+    (C["pairs"], FAST, None, Outcome.CYCLE, None),
+    (C["groups"], BOUNDED, None, Outcome.SPREAD, None),
+    (C["groups"], SLOW, None, Outcome.GROUPS, None),
+    (C["groups"], FAST, None, Outcome.OSCILLATION, None),
+    (C["groups"], SLOW, 1.0, Outcome.GROUPS, False),
+    (C["groups"], BOUNDED, 1.0, Outcome.GROUPS, False),
+    (C["settles"], SLOW, None, Outcome.CONSENSUS, None),
+    (C["settles"], FAST, None, Outcome.WRONG_VALUE, None),
+    (C["ends"], SLOW, None, Outcome.SPREAD, None),
+    (C["ends"], SLOW, 1.0, Outcome.SPREAD, False),
+]
+
+
+@pytest.mark.parametrize(("network", "pressure", "rate", "expected", "hidden"), CASES, ids=str)
+def test_without_noise_agents_end_as_the_verdict_says(
+    network: Network | EvolvingNetwork, pressure: Schedule, rate: object, expected: Outcome, hidden: bool | None
+) -> None:
+    model = build(network, pressure, rate)
+    verdict = diagnose(model)
+    assert verdict.outcome is expected
+    assert (None if verdict.hidden is None else verdict.hidden.agrees) is hidden
+    # Half-way and at the end: what goes to 0 has fallen by half at least, and what stays is still there.
+    steps = 16_000
+    shown, held = mean_path(model, steps)
+    late, middle = shown[-4:], shown[steps // 8 - 4 : steps // 8]
+    closes = np.ptp(late) < 0.6 * np.ptp(middle) or np.ptp(late) < 1e-9
+    assert closes == bool(verdict.agrees)
+    assert verdict.agrees or np.ptp(late) > 1e-3
+    if verdict.outcome is Outcome.CONSENSUS:
+        assert np.abs(late - model.consensus_value).max() < 5e-3
+    elif verdict.outcome is Outcome.WRONG_VALUE:
+        assert verdict.landing is not None
+        assert np.abs(late - verdict.landing.mean).max() < 0.1 * np.abs(middle - model.consensus_value).max()
+        assert np.abs(late - model.consensus_value).min() > 1e-3
+    elif verdict.outcome is Outcome.GROUPS:
+        assert verdict.meeting is not None
+        assert sorted(verdict.meeting.groups) == [1, 2, 3]
+        for agents, size in ((slice(0, 3), 3), (slice(3, 5), 2), (slice(5, 6), 1)):
+            value = verdict.meeting.values[verdict.meeting.groups.index(size)]
+            np.testing.assert_allclose(late[:, agents], value, atol=5e-3)
+    if hidden is not None and verdict.outcome is not Outcome.SPREAD:
+        apart = np.ptp(held[-1])
+        assert (apart < 0.6 * np.ptp(held[steps // 8]) or apart < 1e-9) == hidden
+
+
+def test_agents_who_are_lonely_in_turn_are_all_that_is_heard() -> None:
+    model = build(C["in turn"], Power(1.0))
+    verdict = diagnose(model)
+    assert "opinions of 3 agents who are alone at times" in verdict.reason
+    # The opinions of all others do not matter in the end.
+    moved = replace(model, hidden=np.where(np.isin(np.arange(6), [0, 4, 5]), model.x0, 9.0))
+    np.testing.assert_allclose(mean_path(moved, 20_000)[0][-1], mean_path(model, 20_000)[0][-1], atol=0.01)
+
+
+NOISY = [
+    (ODD, BOUNDED, 1.0, Gaussian(0.3), Outcome.WANDERING, False, "its variance grows by some"),
+    (ODD, Power(0.4), 1.0, Gaussian(0.3), Outcome.WANDERING, True, "grows without bound"),
+    (ODD, SLOW, 1.0, Gaussian(0.3), Outcome.WRONG_VALUE, True, "early noise is believed"),
+    (ODD, SLOW, 1.0, Laplace(0.3, temporal=AR1(0.5)), Outcome.WRONG_VALUE, True, "early noise is believed"),
+    (ODD, SLOW, 1.0, Gaussian(0.3, temporal="persistent"), Outcome.WANDERING, True, "carry it ever further"),
+    (ODD, FAST, 1.0, Gaussian(0.3, temporal="persistent"), Outcome.WRONG_VALUE, True, "early noise is believed"),
+    (ODD, Linear(), 1.0, Gaussian(0.3, over_time=Power(0.6)), Outcome.WANDERING, True, "without bound"),
+    (ODD, Linear(), 1.0, Gaussian(0.3, over_time=Linear()), Outcome.SPREAD, False, "never come together"),
+    (ODD, BOUNDED, FALLING, Gaussian(0.3), Outcome.SPREAD, True, "noise of its own about"),
+    (ODD, BOUNDED, FADING, Gaussian(0.3), Outcome.SPREAD, False, "leaves agents apart"),
+    (ODD, SLOW, TWO_HOLD, Gaussian(0.3), Outcome.WRONG_VALUE, False, "draw all others to theirs"),
+    (ODD, BOUNDED, TWO_HOLD, Gaussian(0.3), Outcome.SPREAD, False, "on average they show"),
+    (C["star and ring"], SLOW, None, Gaussian(0.3), Outcome.WRONG_VALUE, None, "not stubbornness alone"),
+    (C["settles"], SLOW, None, Gaussian(0.3), Outcome.CONSENSUS, None, "all agents come to v"),
+    (C["settles"], SLOW, None, Gaussian(0.3, temporal="persistent"), Outcome.WRONG_VALUE, None, "come together on"),
+    (C["lonely"], SLOW, 1.0, Gaussian(0.3), Outcome.WANDERING, False, "One agent has no neighbour in 50% of"),
+    (C["lonely"], SLOW, FALLING, Gaussian(0.3), Outcome.SPREAD, True, "noise of its own about"),
+    (C["groups"], SLOW, 1.0, Gaussian(0.3), Outcome.GROUPS, False, "believing their own noise"),
+    (ODD, Linear(), Adaptation([0.1, 0.2]), Gaussian(0.3), Outcome.UNKNOWN, None, "how hidden opinions give way"),
+    (ODD, Linear(), 1.0, Gaussian(0.3, over_time=Table([1.0, 2.0])), Outcome.UNKNOWN, None, "not known"),
+    (ODD, Table([1.0, 2.0]), 1.0, Gaussian(0.3), Outcome.UNKNOWN, None, "not known"),
+]
+
+
+@pytest.mark.parametrize(("network", "pressure", "rate", "noise", "expected", "hidden", "words"), NOISY, ids=str)
+def test_noise_decides_too(
+    network: Network | EvolvingNetwork,
+    pressure: Schedule,
+    rate: object,
+    noise: Noise,
+    expected: Outcome,
+    hidden: bool | None,
+    words: str,
+) -> None:
+    verdict = diagnose(build(network, pressure, rate, noise))
+    assert verdict.outcome is expected
+    assert (None if verdict.hidden is None else verdict.hidden.agrees) is hidden
+    assert words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in NOISY if case[4] in (Outcome.WANDERING, Outcome.WRONG_VALUE)], ids=str
+)
+def test_opinions_wander_exactly_where_the_verdict_says(case: tuple[object, ...]) -> None:
+    network, pressure, rate, noise, expected, *_ = case
+    model = build(network, pressure, rate, noise)  # type: ignore[arg-type]
+    times = [250, 500, 1000, 2000]
+    variance = moments(model, 2000, of=mean(model), times=times).variance[:, 0]
+    gains = np.diff(variance)
+    # What settles gains less and less over each doubling, by a steady factor; what wanders does not.
+    assert (gains[-1] > 0.99 * gains[-2] > 0) == (expected is Outcome.WANDERING)
+
+
+def test_the_rate_of_wandering_is_the_one_that_is_printed() -> None:
+    model = build(ODD, BOUNDED, 1.0, Gaussian(0.3))
+    variance = moments(model, 1500, of=mean(model), times=[500, 1500], what="hidden").variance[:, 0]
+    assert f"by some {(variance[1] - variance[0]) / 1000:.2g} in a round" in diagnose(model).reason
+
+
+@pytest.mark.parametrize("rate", [0.1, Power(-1, 0.5), Formula("0.4/t^2")], ids=str)
+@pytest.mark.parametrize("pressure", [Constant(1.5), Linear(), Power(1.5), Logarithmic()], ids=str)
+def test_a_mean_that_nothing_moves_stays_at_v(pressure: Schedule, rate: object) -> None:
+    network = cycle(5)
+    model = Model(network, [1.0, 2.0, 2.0, 1.0, 1.5], pressure=pressure, adaptation=rate)  # type: ignore[arg-type]
+    _, held = mean_path(model, 400)
+    np.testing.assert_allclose(held[-1].mean(), model.consensus_value, rtol=1e-12)
+    outcome = diagnose(model).outcome
+    assert outcome is (
+        Outcome.SPREAD if isinstance(pressure, Constant) and isinstance(rate, Formula) else Outcome.CONSENSUS
+    )
+    uneven = replace(model, adaptation=Adaptation(rate, np.linspace(0.2, 1, 5)))  # type: ignore[arg-type]
+    assert diagnose(uneven).outcome is not Outcome.CONSENSUS
+
+
+def test_nothing_to_agree_on_is_agreement() -> None:
+    for network in (ODD, C["lonely"], C["groups"]):
+        model = Model(network, np.full(6, 0.25), adaptation=0.1)
+        assert diagnose(model).outcome is Outcome.CONSENSUS
+        assert "nothing to agree on" in diagnose(model).reason
+
+
+def test_extensions_of_nothing_have_the_verdict_of_the_plain_model() -> None:
+    for pressure in (Linear(), Power(1.5), Constant(2.0), StretchedExponential()):
+        for network in (ODD, TREE):
+            base = build(network, pressure, None, Gaussian(0.4))
+            evolving = Model(EvolvingNetwork.constant(network), base.x0, base.s, pressure, base.noise, adaptation=0.0)
+            expected, found = diagnose(base, 20), diagnose(evolving, 20)
+            assert str(found) == str(expected)
+            assert found.to_dict() == pytest.approx(expected.to_dict())
+
+
+def test_a_verdict_says_how_agents_meet() -> None:
+    gap = in_rounds(*[RING] * 6, *[[(0, 1)]] * 10, *[RING] * 8, periodic=False)
+    model = build(gap, Linear())
+    meeting = diagnose(model, 24).meeting
+    assert meeting is not None
+    assert (meeting.window, meeting.usual, meeting.until) == (11, 4, 24)
+    assert meeting.broken == ((9, 16),)
+    assert "all within any 11 rounds up to t = 24, mostly within 4 but not in 9–16" in str(diagnose(model, 24))
+    whole = diagnose(model).meeting
+    assert whole is not None
+    assert (whole.until, whole.last_change) == (None, 17)
+    lonely = diagnose(build(C["lonely"], Linear())).meeting
+    assert lonely is not None
+    assert (lonely.period, lonely.lonely, lonely.alone) == (2, 1, pytest.approx(1 / 12))
+    parted = diagnose(build(C["groups"], Linear()))
+    assert "for ever only within 3 groups" in str(parted)
+    assert diagnose(build(ODD, Linear(), 1.0)).meeting is None
+
+
+def test_a_period_too_long_is_said_to_be() -> None:
+    long = EvolvingNetwork.from_events([(1, i, i + 1) for i in range(99)] + [(5, 0, 1, 0)], period=100_000)
+    verdict = diagnose(build(long, Linear()))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "repeats only after 100,000 rounds" in verdict.reason
+
+
+def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build(barabasi_albert(60, 2, seed=2), Linear(), Adaptation(0.1), Gaussian(0.5))
+    exact = diagnose(model, 40).forecast
+    assert exact is not None
+    found = moments(model, 40, times=[40], what="hidden")
+    rows = np.eye(60) - 1 / 60
+    apart = moments(model, 40, of=rows, what="hidden")
+    assert exact.hidden_mean == pytest.approx(found.mean[-1].mean())
+    assert exact.hidden_spread == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
+    import importlib
+
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 50)
+    sampled = diagnose(model, 40).forecast
+    assert sampled is not None
+    assert sampled.replicates == 64
+    assert sampled.hidden_mean == pytest.approx(exact.hidden_mean, abs=0.02)
+    assert sampled.hidden_spread == pytest.approx(exact.hidden_spread, rel=0.05)
+    assert sampled.start_weight == exact.start_weight
+
+
+@pytest.mark.parametrize("name", ["star and ring", "lonely", "groups"])
+def test_the_weight_of_the_start_is_what_a_start_of_one_leaves(name: str) -> None:
+    model = build(C[name], Linear(), Adaptation(0.2), Gaussian(0.5))
+    ahead = diagnose(model, 9).forecast
+    assert ahead is not None
+    alone = replace(model, hidden=np.zeros(6), start=np.ones(6))
+    expected = consensus_mode(model)(mean_path(alone, 9)[0][-1])
+    assert ahead.start_weight == pytest.approx(float(expected), rel=1e-10)
+
+
+def test_changing_networks_come_to_their_value_at_the_rates_of_their_mode() -> None:
+    rng = np.random.default_rng(1)
+    for scale, exponent in ((0.1, 1.0), (2.0, None)):
+        model = build(C["star and ring"], Power(1.0, scale), None, Gaussian(0.3))
+        rate, verdict = consensus_rate(model), diagnose(model)
+        assert rate.ratio == pytest.approx(verdict.kappa / scale)
+        assert rate.bias is not None
+        assert rate.bias.exponent == pytest.approx(exponent or verdict.kappa / scale)
+        assert verdict.landing is not None
+        bias, variance = [], []
+        for T in (1000, 4000):
+            found = moments(model, T, of=consensus_mode(model))
+            bias.append(abs(found.mean[0, 0] - verdict.landing.mean))
+            variance.append(found.variance[0, 0])
+        assert rate.variance is not None
+        assert math.log(bias[0] / bias[1]) / math.log(4) == pytest.approx(rate.bias.exponent, abs=0.15)
+        assert math.log(variance[0] / variance[1]) / math.log(4) == pytest.approx(rate.variance.exponent, abs=0.1)
+    slow = build(C["star and ring"], Power(0.6), None, Gaussian(rng.uniform(0.1, 1, 6), temporal=AR1(0.5)))
+    law = consensus_rate(slow).variance
+    assert law is not None
+    assert moments(slow, 3000, of=consensus_mode(slow)).variance[0, 0] == pytest.approx(law(3000), rel=0.1)
+
+
+def test_nothing_is_claimed_of_rates_where_opinions_give_way() -> None:
+    rate = consensus_rate(build(ODD, Linear(), 1.0, Gaussian(0.3)))
+    assert (rate.bias, rate.variance, rate.disagreement) == (None, None, None)
+    assert diagnose(build(ODD, Linear(), 1.0), 10).advice is None
+
+
+def test_advice_for_a_network_that_settles_is_worth_taking() -> None:
+    model = build(C["settles"], Linear(3.0), None, Gaussian(0.3))
+    verdict = diagnose(model, 400)
+    assert verdict.advice is not None
+    assert verdict.advice.schedule.slope == pytest.approx(verdict.kappa)
+    assert verdict.advice.gain > 1.2
+    assert diagnose(build(C["star and ring"], Linear()), 10).advice is None
+
+
+def test_steps_are_counted_only_where_agents_come_to_v() -> None:
+    assert steps_needed(build(C["settles"], Linear(0.3), None, Gaussian(0.3)), 0.05) > 1
+    with pytest.raises(InvalidInputError, match="only where agents come to v"):
+        steps_needed(build(ODD, Linear(), 1.0), 1e-4)
+    with pytest.raises(InvalidInputError, match="only where agents come to v"):
+        steps_needed(build(C["star and ring"], Linear()), 1e-4)
+
+
+SHOWN = [
+    *(build(n, p, r) for n, p, r, *_ in CASES[::3]),
+    *(build(n, p, r, e) for n, p, r, e, *_ in NOISY),
+]
+
+
+@pytest.mark.parametrize("model", SHOWN, ids=range(len(SHOWN)))
+@pytest.mark.parametrize("steps", [None, 2])
+def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
+    verdict = diagnose(model, steps)
+    lines = str(verdict).splitlines()
+    assert len(lines) <= 24
+    assert max(len(line) for line in lines) <= 110
+    plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
+    assert plain["words"] == verdict.outcome.value
+    assert (plain["hidden"] is None) == (model.adaptation is None)
+    assert (plain["meeting"] is None) == (model.evolution is None)
+    assert (plain["landing"] is None) == (verdict.landing is None)
+    HTMLParser().feed(verdict._repr_html_())
+
+
+def test_estimates_are_said_to_be() -> None:
+    assert fate(build(ODD, Formula("t"), 1.0)).estimated
+    assert fate(build(ODD, Linear(), Adaptation("0.1 + 0.1/t"))).estimated
+    assert not fate(build(ODD, Linear(), Adaptation(Power(-1, 0.5)), Gaussian(0.3))).estimated
+    assert not fate(build(ODD, StretchedExponential(), 1.0, Gaussian(0.3))).estimated
