@@ -18,8 +18,7 @@ from peerpressure.networks import shortest_window
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover
 from peerpressure.scenario import scenario_from
-from peerpressure.theory import diagnose, mode_error
-from peerpressure.theory.landing import landing
+from peerpressure.theory import diagnose, landing, mode_error
 
 RING: dict[str, Any] = {
     "network": {"generator": "cycle", "n": 9},

@@ -119,7 +119,7 @@ def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
     driver.page.click("#draw")
     before = driver.scenario()["agents"]["hidden"]
     driver.type("view.brush.value", 3)
-    driver.type("view.brush.reach", 60)
+    driver.type("view.brush.reach", 120)
     box = driver.page.locator("#network").bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + 0.45 * box["height"]

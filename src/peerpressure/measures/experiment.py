@@ -67,6 +67,11 @@ class Experiment:
         )
 
     @cached_property
+    def fate(self) -> Verdict:
+        """What becomes of the agents, whatever the length of the run."""
+        return diagnose(self.system)
+
+    @cached_property
     def verdict(self) -> Verdict:
         """What becomes of the agents, and where they stand at the end."""
         return diagnose(self.system, self.steps)

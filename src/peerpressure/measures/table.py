@@ -18,9 +18,7 @@ from peerpressure.measures.experiment import Experiment
 from peerpressure.measures.meetings import meetings
 from peerpressure.model import Model
 from peerpressure.networks import shortest_window
-from peerpressure.theory import Outcome, diagnose, mode_error
-from peerpressure.theory.landing import landing as landing_value
-from peerpressure.theory.sincerity import sincerity
+from peerpressure.theory import Landing, Outcome, landing as landing_value, mode_error, sincerity
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
@@ -68,25 +66,21 @@ def exact_error(experiment: Experiment) -> Values:
 
 def verdict(experiment: Experiment) -> Values:
     """Return 1 if agents come to the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
-    outcome = diagnose(experiment.system).outcome
+    outcome = experiment.fate.outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
 
 
 def landing(experiment: Experiment) -> Values:
     """Return the value on which all land in the end, and its standard deviation; nan where they stay apart."""
-    system = experiment.system
-    verdict = diagnose(system)
-    found = (math.nan, math.nan)
-    if verdict.landing is not None:
-        found = verdict.landing.mean, verdict.landing.std
-    elif verdict.outcome is Outcome.CONSENSUS:
-        found = verdict.value, 0.0
-    elif isinstance(system, Model) and verdict.agrees:
-        limit = landing_value(system)
-        found = limit.mean, limit.std
-    yield "mean", None, found[0]
-    yield "std", None, found[1]
+    system, fate = experiment.system, experiment.fate
+    found = fate.landing
+    if found is None and fate.outcome is Outcome.CONSENSUS:
+        found = Landing(fate.value, 0.0)
+    elif found is None and fate.agrees and isinstance(system, Model):
+        found = landing_value(system)
+    yield "mean", None, math.nan if found is None else found.mean
+    yield "std", None, math.nan if found is None else found.std
 
 
 def sincere(experiment: Experiment) -> Values:

@@ -93,13 +93,14 @@ class Setting:
 def setting_of(model: Model, regime: Regime) -> Setting:
     """Return what binds the agents of a model under a pressure of this growth."""
     rounds = recurring_rounds(model)
-    lonely = rounds is not None and rounds.lonely
-    yielding = None if model.adaptation is None else giving_way(model, model.adaptation, lonely=lonely)
+    yielding = None if model.adaptation is None else giving_way(model, model.adaptation)
     if rounds is None or regime is Regime.UNKNOWN or (yielding is not None and yielding.lasting is None):
         return Setting((), rounds, yielding)
     never = np.zeros(model.n, dtype=np.bool_)
     gives_way = yielding.gives_way if yielding is not None and yielding.lasting else never
     closed = circles(rounds, gives_way, remembers(model), weak=regime is Regime.BOUNDED)
+    if model.adaptation is not None and closed.has_loners(rounds):
+        yielding = giving_way(model, model.adaptation, lonely=True)
     count, group = rounds.groups()
     members = sorted(_split(group, count), key=len, reverse=True)
     home, speakers = np.empty(count, dtype=np.int64), closed.speakers(model.n)
@@ -181,6 +182,9 @@ class _Analysis:
         """Return the mean of the opinions that never move, to which all are drawn where time is given for it."""
         if self.fades or not self.regime.reaches_value:
             return None
+        anchors = agents[~self.gives_way[agents]]
+        if anchors.size == 1:
+            return float(self.model.x0[anchors[0]])
         if self.rounds.count == 1:
             influence = np.zeros(self.model.n)
             influence[agents] = self.model.s[agents] / self.model.s[agents].max()

@@ -12,6 +12,7 @@ import numpy as np
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
+from peerpressure.noises import NoNoise
 from peerpressure.theory.adjoint import run_backwards
 from peerpressure.theory.bonds import Bond, Group, Setting
 from peerpressure.theory.ends import Fate, Outcome
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FIRST_HORIZON = 64
-# Multiplications that a landing value is worth, some ten seconds, and what a step costs in any case.
-MOST_WORK = 3e9
+# Multiplications that a landing value is worth, some seconds, and what a step costs in any case.
+MOST_WORK = 1e9
 PER_STEP = 3e4
+# Below this share of opinions, changes are those of rounding.
+ROUNDING = 1e-12
 
 
 @final
@@ -74,7 +77,8 @@ def landing(model: Model, *, tolerance: float = 1e-6) -> Landing:
 
     Where hidden opinions give way for ever, nothing holds the value but what pressure and rate would keep if they
     froze: m + Σ w x/(ρη), over its weights, which is followed until it stays. The horizon doubles until the value
-    changes by less than ``tolerance`` times the range of opinions, or until ten seconds' work is spent.
+    changes by less than ``tolerance`` times the range of opinions, or until some seconds' work is spent, which
+    ``residual`` shows.
 
     >>> from peerpressure.networks import k2
     >>> print(landing(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
@@ -85,6 +89,8 @@ def landing(model: Model, *, tolerance: float = 1e-6) -> Landing:
     if model.is_plain:
         return _plain(model, found, tolerance)
     assert found.setting is not None
+    if found.settled:
+        return Landing(model.consensus_value, 0.0)
     if found.setting.bond is not Bond.ONE:
         raise _refusal(found, found.setting.bond.value)
     return group_landing(model, found, found.setting, found.setting.groups[0], tolerance=tolerance)
@@ -100,10 +106,10 @@ def with_group_values(model: Model, found: Fate, *, most: int, tolerance: float)
     setting = found.setting
     if setting is None or setting.bond is not Bond.GROUPS:
         return found
-    groups = list(setting.groups)
+    groups, quiet = list(setting.groups), replace(model, noise=NoNoise())
     for number, group in enumerate(groups[:most]):
         if group.value is None:
-            value = group_landing(model, found, setting, group, tolerance=tolerance).mean
+            value = group_landing(quiet, found, setting, group, tolerance=tolerance).mean
             groups[number] = replace(group, value=value)
     return replace(found, setting=replace(setting, groups=tuple(groups)))
 
@@ -147,7 +153,8 @@ def _held(model: Model, setting: Setting, group: Group, found: Fate) -> Landing 
     """Return the landing value in closed form where opinions that never move draw all to it."""
     if group.value is None or not found.regime.reaches_value or not setting.holds:
         return None
-    if found.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES) and not (setting.rounds and setting.rounds.lonely):
+    lonely = setting.rounds is not None and setting.rounds.lonely
+    if found.noise is NoiseEffect.NONE or (found.noise is NoiseEffect.VANISHES and not lonely):
         return Landing(group.value, 0.0)
     if found.noise is NoiseEffect.WANDERS or _noise_grows(model):
         return Landing(group.value, math.inf)
@@ -164,21 +171,24 @@ def _followed(model: Model, setting: Setting, group: Group, found: Fate, toleran
     assert setting.rounds is not None
     count, begin = setting.rounds.count, setting.rounds.begin
     horizon = max(count * math.ceil(FIRST_HORIZON / count), begin)
-    scale = float(np.ptp(np.concatenate([model.x0, model.start_state]))) + float(model.noise.deviations(model.n).max())
+    opinions = np.concatenate([model.x0, model.start_state])
+    scale = float(np.ptp(opinions)) + float(model.noise.deviations(model.n).max())
+    enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
     most = max(4 * horizon, MOST_WORK / (PER_STEP + model.network.adjacency.nnz + 20 * model.n))
-    wanders = found.noise is NoiseEffect.WANDERS
+    wanders = found.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or _noise_grows(model)
+    model = replace(model, noise=NoNoise()) if wanders else model
     seen: list[Vector] = []
     limits: list[Vector] = []
     while True:
         kept = kept_at(model, setting, group, found, horizon)
         sums = run_backwards(model, kept.weights, np.array([horizon]), kept.carry)
-        seen.append(np.array([sums.mean[0, 0], 0.0 if wanders else sums.variance[0, 0] + kept.variance]))
+        seen.append(np.array([sums.mean[0, 0], sums.variance[0, 0] + kept.variance]))
         limits.append(_extrapolated(seen))
         if len(limits) > 2:
             mean, variance = limits[-1]
             roots = [math.sqrt(max(limit[1], 0.0)) for limit in limits[-2:]]
             residual = abs(float(mean - limits[-2][0])) + abs(roots[1] - roots[0])
-            if residual <= tolerance * scale or 2 * horizon > most:
+            if residual <= enough or 2 * horizon > most:
                 std = math.inf if wanders else math.sqrt(max(variance, 0.0))
                 return Landing(float(mean), std, horizon, residual)
         horizon *= 2

@@ -118,6 +118,11 @@ class Circles:
         leads_nowhere = np.diff(self.graph.indptr) == 0
         return np.isin(self.closed, self.label[leads_nowhere])
 
+    def has_loners(self, rounds: Rounds) -> bool:
+        """Say whether agents who are alone at times have a part in a closed set, and with them all of their noise."""
+        alone = np.flatnonzero(rounds.alone & ~np.all(rounds.alone, axis=0))
+        return bool(np.any(np.isin(self.label[alone], self.closed)))
+
     def turns(self, number: int) -> int:
         """Return after how many rounds a closed set comes back to itself: 2 on a bipartite graph, 1 if all mix.
 

@@ -31,6 +31,7 @@ from peerpressure.simulation import Record, simulate
 KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
 SUBJECTS = ("curves", "network", "observer")
 FEWEST_TIMES, MOST_TIMES = 8, 2_000
+LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents stand in a line
 RASTER = 3_000  # dots and lines from which a vector picture carries them as an image
 # Matplotlib's settings are one for the whole process.
 _DRAWING = threading.Lock()
@@ -105,19 +106,21 @@ def network_figure(
     sources, targets, _ = network.edges()
     ends = np.stack([sources, targets], axis=1)
     ends = ends[:: -(-len(ends) // MOST_EDGES)]
-    width, height = np.maximum(np.ptp(places, axis=0), 1e-3)
-    figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * min(max(height / width, 0.3), 1.2)))
+    frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
+    figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * frame[1] / frame[0]))
     axes = figure.add_subplot()
     many = network.n + len(ends) > RASTER
-    thin = min(0.5, 40 / len(ends) ** 0.5)
-    axes.add_collection(
-        LineCollection(list(places[ends]), colors=GREY, linewidths=thin, alpha=0.7, zorder=1, rasterized=many)
+    # The more lines there are, the lighter each, so that agents are seen before them.
+    lightness = min(1.0, (300 / len(ends)) ** 0.5)
+    lines = LineCollection(
+        list(places[ends]), colors=GREY, linewidths=0.15 + 0.35 * lightness, alpha=0.05 + 0.65 * lightness, zorder=1
     )
-    relative = network.degrees / network.degrees.mean()
+    lines.set_rasterized(many)
+    axes.add_collection(lines)
     dots = axes.scatter(
         places[:, 0],
         places[:, 1],
-        s=np.clip(relative, 0.4, 8.0) * min(30.0, 2_000 / network.n),
+        s=np.clip(network.degrees / network.degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / network.n),
         c=np.clip(values, *limits),
         cmap=OPINIONS,
         vmin=limits[0],
@@ -128,8 +131,9 @@ def network_figure(
         rasterized=many,
     )
     axes.set_aspect("equal")
+    axes.set_xlim(-frame[0], frame[0])
+    axes.set_ylim(-frame[1], frame[1])
     axes.axis("off")
-    axes.margins(0.03)
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01)
     bar.set_label(words, labelpad=1)
     bar.outline.set_visible(False)

@@ -57,17 +57,16 @@ export class Controls {
   #network() {
     const section = this.store.scenario.network;
     const form = networkSection(this.catalogue);
-    const chosen = form.read(section);
-    const own = { id: "own", title: "From your file", group: "Yours" };
+    const own = form.own(section);
     return [
       choice({
         label: "Who listens to whom",
         path: "network",
-        options: chosen.id === "own" ? [own, ...form.options] : form.options,
-        chosen,
+        options: [...own, ...form.options],
+        chosen: form.read(section),
         onChange: (now) => {
-          const before = this.store.scenario.network;
-          this.#write("network", now.id === "own" ? section : form.write(now, before));
+          const kept = own.some((option) => option.id === now.id);
+          this.#write("network", kept ? section : form.write(now, this.store.scenario.network));
         },
       }),
       el(

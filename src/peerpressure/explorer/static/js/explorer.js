@@ -25,7 +25,7 @@ import { Tabs } from "./tabs.js";
 import { followTheme } from "./theme.js";
 import { Transport } from "./transport.js";
 import { acceptFiles } from "./upload.js";
-import { showAhead, showVerdict } from "./verdict.js";
+import { forgetAhead, showAhead, showVerdict } from "./verdict.js";
 
 /**
  * @typedef {import("./store.js").State} State
@@ -150,9 +150,9 @@ export class Explorer {
     this.curves.setExact(answer);
     this.curves.draw();
     byId("exact-note").hidden = answer === null;
-    const run = this.stage.run?.header;
-    const tuned = this.store.scenario.pressure?.kind === "tuned" ? null : run?.tuned;
-    showAhead(answer?.header.verdict ?? null, run?.steps, tuned, (section) => this.store.change("pressure", section));
+    const tuned = this.store.scenario.pressure?.kind === "tuned" ? null : this.stage.run?.header.tuned;
+    const use = (/** @type {object} */ section) => this.store.change("pressure", section);
+    showAhead(answer?.header.verdict ?? null, this.clock.times[this.clock.end], tuned, use);
     counted("exacts");
   }
 
@@ -196,11 +196,17 @@ export class Explorer {
   /** @param {any} preset */
   #open(preset) {
     this.clock.pause();
-    this.#useTool("look");
-    this.store.replace({ scenario: preset.state.scenario, view: fittingView(preset.state.view) });
-    this.clock.seekTime(this.store.view.time);
+    this.#showState({ scenario: preset.state.scenario, view: fittingView(preset.state.view) });
     markPreset(preset.id);
     hush();
+  }
+
+  /** Show another state than the one that has been worked on. @param {State} state */
+  #showState(state) {
+    this.#useTool("look");
+    forgetAhead();
+    this.store.replace(state);
+    this.clock.seekTime(state.view.time);
   }
 
   /** @param {View["colour"]} colour */
@@ -260,8 +266,7 @@ export class Explorer {
     });
     window.addEventListener("hashchange", async () => {
       if (this.address.isOwn(location.hash)) return;
-      store.replace(await opening(this.catalogue.default));
-      clock.seekTime(store.view.time);
+      this.#showState(await opening(this.catalogue.default));
     });
   }
 

@@ -3,7 +3,7 @@
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { token } from "./colour.js";
 import { el } from "./elements.js";
-import { number, superscript, ticks } from "./words.js";
+import { superscript, ticks } from "./words.js";
 
 /**
  * @typedef {{values: ArrayLike<number>, colour: string, width?: number, dash?: number[]}} Line
@@ -16,13 +16,15 @@ const FONT = '11px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Ne
 
 const NONE = { show: false };
 
-/** Mark powers of ten as powers, and plain numbers where there are few of them. @param {number[]} splits */
+/** Mark powers of ten as powers, and plain numbers where there are few of them. @param {(number | null)[]} splits */
 function logTicks(splits) {
-  const powers = splits.filter((value) => Number.isInteger(Math.log10(value)));
-  return splits.map((value) => {
-    if (!Number.isInteger(Math.log10(value))) return powers.length < 2 ? number(value, 1) : "";
-    const exponent = Math.log10(value);
-    return exponent >= 0 && exponent < 4 ? number(value, 1) : `10${superscript(exponent)}`;
+  const exponents = splits.map((value) => (value === null ? NaN : Math.log10(value)));
+  const few = exponents.filter(Number.isInteger).length < 2;
+  return splits.map((value, at) => {
+    const exponent = exponents[at];
+    if (value === null || (!few && !Number.isInteger(exponent))) return "";
+    if (exponent >= 4 || exponent < -2) return Number.isInteger(exponent) ? `10${superscript(exponent)}` : "";
+    return String(Number(value.toPrecision(1)));
   });
 }
 
@@ -94,7 +96,7 @@ export class Plot {
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: NONE },
       scales: {
-        x: { time: false, distr: logX ? 3 : 1 },
+        x: { time: false, distr: logX ? 3 : 1, range: () => this.#width() },
         y: { distr: logY ? 3 : 1, range: () => this.#range() },
       },
       axes: [
@@ -108,6 +110,12 @@ export class Plot {
     chart.over.append(this.marker);
     chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left, "x")));
     this.#chart = chart;
+  }
+
+  /** From the first time to the last; a logarithmic axis would else go on to the next power of ten. */
+  #width() {
+    const { x } = /** @type {Content} */ (this.#content);
+    return x.length > 1 ? [x[0], x[x.length - 1]] : [x[0] ?? 0, (x[0] ?? 0) + 1];
   }
 
   #range() {

@@ -1,6 +1,8 @@
 // How a section of the scenario reads as a choice with values, and back. Keys that the page does not know (those of the
 // model's extensions) are carried along untouched.
 
+import { sentence } from "./words.js";
+
 /** @typedef {import("./choice.js").Chosen} Chosen */
 
 const NETWORK_KINDS = ["generator", "named", "edges", "weights", "labels", "file", "weighted", "largest_component"];
@@ -26,11 +28,12 @@ export function networkSection(catalogue) {
     /** @param {any} section @returns {Chosen} */
     read(section) {
       if (section.edges) return { id: "own", values: {} };
+      if (section.evolving) return { id: `evolving:${section.evolving}`, values: {} };
       return { id: section.generator ?? `named:${section.named}`, values: section };
     },
     /** @param {Chosen} chosen @param {any} before */
     write({ id, values }, before) {
-      const extras = others(before, known);
+      const extras = before.evolving ? {} : others(before, known);
       if (id.startsWith("named:")) return { named: id.slice(6), ...extras };
       const generator = catalogue.generators.find((/** @type {any} */ one) => one.id === id);
       const names = generator.parameters.map((/** @type {any} */ spec) => spec.name);
@@ -39,8 +42,16 @@ export function networkSection(catalogue) {
       const stays = Object.fromEntries(kept.map((key) => [key, before[key]]));
       return { generator: id, ...generator.fixed, ...picked, ...stays, ...extras };
     },
-    /** @param {any} section */
-    extras: (section) => others(section, known),
+    /** What a section holds beside its kind and the kind's parameters. @param {any} section */
+    extras: (section) => (section.evolving ? {} : others(section, known)),
+    /** The options that only this section itself can be. @param {any} section */
+    own(section) {
+      if (section.edges) return [{ id: "own", title: "From your file", group: "Yours" }];
+      if (!section.evolving) return [];
+      const { evolving, ...rest } = section;
+      const blurb = Object.entries(rest).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ");
+      return [{ id: `evolving:${evolving}`, title: sentence(evolving.replaceAll("_", " ")), group: "Evolving", blurb }];
+    },
   };
 }
 

@@ -8,6 +8,7 @@ const HEADINGS = {
   wrong_value: "They will agree, but on a wrong value",
   oscillation: "Two sides will swing for ever",
   spread: "They will never quite agree",
+  cycle: "They will go round for ever",
   unknown: "What becomes of them cannot be told",
 };
 
@@ -19,11 +20,11 @@ function power(law) {
   return el("span", {}, "∝ t", el("sup", {}, number(-law.exponent, 3)), law.log ? " log t" : "");
 }
 
-// What is known in numbers, each with what it means; the steps of the run stand where the … are.
+// What is known in numbers, each with what it means; the end of the run stands where the … are.
 const FACTS = {
   value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
-  disagreement: ["apart at step …", "root mean square distance of agents to their common value"],
-  distance: ["off v at step …", "root mean square distance of agents to v"],
+  disagreement: ["apart at t = …", "root mean square distance of agents to their common value"],
+  distance: ["off v at t = …", "root mean square distance of agents to v"],
   bias: ["bias", "how far the agents' common value lies from v on average"],
   variance: ["variance", "how much the agents' common value differs from run to run"],
   disagreement_rate: ["disagreement", "how fast agents come to each other"],
@@ -33,9 +34,9 @@ const FACTS = {
  * @param {keyof FACTS} key
  * @param {Node | string | null} shown hidden where null
  * @param {number | null} [exact]
- * @param {number} [steps]
+ * @param {number} [end]
  */
-function setFact(key, shown, exact = null, steps = 0) {
+function setFact(key, shown, exact = null, end = 0) {
   const list = byId("verdict-facts");
   if (!list.childElementCount) {
     for (const [name, [, hint]] of Object.entries(FACTS)) {
@@ -45,7 +46,7 @@ function setFact(key, shown, exact = null, steps = 0) {
   }
   const cell = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
   const [term, value] = /** @type {HTMLElement[]} */ ([...cell.children]);
-  term.textContent = FACTS[key][0].replace("…", count(steps));
+  term.textContent = FACTS[key][0].replace("…", count(end));
   value.replaceChildren(shown ?? "");
   value.dataset.value = String(exact);
   cell.hidden = shown === null;
@@ -75,29 +76,37 @@ export function showVerdict(verdict) {
 /**
  * Say where agents will be at the end, and what the tuned schedule would make of it.
  * @param {any} verdict null where that is too much to compute
- * @param {number} steps
+ * @param {number} end the last time of the run
  * @param {object | null} tuned the section to use instead, null where it is in use
  * @param {(section: object) => void} useTuned
  */
-export function showAhead(verdict, steps, tuned, useTuned) {
+export function showAhead(verdict, end, tuned, useTuned) {
   const ahead = verdict?.forecast;
   for (const key of /** @type {const} */ (["disagreement", "distance"])) {
-    setFact(key, ahead ? number(ahead[key], 3) : null, ahead?.[key], steps);
+    setFact(key, ahead ? number(ahead[key], 3) : null, ahead?.[key], end);
   }
-  showAdvice(verdict?.advice, verdict?.kappa, tuned, useTuned);
+  // Without a look ahead the schedule is offered for what it is; with one, only where it does better.
+  const better = verdict?.advice && (verdict.advice.gain === null || verdict.advice.gain > 1.005);
+  showAdvice(verdict, verdict === null || better ? tuned : null, useTuned);
+}
+
+/** Take back what was said of the end of another run. */
+export function forgetAhead() {
+  const ahead = byId("verdict").querySelectorAll("[data-fact=disagreement], [data-fact=distance], .advice");
+  for (const place of /** @type {NodeListOf<HTMLElement>} */ (ahead)) place.hidden = true;
 }
 
 /**
- * @param {any} advice @param {number | undefined} kappa @param {any} tuned @param {(section: object) => void} useTuned
+ * @param {any} verdict @param {object | null} tuned null where there is nothing to offer
+ * @param {(section: object) => void} useTuned
  */
-function showAdvice(advice, kappa, tuned, useTuned) {
+function showAdvice(verdict, tuned, useTuned) {
   const place = byId("verdict-advice");
-  const worthwhile = tuned && (!advice || advice.gain === null || advice.gain > 1.005);
-  place.hidden = !worthwhile;
+  place.hidden = !tuned;
   place.classList.remove("stale");
-  if (!worthwhile) return;
+  if (!tuned) return;
   const text = el("p", {});
-  text.append(indexed(adviceWords(advice, kappa)));
+  text.append(indexed(adviceWords(verdict?.advice, verdict?.kappa)));
   const click = () => useTuned(tuned);
   const button = el("button", { type: "button", class: "primary", id: "use-tuned", click }, "Use the tuned schedule");
   place.replaceChildren(text, button);

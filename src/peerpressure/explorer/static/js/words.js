@@ -59,18 +59,19 @@ export function plural(many, noun) {
 }
 
 /**
- * Return text in which the index of ρ_t and its like stands as an index.
+ * Return text in which the index of ρ_t and its like stands as an index, and the exponent of t^1.5 as an exponent.
  * @param {string} text
  * @returns {DocumentFragment}
  */
 export function indexed(text) {
   const fragment = document.createDocumentFragment();
   let from = 0;
-  for (const match of text.matchAll(/(?<=[\p{L}])_(\{[^{}]*\}|[\p{L}\p{N}])/gu)) {
+  for (const match of text.matchAll(/(?<=\p{L})_(\{[^{}]*\}|[\p{L}\p{N}])|(?<=\p{L})\^([-−]?\d+(?:\.\d+)?)/gu)) {
     fragment.append(text.slice(from, match.index));
-    const index = document.createElement("sub");
-    index.textContent = match[1].replace(/^\{|\}$/g, "");
-    fragment.append(index);
+    const raised = match[2] !== undefined;
+    const small = document.createElement(raised ? "sup" : "sub");
+    small.textContent = raised ? match[2].replace("-", "−") : match[1].replace(/^\{|\}$/g, "");
+    fragment.append(small);
     from = match.index + match[0].length;
   }
   fragment.append(text.slice(from));

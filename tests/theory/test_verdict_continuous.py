@@ -1,0 +1,109 @@
+"""Verdicts in continuous time, in the words of the discrete model, and what the process then does."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from peerpressure.diffusion import Diffusion
+from peerpressure.model import Model
+from peerpressure.networks import Network, barabasi_albert, k2
+from peerpressure.noises import Gaussian, Noise, NoNoise
+from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
+from peerpressure.theory import Outcome, consensus_mode, diagnose, moments
+
+ODD, TREE = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1)
+
+
+def build(network: Network, pressure: Schedule, noise: Noise | None = None, step: float = 0.5) -> Diffusion:
+    rng = np.random.default_rng(3)
+    n = network.n
+    return Diffusion(Model(network, rng.uniform(size=n), rng.uniform(0.5, 1, n), pressure, noise or NoNoise()), step)
+
+
+@pytest.mark.parametrize(
+    ("network", "pressure", "expected"),
+    [
+        (ODD, Linear(0.2), Outcome.CONSENSUS),
+        (TREE, Power(0.5), Outcome.CONSENSUS),
+        (ODD, Power(2), Outcome.WRONG_VALUE),
+        (TREE, Power(2), Outcome.WRONG_VALUE),
+        (TREE, StretchedExponential(), Outcome.WRONG_VALUE),
+        (ODD, Constant(2.0), Outcome.SPREAD),
+        (ODD, Table([1.0, 2.0, 3.0]), Outcome.UNKNOWN),
+    ],
+    ids=str,
+)
+def test_the_process_does_what_the_verdict_says(network: Network, pressure: Schedule, expected: Outcome) -> None:
+    process = build(network, pressure)
+    verdict = diagnose(process)
+    assert verdict.outcome is expected
+    assert verdict.step == 0.5
+    if expected is Outcome.UNKNOWN:
+        return
+    early, late = moments(process, 200, times=[20.0, 100.0]).mean
+    agrees = np.ptp(late) < 0.5 * np.ptp(early) or np.ptp(late) < 1e-9
+    assert agrees == verdict.agrees
+    if verdict.landing is not None:
+        np.testing.assert_allclose(late, verdict.landing.mean, atol=5e-3)
+        assert abs(verdict.landing.mean - verdict.value) > 1e-3
+
+
+def test_a_tree_swings_in_steps_and_not_in_continuous_time() -> None:
+    process = build(TREE, Power(2))
+    assert diagnose(process.model).outcome is Outcome.OSCILLATION
+    assert diagnose(process).outcome is Outcome.WRONG_VALUE
+
+
+@pytest.mark.parametrize("pressure", [Linear(0.2), Power(0.6)], ids=str)
+def test_rates_are_those_of_the_process(pressure: Schedule) -> None:
+    process = build(ODD, pressure, Gaussian(0.5))
+    rate = diagnose(process).rate
+    assert rate.variance is not None
+    mode = consensus_mode(process)
+    variance = moments(process, 600, of=mode, times=[150.0, 300.0]).variance[:, 0]
+    assert np.log2(variance[0] / variance[1]) == pytest.approx(rate.variance.exponent, abs=0.09)
+
+
+def test_a_forecast_is_that_of_the_moments() -> None:
+    process = build(ODD, Linear(0.2), Gaussian(0.5))
+    verdict = diagnose(process, 20)
+    ahead, found = verdict.forecast, moments(process, 20)
+    assert ahead is not None
+    assert ahead.mean is not None
+    np.testing.assert_allclose(ahead.mean, found.mean[-1], rtol=1e-8)
+    assert ahead.mode_std == pytest.approx(moments(process, 20, of=consensus_mode(process)).std[0, 0], rel=1e-6)
+    assert verdict.advice is not None
+    assert "at time 10" in str(verdict)
+    # The start fades as in (κ + ρ) m′ = κ (v − m), exactly where s ∝ d: K₂ with ρ = t keeps 1/(1 + t).
+    pair = Diffusion(Model(k2(), hidden=[0.0, 1.0]), step=1.0)
+    fades = diagnose(pair, 9).forecast
+    assert fades is not None
+    assert fades.start_weight == pytest.approx(0.1, rel=1e-6)
+
+
+def test_many_agents_are_forecast_by_a_few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The package re-exports a function of the same name, which hides the module.
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 50)
+    process = build(barabasi_albert(80, 2, seed=2), Linear(0.5), Gaussian(0.5))
+    ahead = diagnose(process, 10).forecast
+    assert ahead is not None
+    assert ahead.replicates == 64
+    found = moments(process, 10, times=[5.0])
+    expected = np.sqrt(np.mean((found.mean[-1] - process.consensus_value) ** 2 + found.variance[-1]))
+    assert ahead.distance == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("steps", [None, 4])
+@pytest.mark.parametrize("pressure", [Linear(), Power(2), Constant(1.0), Table([1.0, 2.0, 3.0])], ids=str)
+def test_every_verdict_can_be_printed_and_stored(pressure: Schedule, steps: int | None) -> None:
+    verdict = diagnose(build(ODD, pressure, Gaussian(0.3)), steps)
+    plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
+    assert plain["step"] == 0.5
+    assert plain["hidden"] is plain["meeting"] is None
+    assert max(len(line) for line in str(verdict).splitlines()) <= 110
+    HTMLParser().feed(verdict._repr_html_())
