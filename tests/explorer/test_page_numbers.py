@@ -78,7 +78,7 @@ def test_an_agent_shows_and_thinks_what_the_run_has_for_it(driver: Driver) -> No
     seen = set()
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
         driver.page.keyboard.press(key)
-        agent = int(driver.page.inner_text("#agent-card b").removeprefix("Agent "))
+        agent = int(driver.page.inner_text("#agent-card b").lower().removeprefix("agent "))
         seen.add(agent)
         assert driver.number('#agent-card [data-key="public"]') == near(np.asarray(run.states)[0, 5, agent])
         assert driver.number('#agent-card [data-key="hidden"]') == near(run.model.x0[agent])

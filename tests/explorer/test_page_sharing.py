@@ -103,11 +103,19 @@ def test_a_graphml_file_can_be_dropped_in_and_its_agents_keep_their_names(driver
     assert driver.page.inner_text("#network-facts").startswith("10 agents · 18 edges")
     driver.page.focus("#network")
     driver.page.keyboard.press("ArrowRight")
-    name = driver.page.inner_text("#agent-card b").removeprefix("Agent ")
+    name = driver.page.text_content("#agent-card b")
     assert name in {f"p{node}" for node in graph}
     with driver.answering("exacts"):
         driver.page.keyboard.press("Enter")
     assert driver.sent("exact")["agents"] == [name]
+
+
+def test_a_file_can_be_chosen_as_well(driver: Driver) -> None:
+    with driver.page.expect_file_chooser() as chooser, driver.answering():
+        driver.page.click("#choose-file")
+        chooser.value.set_files({"name": "ring.txt", "mimeType": "text/plain", "buffer": b"0 1\n1 2\n2 3\n3 0\n"})
+    assert driver.scenario()["network"]["edges"] == [[0, 1], [0, 3], [1, 2], [2, 3]]
+    assert driver.row("network").locator("select").input_value() == "own"
 
 
 def test_a_file_that_is_no_network_is_refused_and_the_picture_stays(driver: Driver) -> None:

@@ -88,8 +88,8 @@ def test_a_forecast_is_that_of_the_moments() -> None:
 
 def test_many_agents_are_forecast_by_a_few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     # The package re-exports a function of the same name, which hides the module.
-    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 50)
-    process = build(barabasi_albert(80, 2, seed=2), Linear(0.5), Gaussian(0.5))
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 20)
+    process = build(barabasi_albert(30, 2, seed=2), Linear(0.5), Gaussian(0.5))
     ahead = diagnose(process, 10).forecast
     assert ahead is not None
     assert ahead.replicates == 64

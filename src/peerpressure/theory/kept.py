@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from scipy.integrate import simpson
 
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Persistent
@@ -15,7 +16,7 @@ from peerpressure.theory.giving_way import LATE
 from peerpressure.theory.modes import Mode
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime
-from peerpressure.theory.tail import tail_after
+from peerpressure.theory.tail import FARTHEST, NODES, tail_after
 
 
 @final
@@ -67,12 +68,34 @@ def late_scale(model: Model) -> float:
 
 
 def _frozen(model: Model, mode: Mode, shown: Vector, t: int) -> Kept:
+    """Return the sum that is kept at the pressure and the rate of round t, and the noise of later rounds in it."""
     assert model.adaptation is not None
+    factors = model.adaptation.susceptibilities(model.n)
     # Multiplied by ρη, which may be as large or as small as it likes.
     relief, weight = (float(part) for part in model.pressure.homogeneous(t))
-    held = relief * mode.influence / model.adaptation.susceptibilities(model.n)
-    both = np.concatenate([weight * float(model.adaptation.pace(t)) * shown, held])
-    return Kept((both / both.sum())[None])
+    both = np.concatenate([weight * float(model.adaptation.pace(t)) * shown, relief * mode.influence / factors])
+    weights = (both / both.sum())[None]
+    if model.noise.is_silent:
+        return Kept(weights)
+    once, twice = _later_steps(model, float(np.sum(mode.influence / factors)), t)
+    if isinstance(model.noise.temporal, Persistent):
+        return Kept(weights, once * (mode.influence * model.noise.deviations(model.n))[None])
+    return Kept(weights, variance=twice * (mode.noise(model) * mode.kappa) ** 2)
+
+
+def _later_steps(model: Model, held: float, t: int) -> tuple[float, float]:
+    """Return Σ b and Σ b² over all rounds after t, where a round moves the sum by b Σ w ε with b = 1/(ρ + Σ w/η).
+
+    Sums over rounds are integrals by the midpoint rule, over log t. One that diverges comes out large, and no one asks.
+    """
+    assert model.adaptation is not None
+    log_t = np.linspace(np.log(t + 0.5), FARTHEST, NODES)
+    times = np.exp(log_t)
+    with np.errstate(over="ignore", divide="ignore"):
+        size = model.noise.over_time.pressure(times) / (
+            model.pressure.pressure(times) + held / model.adaptation.rate.pressure(times)
+        )
+        return float(simpson(size * times, x=log_t)), float(simpson(size**2 * times, x=log_t))
 
 
 def _unforgotten(model: Model, mode: Mode, shown: Vector, at_rest: Vector, t: int) -> Kept:

@@ -53,6 +53,7 @@ export class Computation {
   refresh(onlooker = false) {
     this.#whole ||= !onlooker;
     if (this.#frame) return;
+    this.#begin();
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       if (this.#whole) {
@@ -60,21 +61,30 @@ export class Computation {
         this.#run();
       } else if (this.wishes().observing) this.observe();
       this.#whole = false;
+      this.#end();
     });
+  }
+
+  #begin() {
+    this.#works += 1;
+    this.listeners.busy(true);
+  }
+
+  #end() {
+    this.#works -= 1;
+    if (!this.#works) this.listeners.busy(false);
   }
 
   /** @param {() => Promise<void>} work */
   async #guarded(work) {
-    this.#works += 1;
-    this.listeners.busy(true);
+    this.#begin();
     try {
       await work();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.listeners.refused(error);
     } finally {
-      this.#works -= 1;
-      if (!this.#works) this.listeners.busy(false);
+      this.#end();
     }
   }
 

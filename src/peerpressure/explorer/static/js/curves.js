@@ -32,7 +32,7 @@ export class Curves {
   #run = null;
   /** @type {Packed | null} */
   #exact = null;
-  /** @type {{index: number, label: string}[]} */
+  /** @type {{index: number, label: string, name: string | number}[]} */
   #followed = [];
   #axes = { logTime: false, logSize: false };
   /** @type {Map<HTMLElement, Entry[]>} */
@@ -41,9 +41,9 @@ export class Curves {
 
   /** @param {(time: number) => void} onSeek */
   constructor(onSeek) {
-    this.opinions = new Plot(byId("plot-opinions"), { height: 172, label: "Opinions over time", onSeek });
-    this.spread = new Plot(byId("plot-spread"), { height: 138, label: "Spread over time", onSeek });
-    this.distance = new Plot(byId("plot-distance"), { height: 138, label: "Distance to v over time", onSeek });
+    this.opinions = new Plot(byId("plot-opinions"), { height: 152, label: "Opinions over time", onSeek });
+    this.spread = new Plot(byId("plot-spread"), { height: 128, label: "Spread over time", onSeek });
+    this.distance = new Plot(byId("plot-distance"), { height: 128, label: "Distance to v over time", onSeek });
   }
 
   /** @param {Packed} run */
@@ -57,7 +57,7 @@ export class Curves {
     this.#exact = exact;
   }
 
-  /** @param {{index: number, label: string}[]} followed */
+  /** @param {{index: number, label: string, name: string | number}[]} followed */
   setFollowed(followed) {
     this.#followed = followed;
   }
@@ -102,10 +102,11 @@ export class Curves {
     const n = run.header.n;
     const v = run.header.consensus_value;
     const [top, middle, bottom] = [maximum, mean, minimum].map((table) => rowOf(table, 0));
-    const own = this.#followed.map(({ index, label }, at) => ({
+    const own = this.#followed.map(({ index, label, name }, at) => ({
       values: Float32Array.from(times, (_, t) => states[t * n + index]),
       colour: token(FOLLOWED[at]),
       label,
+      name,
     }));
     const range = /** @type {[number, number]} */ ([v, v]);
     for (const values of [top, bottom]) widen(values, range);
@@ -139,8 +140,8 @@ export class Curves {
       { key: "mean", label: "mean", colour: "ink", at: (t) => middle[t] },
       { key: "minimum", label: "min", colour: "soft", at: (t) => bottom[t] },
       { key: "target", label: "target v", colour: "target", dashed: true, at: () => v },
-      ...own.map(({ values, label }, at) => ({
-        key: `agent-${label}`,
+      ...own.map(({ values, label, name }, at) => ({
+        key: `agent-${name}`,
         label,
         colour: FOLLOWED[at],
         at: (/** @type {number} */ t) => values[t],

@@ -16,22 +16,23 @@ export function showFollowed(agents, { hidden, byHand, drop, set }) {
     ...agents.map(({ index, label, name }, at) => {
       const swatch = el("span", { class: "dot" });
       swatch.style.setProperty("--colour", `var(--${FOLLOWED[at]})`);
-      const field = byHand ? opinion(index, label, hidden[index], set) : null;
-      const stop = `Stop following agent ${label}`;
+      const field = byHand ? opinion(index, label, name, hidden[index], set) : null;
+      const stop = `Stop following ${label}`;
       const button = el("button", { type: "button", class: "plain", "aria-label": stop, click: () => drop(name) }, "×");
-      return el("li", { class: "chip followed", "data-agent": label }, swatch, el("span", {}, label), field, button);
+      return el("li", { class: "chip followed", "data-agent": name }, swatch, el("span", {}, label), field, button);
     }),
   );
   if (focused?.startsWith("opinion-of-")) document.getElementById(focused)?.focus();
 }
 
 /**
- * @param {number} index @param {string} label @param {number} value @param {(index: number, value: number) => void} set
+ * @param {number} index @param {string} label @param {string | number} name @param {number} value
+ * @param {(index: number, value: number) => void} set
  */
-function opinion(index, label, value, set) {
-  const [id, name] = [`opinion-of-${label}`, `Hidden opinion of agent ${label}`];
+function opinion(index, label, name, value, set) {
+  const id = `opinion-of-${name}`;
   const input = /** @type {HTMLInputElement} */ (
-    el("input", { type: "number", step: "any", class: "number", id, "aria-label": name })
+    el("input", { type: "number", step: "any", class: "number", id, "aria-label": `Hidden opinion of ${label}` })
   );
   input.value = String(Number(value.toPrecision(4)));
   input.addEventListener("change", () => {

@@ -1,7 +1,7 @@
 // Pointing at agents, by mouse, finger or keyboard: to read them, follow them, show them to the observer, or draw.
 
 import { byId, el } from "./elements.js";
-import { steady } from "./words.js";
+import { nameOf, steady } from "./words.js";
 
 /**
  * @typedef {import("./stage.js").Stage} Stage
@@ -145,7 +145,9 @@ export class Pointing {
       );
       this.card.append(el("b", {}), el("dl", {}, ...rows));
     }
-    const name = `Agent ${this.stage.labelOf(cursor)}`;
+    const degree = /** @type {HTMLElement} */ (this.card.querySelector("[data-key=degree]")?.previousElementSibling);
+    degree.textContent = graph.header.weighted ? "weight of links" : FACTS.degree;
+    const name = nameOf(this.stage.labelOf(cursor));
     /** @type {HTMLElement} */ (this.card.firstElementChild).textContent = name;
     if (this.#keyboard) {
       const [shows, thinks] = [this.stage.shown[cursor], this.stage.hidden[cursor]].map((value) => steady(value));

@@ -4,6 +4,7 @@ import { FOLLOWED, exposureScale, opinionScale, token } from "./colour.js";
 import { byId } from "./elements.js";
 import { NetworkView } from "./network-view.js";
 import { currentTheme } from "./theme.js";
+import { nameOf } from "./words.js";
 
 /**
  * @typedef {import("./wire.js").Packed} Packed
@@ -110,7 +111,7 @@ export class Stage {
   /** The agents that are followed, as far as this network has them. */
   get followed() {
     return this.store.view.agents
-      .map((label) => ({ index: this.indexOf(label), label: String(label), name: label }))
+      .map((label) => ({ index: this.indexOf(label), label: nameOf(label), name: label }))
       .filter(({ index }) => index >= 0)
       .slice(0, FOLLOWED.length);
   }

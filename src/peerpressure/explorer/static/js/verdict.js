@@ -114,9 +114,7 @@ function showAdvice(verdict, tuned, useTuned) {
 
 /** @param {any} advice @param {number | undefined} kappa */
 function adviceWords(advice, kappa) {
-  const schedule = `ρ_t = κt${kappa === undefined ? "" : ` with κ = ${number(kappa, 3)}`}`;
+  const schedule = `ρ_t = κt${kappa === undefined ? "" : `, κ = ${number(kappa, 3)},`}`;
   if (!advice) return `${schedule} averages noise away at the best rate.`;
-  const [now, then] = [number(advice.error_now, 3), number(advice.error_tuned, 3)];
-  const gain = advice.gain === null ? "" : `, ${number(advice.gain, 3)} times smaller`;
-  return `${schedule} would leave an error of ${then} instead of ${now}${gain}.`;
+  return `${schedule} would leave an error of ${number(advice.error_tuned, 3)} instead of ${number(advice.error_now, 3)}.`;
 }

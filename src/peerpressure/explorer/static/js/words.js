@@ -48,6 +48,11 @@ export function count(value) {
   return value.toLocaleString("en-US");
 }
 
+/** Return what an agent is called: by its own name, or by its number. @param {string | number} label */
+export function nameOf(label) {
+  return typeof label === "number" ? `agent ${label}` : label;
+}
+
 /** Return words with a capital at their head. @param {string} words */
 export function sentence(words) {
   return words.charAt(0).toUpperCase() + words.slice(1);
