@@ -42,4 +42,4 @@ def least_relief(dtype: DTypeLike) -> float:
     With relief 0 both would be 0/0 there, where gain is 1; with this one, agents who have neighbours give their own
     opinion a weight far below rounding.
     """
-    return float(np.sqrt(np.finfo(dtype).tiny))  # type: ignore[arg-type]
+    return float(np.sqrt(np.finfo(dtype).tiny))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer.driving import SMALL, STILL, Driver, fragment_of
+from tests.explorer.driving import STILL, Driver
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,9 +61,8 @@ def one_page(browser: Browser, explorer: str) -> Iterator[Driver]:
 
 @pytest.fixture
 def driver(one_page: Driver) -> Iterator[Driver]:
-    """A page with a small scenario, loaded anew."""
-    one_page.forget()
-    one_page.open(fragment_of({"scenario": SMALL}))
+    """A page that shows a small scenario, and has done nothing else yet."""
+    one_page.start_again()
     yield one_page
     one_page.check()
 

@@ -49,6 +49,7 @@ class Driver:
         self.address = address
         self.asked: list[Request] = []
         self.said: list[str] = []
+        self.starts = 0
         self.expected = set(expected)
         page.set_default_timeout(PATIENCE)
         page.on("request", self._note)
@@ -64,11 +65,26 @@ class Driver:
             self.said.append(f"{message.text} {message.location['url']}")
 
     def forget(self) -> None:
-        """Leave the page, and forget all that it did."""
-        self.page.goto("about:blank")
+        """Forget all that was asked and said so far."""
         self.asked.clear()
         self.said.clear()
         self.expected.clear()
+
+    def leave(self) -> None:
+        """Go away from the page, so that it is loaded anew the next time."""
+        self.page.goto("about:blank")
+        self.forget()
+
+    def start_again(self) -> None:
+        """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it."""
+        self.forget()
+        self.starts += 1
+        fragment = fragment_of({"scenario": SMALL, "start": self.starts})
+        if not self.page.url.startswith(self.address):
+            self.open(fragment)
+            return
+        with self.answering():
+            self.page.evaluate("fragment => { document.activeElement.blur(); location.hash = fragment }", fragment)
 
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""

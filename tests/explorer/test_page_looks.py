@@ -227,7 +227,7 @@ def test_names_from_a_file_are_text_and_never_markup(driver: Driver) -> None:
         "await module.encoded(given)",
         {"scenario": {"network": network, "run": {"steps": 9}}, "view": {"agents": network["labels"]}},
     )
-    driver.page.goto("about:blank")
+    driver.leave()
     driver.open(fragment)
     driver.page.wait_for_selector("#followed li")
     assert driver.page.locator("#followed li").first.get_attribute("data-agent") == network["labels"][0]

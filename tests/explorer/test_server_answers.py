@@ -22,7 +22,10 @@ from peerpressure.trajectory import SUMMARIES
 from tests.explorer.asking import SMALL, Asker, unpack
 
 ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
-FLOWING = SMALL | {"time": {"continuous": True, "step": 0.25}, "observe": {"methods": ["innovations"]}}
+FLOWING = SMALL | {
+    "time": {"continuous": True, "step": 0.25, "method": "euler"},
+    "observe": {"methods": ["innovations"]},
+}
 EVOLVING = SMALL | {"network": SMALL["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.3}}}
 
 

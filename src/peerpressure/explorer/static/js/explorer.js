@@ -195,7 +195,6 @@ export class Explorer {
 
   /** @param {any} preset */
   #open(preset) {
-    this.clock.pause();
     this.#showState({ scenario: preset.state.scenario, view: fittingView(preset.state.view) });
     markPreset(preset.id);
     hush();
@@ -203,7 +202,9 @@ export class Explorer {
 
   /** Show another state than the one that has been worked on. @param {State} state */
   #showState(state) {
+    this.clock.pause();
     this.#useTool("look");
+    this.pointing.zoom(0);
     forgetAhead();
     this.store.replace(state);
     this.clock.seekTime(state.view.time);
@@ -266,6 +267,7 @@ export class Explorer {
     });
     window.addEventListener("hashchange", async () => {
       if (this.address.isOwn(location.hash)) return;
+      hush();
       this.#showState(await opening(this.catalogue.default));
     });
   }
