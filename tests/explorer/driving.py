@@ -145,7 +145,7 @@ class Driver:
         """The fragment that holds all that is shown, as the menu gives it."""
         self.page.click("#share")
         self.page.click("[data-take=link]")
-        self.page.wait_for_selector("#message:not([hidden])")
+        self.page.wait_for_selector("#message:has-text('everything that is set here')")
         return str(self.page.evaluate("() => location.hash"))
 
     def pixels(self) -> NDArray[np.uint8]:
