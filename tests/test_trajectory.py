@@ -65,13 +65,15 @@ def test_xarray_and_pandas_hold_the_same_numbers() -> None:
     assert {"minimum", "maximum", "mean", "spread", "distance"} <= set(summaries.columns)
 
 
-def test_netcdf_round_trip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [1, 2**31 - 1, 2**31, 2**64 - 1])
+def test_netcdf_round_trip(seed: int, tmp_path: Path) -> None:
     import xarray
 
-    run = pp.simulate(random_model(noise=pp.Gaussian(1.0)), 6, replicates=3, seed=1)
+    run = pp.simulate(random_model(noise=pp.Gaussian(1.0)), 6, replicates=3, seed=seed)
     run.to_xarray().to_netcdf(tmp_path / "run.nc", engine="scipy")
     with xarray.open_dataset(tmp_path / "run.nc", engine="scipy") as data:
         np.testing.assert_array_equal(data["public"], run.states)
+        assert int(data.attrs["seed"]) == seed
 
 
 def test_paths_must_have_been_recorded() -> None:

@@ -135,7 +135,10 @@ class Trajectory:
             coordinates["agent"] = _coordinate(self.labels)
         if self.hidden is not None:
             variables["held"] = (("replicate", "time", "agent"), self.hidden)
-        return xarray.Dataset(variables, coords=coordinates, attrs=self.provenance())
+        facts = self.provenance()
+        if self.seed >= 2**31:
+            facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
+        return xarray.Dataset(variables, coords=coordinates, attrs=facts)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary."""

@@ -63,6 +63,7 @@ _RULES = {
     "less_than_equal": ("must be at most {le}", "use a smaller value"),
     "literal_error": ("must be {expected}", "check the spelling"),
     "too_short": ("must hold {min_length} or more", "add some, or leave the key out"),
+    "too_long": ("must hold {max_length} or fewer", "take some out"),
     "string_pattern_mismatch": ("must be a field of the scenario by its dotted path", "for instance 'pressure.slope'"),
     "string_too_short": ("must not be empty", "write something, or leave the key out"),
 }

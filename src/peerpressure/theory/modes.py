@@ -1,12 +1,12 @@
 """The common value of agents who listen to each other, and what moves it.
 
-With P_t = D_t⁻¹A_t one step is y_t = P_t y_{t−1} + D_t⁻¹S(ξ_t − y_t)/ρ_t. Weights π_t ≥ 0 with Σ π_t = 1 that go back
-by π_{t−1} = P_tᵀπ_t make m_t = π_t·y_t obey
+With P_t = D_t⁻¹A_t one step is y_t = P_t y_{t−1} + D_t⁻¹S(ξ_t − y_t)/ρ_t. Weights ω_t ≥ 0 with Σ ω_t = 1 that go back
+by ω_{t−1} = P_tᵀω_t make m_t = ω_t·y_t obey
 
-    m_t = m_{t−1} + (1/ρ_t) Σ w_t (ξ_t − y_t),        w_t = π_t s/d_t.
+    m_t = m_{t−1} + (1/ρ_t) Σ w_t (ξ_t − y_t),        w_t = ω_t s/d_t.
 
 So near agreement m is drawn to the mean of the opinions with weights w, at the rate κ/ρ_t with κ = Σ w. On a constant
-network π = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from round to round π is not d/Σd, and
+network ω = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from round to round ω is not d/Σd, and
 the value that agents are drawn to is not v, though every network is symmetric.
 """
 
@@ -30,9 +30,9 @@ DENSE = 200
 @final
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """A common value m_t = π_t·y_t of some agents, over the rounds that recur.
+    """A common value m_t = ω_t·y_t of some agents, over the rounds that recur.
 
-    ``weights`` holds π and ``pull`` holds w, shape (rounds, agents).
+    ``weights`` holds ω and ``pull`` holds w, shape (rounds, agents).
     """
 
     weights: Vector
@@ -91,7 +91,7 @@ def mode_of(model: Model, rounds: Rounds, places: Places | None = None) -> Mode 
 
 
 def _back(rounds: Rounds, k: int, weights: Vector) -> Vector:
-    """Return Pᵀπ of one round."""
+    """Return Pᵀω of one round."""
     degrees = np.where(rounds.degrees[k] > 0, rounds.degrees[k], 1.0)
     shares = weights / (degrees if weights.ndim == 1 else degrees[:, None])
     return np.asarray(rounds.adjacency[k] @ shares)

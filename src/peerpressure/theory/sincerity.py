@@ -30,10 +30,10 @@ class Sincerity:
 
     ``share`` has shape (steps + 1, agents), from time 0 on. ``half_life`` is the number of rounds after which less than
     half is left, ∞ where that does not happen in a million rounds (fewer where agents differ by thousands of
-    susceptibilities), or in a table of rates. ``information`` is Σ_t π_t²
-    over all rounds for ever, with π_t the share before round t: an onlooker who sees all of an agent's rounds, each
-    with noise of deviation σ, learns at most ``information``/σ² about its first opinion. It is ∞ where the sum
-    diverges, nan where that is not known.
+    susceptibilities), or in a table of rates. ``information`` is the sum, over all rounds for ever, of the square of
+    the share with which an agent enters the round: an onlooker who sees all of an agent's rounds, each with noise of
+    deviation σ, learns at most ``information``/σ² about its first opinion. It is ∞ where the sum diverges, nan where
+    that is not known.
     """
 
     share: Vector
@@ -94,9 +94,9 @@ def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
 
 
 def _rest(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> Vector:
-    """Return Σ π² over the rounds that were not looked at.
+    """Return the sum of squared shares over the rounds that were not looked at.
 
-    Where η ~ c/t, π² falls like t^(−2c). Rates that fall more slowly leave nothing after so many rounds, and those
+    Where η ~ c/t, squares fall like t^(−2c). Rates that fall more slowly leave nothing after so many rounds, and those
     that fall faster leave a part of every opinion for ever.
     """
     exponent = adaptation.rate.growth.exponent

@@ -28,8 +28,6 @@ def netcdf_file(asked: Prepared, limits: Limits) -> bytes:
     remedy = "take fewer replicates or steps; peerpressure run writes as much as the disk holds"
     limits.check("numbers", _numbers(asked), what="the numbers in a file", remedy=remedy, where="run")
     data = _run(asked).to_xarray()
-    # The format has whole numbers of 32 bits.
-    data.attrs["seed"] = str(data.attrs["seed"])
     try:
         return bytes(data.to_netcdf(None, engine="scipy"))
     except ValueError:
