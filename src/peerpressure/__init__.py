@@ -26,12 +26,12 @@ _HOMES = {
     """,
     "adaptation": "Adaptation",
     "model": "Model Update",
-    "diffusion": "Diffusion",
+    "diffusion": "Diffusion exact_density solve_density",
     "simulation": "simulate Record",
     "trajectory": "Trajectory State",
     "theory": """
         diagnose Verdict Outcome moments Moments consensus_mode fixed_point contraction contraction_product
-        predicted_limit replicates_needed steps_needed
+        predicted_limit landing landing_curve sincerity replicates_needed steps_needed
     """,
     "recovery": "recover Observation Prior Estimate information",
     "privacy": "exposure budget calibrate frontier",

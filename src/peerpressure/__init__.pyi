@@ -3,6 +3,8 @@ from .adaptation import (
 )
 from .diffusion import (
     Diffusion as Diffusion,
+    exact_density as exact_density,
+    solve_density as solve_density,
 )
 from .errors import (
     AdaptationError as AdaptationError,
@@ -102,9 +104,12 @@ from .theory import (
     contraction_product as contraction_product,
     diagnose as diagnose,
     fixed_point as fixed_point,
+    landing as landing,
+    landing_curve as landing_curve,
     moments as moments,
     predicted_limit as predicted_limit,
     replicates_needed as replicates_needed,
+    sincerity as sincerity,
     steps_needed as steps_needed,
 )
 from .trajectory import (

@@ -48,7 +48,7 @@ def test_an_index_is_set_as_an_index_and_nothing_becomes_markup(page: Driver) ->
         "(() => { const p = document.createElement('p'); p.append(module.indexed(given)); return p.innerHTML })()",
         "ρ_t = <b>x_{t+1}</b> t^-1.5 my_name",
     )
-    assert shown == "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; t<sup>−1.5</sup> my<sub>n</sub>ame"
+    assert shown == "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; t<sup>−1.5</sup> my_name"
 
 
 SPECS = [

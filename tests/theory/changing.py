@@ -13,6 +13,7 @@ from peerpressure.networks import EvolvingNetwork
 Edges = Sequence[tuple[int, int]]
 AGENTS = 6
 STAR = [(0, i) for i in range(1, AGENTS)]
+DETOUR = [(0, 2), (2, 4), (4, 1), (1, 3), (3, 5), (5, 0)]
 RING = [*((i, (i + 1) % AGENTS) for i in range(AGENTS)), (1, 3)]
 
 
@@ -30,17 +31,19 @@ def in_rounds(*rounds: Edges, periodic: bool = True, n: int = AGENTS) -> Evolvin
 CHANGING = {
     # Degrees change from round to round, so that opinions do not count by stubbornness alone.
     "star and ring": in_rounds(STAR, RING),
-    # Every round is connected, and still two circles pass through all agents in turn.
-    "two circles": in_rounds(
-        [(0, 1), (2, 3), (4, 5), (3, 5), (2, 4)], [(0, 1), (0, 2), (2, 3), (4, 5), (2, 4), (3, 5)]
-    ),
+    # Every round is a tree on all agents, and still two circles pass through them in turn.
+    "two circles": in_rounds([(0, 1), (1, 3), (3, 2), (1, 4), (3, 5)], [(1, 0), (0, 2), (2, 3), (0, 4), (2, 5)]),
+    # Agent 0 is alone in every other round, and nothing but its opinion is passed on.
+    "one alone": in_rounds([(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)], STAR),
     # Agent 5 is alone in every other round.
     "lonely": in_rounds([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [(2, 3), (0, 1), (1, 4)]),
     # Agents 0, 4 and 5 are alone in turn, and nothing but their opinions is passed on.
     "in turn": in_rounds([(0, 1), (1, 2), (2, 3)], [(1, 2), (2, 3), (3, 4), (4, 5)]),
     # Only pairs meet, in turn; two circles that are drawn to the same value.
     "pairs": in_rounds([(0, 1), (2, 3), (4, 5)], [(1, 2), (3, 4), (5, 0)]),
-    # Two triangles that never meet again, and a pair.
+    # Everybody has three neighbours in every round, though not the same.
+    "same degrees": in_rounds([*RING[:-1], (0, 3), (1, 4), (2, 5)], [*DETOUR, (0, 3), (1, 2), (4, 5)]),
+    # A triangle, a pair and a single agent, who never meet again.
     "groups": in_rounds(RING, [(0, 1), (1, 2), (0, 2), (3, 4)], periodic=False),
     "settles": in_rounds(STAR, RING, periodic=False),
     "ends": in_rounds(RING, [], periodic=False),

@@ -46,6 +46,7 @@ def closed(name: str, *, gives_way: bool = False, remembers: bool = True, weak: 
         ("two circles", True, True, 1, 0),
         ("two circles", False, True, 6, 6),
         ("lonely", False, False, 2, 1),
+        ("one alone", False, False, 1, 1),
         ("in turn", False, False, 3, 3),
         ("lonely", True, False, 1, 0),
         ("pairs", False, False, 2, 0),

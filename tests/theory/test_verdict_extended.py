@@ -14,10 +14,11 @@ import pytest
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle
+from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle, failing_edges
 from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, rounds, steps_needed
+from peerpressure.theory.cycles import cycle_of_circles
 from peerpressure.theory.outcome import fate
 from peerpressure.theory.rates import consensus_rate
 
@@ -56,6 +57,7 @@ CASES = [
     (ODD, BOUNDED, TWO_HOLD, Outcome.SPREAD, False),
     (ODD, SLOW, TWO_HOLD, Outcome.WRONG_VALUE, False),
     (ODD, FAST, TWO_HOLD, Outcome.WRONG_VALUE, False),
+    (TREE, FAST, TWO_HOLD, Outcome.OSCILLATION, False),
     (ODD, BOUNDED, ONE_HOLDS, Outcome.WRONG_VALUE, True),
     (ODD, SLOW, ONE_HOLDS, Outcome.WRONG_VALUE, True),
     (C["star and ring"], BOUNDED, None, Outcome.SPREAD, None),
@@ -73,6 +75,9 @@ CASES = [
     (C["lonely"], FAST, None, Outcome.CYCLE, None),
     (C["lonely"], SLOW, 1.0, Outcome.WRONG_VALUE, True),
     (C["lonely"], FAST, 1.0, Outcome.WRONG_VALUE, True),
+    (C["one alone"], SLOW, None, Outcome.WRONG_VALUE, None),
+    (C["one alone"], FAST, None, Outcome.WRONG_VALUE, None),
+    (C["one alone"], SLOW, 1.0, Outcome.WRONG_VALUE, True),
     (C["in turn"], SLOW, None, Outcome.CYCLE, None),
     (C["in turn"], SLOW, ONE_HOLDS, Outcome.WRONG_VALUE, True),
     (C["pairs"], SLOW, None, Outcome.CONSENSUS, None),
@@ -82,6 +87,7 @@ CASES = [
     (C["groups"], FAST, None, Outcome.OSCILLATION, None),
     (C["groups"], SLOW, 1.0, Outcome.GROUPS, False),
     (C["groups"], BOUNDED, 1.0, Outcome.GROUPS, False),
+    (C["same degrees"], SLOW, None, Outcome.CONSENSUS, None),
     (C["settles"], SLOW, None, Outcome.CONSENSUS, None),
     (C["settles"], FAST, None, Outcome.WRONG_VALUE, None),
     (C["ends"], SLOW, None, Outcome.SPREAD, None),
@@ -130,6 +136,45 @@ def test_agents_who_are_lonely_in_turn_are_all_that_is_heard() -> None:
     # The opinions of all others do not matter in the end.
     moved = replace(model, hidden=np.where(np.isin(np.arange(6), [0, 4, 5]), model.x0, 9.0))
     np.testing.assert_allclose(mean_path(moved, 20_000)[0][-1], mean_path(model, 20_000)[0][-1], atol=0.01)
+
+
+def test_one_who_is_alone_at_times_is_repeated_by_all() -> None:
+    for pressure in (SLOW, FAST):
+        verdict = diagnose(build(C["one alone"], pressure))
+        assert verdict.landing is not None
+        assert verdict.landing.mean == pytest.approx(build(C["one alone"], pressure).x0[0], rel=1e-12)
+        assert "repeat the one who is alone at times" in verdict.reason
+    noisy = diagnose(build(C["one alone"], SLOW, None, Gaussian(0.3)))
+    assert noisy.outcome is Outcome.SPREAD
+
+
+def test_two_circles_are_drawn_to_two_values_though_all_meet_in_every_round() -> None:
+    model = build(C["two circles"], Power(0.7))
+    verdict = diagnose(model)
+    assert verdict.meeting is not None
+    assert verdict.meeting.window == 1
+    s, x = model.s, model.x0
+    first, second = ((s[i] * x[i] + s[j] * x[j]) / (s[i] + s[j]) for i, j in ((0, 1), (2, 3)))
+    odd, even = mean_path(model, 20_000)[0][-2:]
+    np.testing.assert_allclose(odd[[0, 2]], [first, second], atol=2e-3)
+    np.testing.assert_allclose(even[[1, 3]], [first, second], atol=2e-3)
+    assert f"from {min(first, second):.4g} to {max(first, second):.4g} on average" in verdict.reason
+
+
+def test_a_few_who_are_alone_now_and_then_decide_for_all() -> None:
+    failing = failing_edges(barabasi_albert(200, 4, seed=1), 0.2, 100, seed=2)
+    network = EvolvingNetwork(failing.event_times, failing.sources, failing.targets, failing.weights, period=100)
+    model = build(network, Linear(0.1))
+    verdict, again = diagnose(model), rounds.recurring_rounds(model)
+    assert again is not None
+    heard = np.any(again.alone, axis=0)
+    assert np.count_nonzero(heard) == 11
+    assert "11 agents have no neighbour in 1% of the rounds" in verdict.reason
+    assert "opinions of 11 agents who are alone at times" in verdict.reason
+    cycles = [cycle_of_circles(replace(model, hidden=np.where(heard, model.x0, x)), again) for x in (0.0, 9.0)]
+    assert cycles[0] is not None
+    assert cycles[1] is not None
+    np.testing.assert_allclose(cycles[0], cycles[1], atol=1e-8)
 
 
 NOISY = [

@@ -131,17 +131,21 @@ class _Analysis:
     fades: bool
 
     def group(self, number: int, agents: Agents, sets: Agents) -> Group:
+        if agents.size == 1:
+            known = not (self.fades or self.gives_way[agents[0]])
+            return Group(agents, Bond.ONE, None, float(self.model.x0[agents[0]]) if known else None)
         if sets.size > 1:
             return self._divided(agents, sets)
         if self.closed.ends[sets[0]]:
             # One opinion that never moves is heard by all in the end.
-            value = None if self.fades else float(self.model.x0[self.speakers[sets[0]]])
-            return Group(agents, Bond.ONE, None, value)
+            heard = self.speakers[sets]
+            value = None if self.fades else float(self.model.x0[heard[0]])
+            return Group(agents, Bond.ONE, None, value, heard=heard)
         swings = self.regime is not Regime.BOUNDED and self.closed.turns(int(sets[0])) != self.rounds.count
         bond = Bond.SWAPS if swings and self.regime is Regime.FAST else Bond.ONE
         # Under bounded pressure an agent hears itself too, and only a constant network keeps what it kept without.
-        known = self.regime is not Regime.BOUNDED or self.rounds.count == 1
-        mode = self._mode(int(sets[0])) if known and number < MOST_MODES else None
+        keeps = self.regime is not Regime.BOUNDED or self.rounds.count == 1
+        mode = self._mode(int(sets[0])) if keeps and number < MOST_MODES else None
         return Group(agents, bond, mode, self._value(agents, mode), swings)
 
     def _divided(self, agents: Agents, sets: Agents) -> Group:

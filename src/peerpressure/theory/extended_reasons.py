@@ -90,20 +90,19 @@ def _wrong_value(model: Model, fate: Fate, setting: Setting, landing: Landing | 
 
 
 def _because(fate: Fate, setting: Setting) -> str:
-    facts = setting.giving_way
+    facts, slow = setting.giving_way, fate.regime.reaches_value
+    if facts is None and setting.groups[0].heard is not None:
+        return ": in the end all repeat the one who is alone at times"
+    if facts is None and slow and fate.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES):
+        text = "where the number of neighbours changes from round to round, opinions do not count by stubbornness alone"
+        return f": {text}"
     if facts is not None and facts.lasting and fate.noise is NoiseEffect.STAYS and not setting.holds:
         return "; early noise is believed, and stays in the value for ever"
-    if facts is not None and facts.lasting and setting.holds and fate.regime.reaches_value:
-        return ": those who never give way draw all others to theirs"
-    if facts is None and fate.regime.reaches_value and fate.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES):
+    if facts is not None and slow and (setting.holds or not facts.lasting):
         return (
-            ": where the number of neighbours changes from round to round, opinions do not count by stubbornness alone"
+            ": those who never give way draw all others to theirs" if facts.lasting else ": opinions have moved by then"
         )
-    if facts is not None and not facts.lasting:
-        return ": opinions have moved by then"
-    if fate.regime is Regime.FAST:
-        return ", for the start is never forgotten"
-    return ""
+    return ", for the start is never forgotten" if fate.regime is Regime.FAST else ""
 
 
 def _oscillation(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:

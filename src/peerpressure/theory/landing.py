@@ -122,7 +122,7 @@ def landing_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
     >>> landing_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
-    array([0.75 , ...])
+    array([0.75 , 0.744, 0.72 , 0.657])
     """
     chosen = np.array(list(rates), dtype=np.float64)
     susceptibility = 1.0 if model.adaptation is None else model.adaptation.susceptibility
@@ -151,11 +151,13 @@ def _plain(model: Model, found: Fate, tolerance: float) -> Landing:
 
 def _held(model: Model, setting: Setting, group: Group, found: Fate) -> Landing | None:
     """Return the landing value in closed form where opinions that never move draw all to it."""
-    if group.value is None or not found.regime.reaches_value or not setting.holds:
+    if group.value is None:
         return None
     lonely = setting.rounds is not None and setting.rounds.lonely
-    if found.noise is NoiseEffect.NONE or (found.noise is NoiseEffect.VANISHES and not lonely):
+    if found.noise is NoiseEffect.NONE or (found.noise is NoiseEffect.VANISHES and setting.holds and not lonely):
         return Landing(group.value, 0.0)
+    if not (setting.holds and found.regime.reaches_value):
+        return None
     if found.noise is NoiseEffect.WANDERS or _noise_grows(model):
         return Landing(group.value, math.inf)
     if group.mode is None:

@@ -31,11 +31,12 @@ LARGEST = 2**23
 class Rounds:
     """The networks that recur for ever from round ``begin`` on: those of a period, or the last one alone.
 
-    ``degrees`` has shape (rounds, agents).
+    ``degrees`` has shape (rounds, agents), and ``union`` joins all who ever meet again.
     """
 
     adjacency: tuple[sparse.csr_array, ...]
     degrees: Vector
+    union: sparse.csr_array
     begin: int
 
     @property
@@ -57,11 +58,6 @@ class Rounds:
         """Return which of the rounds is in force at a time t ≥ begin."""
         return (t - self.begin) % self.count
 
-    @property
-    def union(self) -> sparse.csr_array:
-        """All who ever meet again."""
-        return sparse.csr_array(sum(self.adjacency[1:], self.adjacency[0]))
-
     def groups(self) -> tuple[int, NDArray[np.int32]]:
         """Return the number of groups that never meet again, and the group of every agent."""
         count, group = csgraph.connected_components(self.union, directed=False)
@@ -71,16 +67,15 @@ class Rounds:
 def recurring_rounds(model: Model) -> Rounds | None:
     """Return the rounds that recur for ever, or None where a period is too long to be looked at as a whole."""
     evolution = model.evolution
-    if evolution is None:
-        return Rounds((model.network.adjacency,), model.network.degrees[None], 1)
-    if evolution.period is None:
-        last = evolution.last_change
-        return Rounds((evolution.at(last),), evolution.degrees_at(last)[None], last)
+    if evolution is None or evolution.period is None:
+        last = 1 if evolution is None else evolution.last_change
+        A = model.adjacency_at(last)
+        return Rounds((A,), model.degrees_at(last)[None], A, last)
     if evolution.period * model.n > LARGEST:
         return None
     times = range(1, evolution.period + 1)
     degrees = np.stack([evolution.degrees_at(t) for t in times])
-    return Rounds(tuple(evolution.at(t) for t in times), degrees, 1)
+    return Rounds(tuple(evolution.at(t) for t in times), degrees, model.network.adjacency, 1)
 
 
 @final

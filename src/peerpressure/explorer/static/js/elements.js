@@ -1,7 +1,5 @@
 // Building the page's elements. Text always goes in as text nodes: nothing that was typed or uploaded becomes markup.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 /**
  * Make an element. Attributes with a function are listeners; `class` and `data-…` go as they are; null leaves one out.
  * @param {string} tag
@@ -18,17 +16,6 @@ export function el(tag, attributes = {}, ...children) {
   }
   made.append(...children.filter((child) => child !== null));
   return made;
-}
-
-/** Return the picture of this name from the sprite that the page holds. @param {string} name */
-export function icon(name) {
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("class", "icon");
-  picture.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `#icon-${name}`);
-  picture.append(use);
-  return picture;
 }
 
 /**

@@ -12,7 +12,8 @@ import { indexed, number } from "./words.js";
  * @typedef {import("./scatter.js").Span} Span
  */
 
-const COLOURS = ["estimate-1", "estimate-2", "estimate-3", "estimate-4"];
+const PAPER = "estimate-1";
+const OTHERS = ["estimate-2", "estimate-3", "estimate-4"];
 
 export class Estimates {
   /** @type {Packed | null} */
@@ -36,8 +37,8 @@ export class Estimates {
     if (!answer) return;
     /** @type {any[]} */
     const methods = answer.header.methods;
-    const clouds = methods.map(({ id, failed }, at) =>
-      failed ? null : this.#cloud(answer, id, token(COLOURS[at % COLOURS.length])),
+    const clouds = methods.map(({ id, failed }) =>
+      failed ? null : this.#cloud(answer, id, this.#colour(id, methods)),
     );
     const up = commonSpan(clouds.filter((cloud) => cloud !== null));
     byId("estimates").replaceChildren(...methods.map((method, at) => this.#facet(method, clouds[at], up)));
@@ -49,6 +50,18 @@ export class Estimates {
   restyle() {
     this.draw();
     this.budget.restyle();
+  }
+
+  /**
+   * The paper's method keeps its colour, whichever others stand beside it.
+   * @param {string} id @param {{id: string}[]} all
+   */
+  #colour(id, all) {
+    const isPaper = (/** @type {string} */ one) =>
+      this.catalogue.methods.some((/** @type {any} */ method) => method.id === one && method.paper);
+    if (isPaper(id)) return token(PAPER);
+    const rank = all.filter((method) => !isPaper(method.id)).findIndex((method) => method.id === id);
+    return token(OTHERS[rank % OTHERS.length]);
   }
 
   /** @param {Packed} answer @param {string} id @param {string} colour @returns {Cloud} */

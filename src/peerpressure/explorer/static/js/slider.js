@@ -25,7 +25,7 @@ export function ladder({ kind, min, max, step }) {
   return [...new Set([min, ...rungs.filter((value) => value > min && value < max), max])];
 }
 
-/** Return the nearest of a slider's own steps, as people would write it. @param {Parameter} spec @param {number} value */
+/** Return the nearest of a slider's steps, as people would write it. @param {Parameter} spec @param {number} value */
 function tidy({ min, step }, value) {
   return Number((Math.round((value - min) / step) * step + min).toPrecision(12));
 }

@@ -116,5 +116,6 @@ function showAdvice(verdict, tuned, useTuned) {
 function adviceWords(advice, kappa) {
   const schedule = `ρ_t = κt${kappa === undefined ? "" : `, κ = ${number(kappa, 3)},`}`;
   if (!advice) return `${schedule} averages noise away at the best rate.`;
-  return `${schedule} would leave an error of ${number(advice.error_tuned, 3)} instead of ${number(advice.error_now, 3)}.`;
+  const [now, then] = [number(advice.error_now, 3), number(advice.error_tuned, 3)];
+  return `${schedule} would leave an error of ${then} instead of ${now}.`;
 }

@@ -63,6 +63,11 @@ export function plural(many, noun) {
   return `${count(many)} ${noun}${many === 1 ? "" : "s"}`;
 }
 
+// An index stands after a single letter, as in x_t or x_{t+1} but not in masked_start; an exponent is a number.
+const INDEX = /(?<=(?<![\p{L}\p{N}_])\p{L})_(\{[^{}]*\}|[\p{L}\p{N}](?![\p{L}\p{N}_]))/u.source;
+const EXPONENT = /(?<=\p{L})\^([-−]?\d+(?:\.\d+)?)/u.source;
+const SMALL = new RegExp(`${INDEX}|${EXPONENT}`, "gu");
+
 /**
  * Return text in which the index of ρ_t and its like stands as an index, and the exponent of t^1.5 as an exponent.
  * @param {string} text
@@ -71,7 +76,7 @@ export function plural(many, noun) {
 export function indexed(text) {
   const fragment = document.createDocumentFragment();
   let from = 0;
-  for (const match of text.matchAll(/(?<=\p{L})_(\{[^{}]*\}|[\p{L}\p{N}])|(?<=\p{L})\^([-−]?\d+(?:\.\d+)?)/gu)) {
+  for (const match of text.matchAll(SMALL)) {
     fragment.append(text.slice(from, match.index));
     const raised = match[2] !== undefined;
     const small = document.createElement(raised ? "sup" : "sub");
