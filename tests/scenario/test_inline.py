@@ -40,7 +40,7 @@ def test_every_network_can_be_written_out(n: int, seed: int, weighted: bool) -> 
     [
         ({"edges": []}, "network.edges", "1 or more"),
         ({"edges": [[0, 1], [1]]}, "network.edges[1]", "2 or more"),
-        ({"edges": [[0, 1], [1, 2, 3]]}, "network.edges[1]", "at most 2"),
+        ({"edges": [[0, 1], [1, 2, 3]]}, "network.edges[1]", "2 or fewer"),
         ({"edges": [[0, -1]]}, "network.edges[0][1]", "at least 0"),
         ({"edges": [[0, 2**40]]}, "network.edges[0][1]", "below"),
         ({"edges": [["ann", "bob"]]}, "network.edges[0][0]", "whole number"),

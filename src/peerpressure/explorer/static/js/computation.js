@@ -92,7 +92,8 @@ export class Computation {
     const scenario = unseen(this.scenario());
     const work = this.#channels.pressure.latest((signal) => ask("/api/pressure", { scenario }, signal));
     // What is wrong with it is told by the run, which is computed from the same scenario.
-    work.then((answer) => answer && this.listeners.pressure(answer), () => undefined);
+    this.#begin();
+    work.then((answer) => answer && this.listeners.pressure(answer), () => undefined).finally(() => this.#end());
   }
 
   /** Compute the run, and the network where it is another; both are shown together or not at all. */

@@ -3,7 +3,6 @@
 import { keeper } from "./address.js";
 import { Brush } from "./brush.js";
 import { Clock } from "./clock.js";
-import { FOLLOWED } from "./colour.js";
 import { Computation, onlyOnlookerDiffers } from "./computation.js";
 import { Controls } from "./controls.js";
 import { Curves } from "./curves.js";
@@ -15,7 +14,6 @@ import { listenToKeys } from "./keyboard.js";
 import { clearRefusals, hush, showRefusal, tell } from "./messages.js";
 import { Observer } from "./observer.js";
 import { opening } from "./opening.js";
-import { Pointing } from "./pointing.js";
 import { markPreset, showPresets } from "./presets.js";
 import { PressurePanel } from "./pressure-panel.js";
 import { offerSharing } from "./share.js";
@@ -23,6 +21,7 @@ import { Stage } from "./stage.js";
 import { Store, fittingView } from "./store.js";
 import { Tabs } from "./tabs.js";
 import { followTheme } from "./theme.js";
+import { Tools } from "./tools.js";
 import { Transport } from "./transport.js";
 import { acceptFiles } from "./upload.js";
 import { forgetAhead, showAhead, showVerdict } from "./verdict.js";
@@ -62,14 +61,8 @@ export class Explorer {
     this.brush = new Brush(this.stage, this.store);
     this.transport = new Transport(this.clock, (speed) => this.store.look({ speed }));
     this.estimates = new Estimates(catalogue, (index) => this.#point(index));
-    this.observer = new Observer(this.store, this.stage, catalogue, (on) => this.#useTool(on ? "see" : "look"));
-    this.pointing = new Pointing(this.stage, {
-      follow: (index) => this.#follow(index),
-      see: (index) => this.observer.toggle(index),
-      stroke: (x, y, first) => this.brush.stroke(x, y, first),
-      lift: () => this.brush.lift(),
-      reach: () => this.brush.reach,
-    });
+    this.observer = new Observer(this.store, this.stage, catalogue, (on) => this.tools.use(on ? "see" : "look"));
+    this.tools = new Tools(this.store, this.stage, this.brush, (index) => this.observer.toggle(index));
     this.tabs = new Tabs((tab) => this.store.look({ tab }));
     this.colours = segmented({
       label: "Colour by",
@@ -91,7 +84,7 @@ export class Explorer {
     byId("colour-mode").append(this.colours);
     this.#closeRarerGroups();
     const files = acceptFiles(this.catalogue.limits.upload_bytes, (network) => this.store.change("network", network));
-    new Controls(this.store, this.catalogue, { chooseFile: files.choose, drawByHand: () => this.#drawByHand() });
+    new Controls(this.store, this.catalogue, { chooseFile: files.choose, drawByHand: () => this.tools.drawByHand() });
     showPresets(this.catalogue.presets, (preset) => this.#open(preset));
     this.#showView(this.store.view);
     this.#followState();
@@ -138,7 +131,7 @@ export class Explorer {
     this.#showAgents();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (isNew) this.observer.build();
-    if (this.pointing.tool === "draw") this.brush.show();
+    if (this.tools.tool === "draw") this.brush.show();
     if (!this.#computed) this.#beginInMotion();
     this.#computed = true;
     counted("runs");
@@ -203,8 +196,7 @@ export class Explorer {
   /** Show another state than the one that has been worked on. @param {State} state */
   #showState(state) {
     this.clock.pause();
-    this.#useTool("look");
-    this.pointing.zoom(0);
+    this.tools.reset();
     forgetAhead();
     this.store.replace(state);
     this.clock.seekTime(state.view.time);
@@ -213,29 +205,6 @@ export class Explorer {
   /** @param {View["colour"]} colour */
   #colourBy(colour) {
     this.store.look(colour === "exposure" ? { colour, tab: "observer" } : { colour });
-  }
-
-  /** @param {import("./pointing.js").Tool} tool */
-  #useTool(tool) {
-    this.pointing.setTool(tool);
-    byId("draw").setAttribute("aria-pressed", String(tool === "draw"));
-    byId("brush").hidden = tool !== "draw";
-    if (tool !== "draw") return;
-    this.brush.show();
-    this.store.look({ colour: "hidden" });
-  }
-
-  #drawByHand() {
-    this.brush.begin();
-    this.#useTool("draw");
-  }
-
-  /** Follow an agent, or stop. @param {number} index */
-  #follow(index) {
-    const label = this.stage.labelOf(index);
-    const known = this.stage.followed.map(({ name }) => name);
-    const agents = known.includes(label) ? known.filter((one) => one !== label) : [...known, label];
-    this.store.look({ agents: agents.slice(-FOLLOWED.length) });
   }
 
   /** Point at an agent from one of the plots. @param {number} index */
@@ -257,7 +226,7 @@ export class Explorer {
         if (this.#computed) computation.exact();
       }
       if (now.tab === "observer" && before.tab !== "observer") computation.refresh(true);
-      if (now.tab !== "observer" && this.pointing.tool === "see") this.#useTool("look");
+      if (now.tab !== "observer" && this.tools.tool === "see") this.tools.use("look");
       if (this.#computed) this.address.soon();
     });
     clock.onChange(() => {
@@ -274,10 +243,6 @@ export class Explorer {
 
   #followButtons() {
     const { store } = this;
-    byId("draw").addEventListener("click", () => {
-      if (this.pointing.tool === "draw") this.#useTool("look");
-      else this.#drawByHand();
-    });
     byId("log-time").addEventListener("click", () => store.look({ logTime: !store.view.logTime }));
     byId("log-size").addEventListener("click", () => store.look({ logSize: !store.view.logSize }));
     byId("message-close").addEventListener("click", hush);
