@@ -14,7 +14,7 @@ from peerpressure.recovery import METHODS, Observation, Prior, information, outp
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.kalman import kalman
 from peerpressure.recovery.sparse_estimate import sparse_estimate
-from peerpressure.theory.sincerity import sincerity
+from peerpressure.theory.extensions.sincerity import sincerity
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, NEEDS_ALL, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended

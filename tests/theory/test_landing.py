@@ -17,8 +17,8 @@ from peerpressure.noises import AR1, Gaussian, Noise, NoNoise, Persistent
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
 from peerpressure.theory import landing as function, landing_curve, predicted_limit
+from peerpressure.theory.extensions.landing import Landing
 from peerpressure.theory.functionals import mean
-from peerpressure.theory.landing import Landing
 from peerpressure.theory.moments import moments
 
 from .changing import CHANGING, mean_path

@@ -10,11 +10,11 @@ from peerpressure.model import Model
 from peerpressure.networks import EvolvingNetwork, barabasi_albert, cycle
 from peerpressure.noises import AR1, Gaussian, Noise
 from peerpressure.schedules import Constant, Power
-from peerpressure.theory import modes as modes_module
-from peerpressure.theory.cycles import cycle_of_circles, cycle_of_spread
-from peerpressure.theory.modes import Mode, mode_of
+from peerpressure.theory.extensions import modes as modes_module
+from peerpressure.theory.extensions.cycles import cycle_of_circles, cycle_of_spread
+from peerpressure.theory.extensions.modes import Mode, mode_of
+from peerpressure.theory.extensions.rounds import Circles, Rounds, circles, recurring_rounds
 from peerpressure.theory.moments import moments
-from peerpressure.theory.rounds import Circles, Rounds, circles, recurring_rounds
 
 from .changing import AGENTS, CHANGING, in_rounds, mean_path
 

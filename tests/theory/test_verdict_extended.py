@@ -17,8 +17,9 @@ from peerpressure.model import Model
 from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle, failing_edges
 from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, rounds, steps_needed
-from peerpressure.theory.cycles import cycle_of_circles
+from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, steps_needed
+from peerpressure.theory.extensions import rounds
+from peerpressure.theory.extensions.cycles import cycle_of_circles
 from peerpressure.theory.outcome import fate
 from peerpressure.theory.rates import consensus_rate
 

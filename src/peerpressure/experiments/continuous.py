@@ -33,7 +33,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from peerpressure.diffusion import DensityPath, Diffusion, agreed_value, solve_density
+from peerpressure.diffusion import DensityPath, Diffusion, solve_density
 from peerpressure.diffusion.convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.experiments.convergence import NOISE, SEED, agents_drawn
 from peerpressure.experiments.rates import scale_free_model, spaced_times
@@ -43,6 +43,7 @@ from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noises import Gaussian
 from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.simulation import Record, simulate
+from peerpressure.theory.continuous_time.limit import agreed_value
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.trajectory import Trajectory

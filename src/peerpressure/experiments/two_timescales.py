@@ -38,9 +38,9 @@ from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
+from peerpressure.theory.extensions.giving_way import giving_way
+from peerpressure.theory.extensions.landing import landing
 from peerpressure.theory.functionals import consensus_mode
-from peerpressure.theory.giving_way import giving_way
-from peerpressure.theory.landing import landing
 from peerpressure.theory.moments import moments
 
 AGENTS = 60

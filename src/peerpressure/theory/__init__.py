@@ -4,18 +4,18 @@ from peerpressure.theory import two_agents
 from peerpressure.theory.confidence import replicates_needed, steps_needed
 from peerpressure.theory.contraction import contraction, contraction_product
 from peerpressure.theory.ends import Outcome
+from peerpressure.theory.extensions.hidden_fate import HiddenFate
+from peerpressure.theory.extensions.landing import Landing, LandingCurve, landing, landing_curve
+from peerpressure.theory.extensions.meeting import Meeting
+from peerpressure.theory.extensions.sincerity import Sincerity, sincerity
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.forecast import Advice, Forecast, forecast, mode_error
 from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
-from peerpressure.theory.hidden_fate import HiddenFate
-from peerpressure.theory.landing import Landing, LandingCurve, landing, landing_curve
 from peerpressure.theory.limits import PredictedLimit, predicted_limit
-from peerpressure.theory.meeting import Meeting
 from peerpressure.theory.moments import Moments, moments
 from peerpressure.theory.rates import Law, Rate, consensus_rate, ideal_deviation
 from peerpressure.theory.regime import Regime, regime_of
 from peerpressure.theory.scalar import mode_noise, start_weight
-from peerpressure.theory.sincerity import Sincerity, sincerity
 from peerpressure.theory.verdict import Verdict, diagnose
 
 __all__ = [

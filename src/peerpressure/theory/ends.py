@@ -11,7 +11,7 @@ from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime
 
 if TYPE_CHECKING:
-    from peerpressure.theory.bonds import Setting
+    from peerpressure.theory.extensions.bonds import Setting
 
 
 class Outcome(Enum):

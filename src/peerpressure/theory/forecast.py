@@ -12,7 +12,7 @@ from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory.bonds import SAME, Bond, setting_of
+from peerpressure.theory.extensions.bonds import SAME, Bond, setting_of
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.moments import moments
 from peerpressure.theory.reduced import reduced

@@ -6,7 +6,7 @@ import numpy as np
 
 from peerpressure.model import Model
 from peerpressure.theory.ends import Fate, Outcome
-from peerpressure.theory.extended import extended_fate
+from peerpressure.theory.extensions.fate import extended_fate
 from peerpressure.theory.noise_effect import NoiseEffect, is_estimated, noise_effect
 from peerpressure.theory.reduced import reduced
 from peerpressure.theory.regime import Regime, regime_of

@@ -27,8 +27,8 @@ from peerpressure.errors import ModelError, complain
 from peerpressure.model import Model
 from peerpressure.noises import Persistent
 from peerpressure.schedules import Growth, Linear, Power, Schedule
-from peerpressure.theory.bonds import Bond, Setting, setting_of
-from peerpressure.theory.modes import Mode
+from peerpressure.theory.extensions.bonds import Bond, Setting, setting_of
+from peerpressure.theory.extensions.modes import Mode
 from peerpressure.theory.reduced import reduced
 from peerpressure.theory.regime import Regime, regime_of
 from peerpressure.theory.scalar import is_proportional, lag, long_run_factor, mode_noise

@@ -12,9 +12,9 @@ from peerpressure.model import Model
 from peerpressure.noises import AR1, NoNoise
 from peerpressure.schedules import Constant, Table
 from peerpressure.theory.ends import Fate, Outcome
-from peerpressure.theory.extended_reasons import extended_reason
+from peerpressure.theory.extensions.landing import Landing
+from peerpressure.theory.extensions.reasons import extended_reason
 from peerpressure.theory.fixed_point import fixed_point
-from peerpressure.theory.landing import Landing
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime

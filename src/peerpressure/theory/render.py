@@ -8,10 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from peerpressure.theory.extensions.hidden_fate import HiddenFate
+    from peerpressure.theory.extensions.landing import Landing
+    from peerpressure.theory.extensions.meeting import Meeting
     from peerpressure.theory.forecast import Advice, Forecast
-    from peerpressure.theory.hidden_fate import HiddenFate
-    from peerpressure.theory.landing import Landing
-    from peerpressure.theory.meeting import Meeting
     from peerpressure.theory.rates import Law
     from peerpressure.theory.verdict import Verdict
 

@@ -8,13 +8,13 @@ from typing import Any, final
 
 from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model
-from peerpressure.theory.bonds import Bond, Setting
-from peerpressure.theory.continuous import continuous_facts
+from peerpressure.theory.continuous_time.facts import continuous_facts
 from peerpressure.theory.ends import Outcome
+from peerpressure.theory.extensions.bonds import Bond, Setting
+from peerpressure.theory.extensions.hidden_fate import HiddenFate, hidden_fate
+from peerpressure.theory.extensions.landing import Landing, landing, with_group_values
+from peerpressure.theory.extensions.meeting import Meeting, meeting_of
 from peerpressure.theory.forecast import Advice, Forecast, advice, forecast
-from peerpressure.theory.hidden_fate import HiddenFate, hidden_fate
-from peerpressure.theory.landing import Landing, landing, with_group_values
-from peerpressure.theory.meeting import Meeting, meeting_of
 from peerpressure.theory.outcome import fate
 from peerpressure.theory.rates import Law, Rate, rate_in
 from peerpressure.theory.reasons import reason_for

@@ -27,8 +27,8 @@ from peerpressure.model import Model
 from peerpressure.networks import EvolvingNetwork, Network, watts_strogatz
 from peerpressure.noises import Gaussian
 from peerpressure.schedules import Linear
+from peerpressure.theory.extensions.landing import landing
 from peerpressure.theory.functionals import consensus_mode
-from peerpressure.theory.landing import landing
 from peerpressure.theory.moments import moments
 
 AGENTS = 60

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.theory.giving_way import GivingWay, giving_way, remembers
-from peerpressure.theory.modes import Mode, mode_of
+from peerpressure.theory.extensions.giving_way import GivingWay, giving_way, remembers
+from peerpressure.theory.extensions.modes import Mode, mode_of
+from peerpressure.theory.extensions.rounds import Circles, Rounds, circles, recurring_rounds
 from peerpressure.theory.regime import Regime
-from peerpressure.theory.rounds import Circles, Rounds, circles, recurring_rounds
 
 Agents: TypeAlias = NDArray[np.int64]
 

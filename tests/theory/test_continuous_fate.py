@@ -9,17 +9,11 @@ import pytest
 from scipy import linalg
 
 import peerpressure as pp
-from peerpressure.diffusion import (
-    Diffusion,
-    agreed_value,
-    continuous_fate,
-    mode_noise,
-    moments_at,
-    moments_of,
-    reason_for,
-    stationary,
-)
+from peerpressure.diffusion import Diffusion, moments_at, moments_of, stationary
 from peerpressure.errors import InvalidInputError
+from peerpressure.theory.continuous_time.fate import continuous_fate
+from peerpressure.theory.continuous_time.limit import agreed_value, mode_noise
+from peerpressure.theory.continuous_time.reasons import reason_for
 from tests.builders import SCHEDULES, random_model
 
 TREE, CYCLES = pp.barabasi_albert(8, 1, seed=2), pp.barabasi_albert(8, 2, seed=2)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from peerpressure.model import Model, Vector
-from peerpressure.theory.modes import mode_of
-from peerpressure.theory.rounds import Rounds, circles
+from peerpressure.theory.extensions.modes import mode_of
+from peerpressure.theory.extensions.rounds import Rounds, circles
 
 # Sweeps through the period, and products in all, after which a cycle that has not closed is given up.
 MOST_SWEEPS = 20_000

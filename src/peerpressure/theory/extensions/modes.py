@@ -21,7 +21,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
 from peerpressure.theory.adjoint import persistence
-from peerpressure.theory.rounds import Places, Rounds
+from peerpressure.theory.extensions.rounds import Places, Rounds
 
 # Up to this size all columns of a period's map are worked out; above, a few of its vectors do.
 DENSE = 200

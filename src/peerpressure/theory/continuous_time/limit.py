@@ -11,11 +11,10 @@ from typing import final
 
 import numpy as np
 
+from peerpressure.diffusion import Diffusion
+from peerpressure.diffusion.moments import moments_of
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Vector
-
-from .equation import Diffusion
-from .moments import moments_of
 
 FIRST_HORIZON = 32.0
 MOST_WORK = 1e8  # units of time times (edges + agents), some ten seconds

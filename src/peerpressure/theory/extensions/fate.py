@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from peerpressure.model import Model
-from peerpressure.theory.bonds import SAME, Bond, Setting, setting_of
 from peerpressure.theory.ends import Fate, Outcome
+from peerpressure.theory.extensions.bonds import SAME, Bond, Setting, setting_of
 from peerpressure.theory.noise_effect import NoiseEffect, is_estimated, noise_effect
 from peerpressure.theory.regime import Regime, regime_of
 

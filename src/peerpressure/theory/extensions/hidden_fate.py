@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from peerpressure.model import Model
-from peerpressure.theory.bonds import Bond, Setting
 from peerpressure.theory.ends import Fate
+from peerpressure.theory.extensions.bonds import Bond, Setting
+from peerpressure.theory.extensions.sincerity import sincerity
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime
-from peerpressure.theory.sincerity import sincerity
 
 
 @final

@@ -10,10 +10,10 @@ from scipy.integrate import simpson
 
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Persistent
-from peerpressure.theory.bonds import Group, Setting
 from peerpressure.theory.ends import Fate
-from peerpressure.theory.giving_way import LATE
-from peerpressure.theory.modes import Mode
+from peerpressure.theory.extensions.bonds import Group, Setting
+from peerpressure.theory.extensions.giving_way import LATE
+from peerpressure.theory.extensions.modes import Mode
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime
 from peerpressure.theory.tail import FARTHEST, NODES, tail_after

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from peerpressure.diffusion import Diffusion
-from peerpressure.diffusion.fate import ContinuousFate, PowerLaw, continuous_fate
-from peerpressure.diffusion.reasons import reason_for
+from peerpressure.theory.continuous_time.fate import ContinuousFate, continuous_fate
+from peerpressure.theory.continuous_time.reasons import reason_for
 from peerpressure.theory.ends import Outcome
-from peerpressure.theory.landing import Landing
-from peerpressure.theory.rates import Law, Rate
+from peerpressure.theory.extensions.landing import Landing
+from peerpressure.theory.rates import Rate
 from peerpressure.theory.regime import regime_of
 
 
@@ -37,9 +37,5 @@ def continuous_facts(diffusion: Diffusion) -> ContinuousFacts:
 def _rate(diffusion: Diffusion, found: ContinuousFate) -> Rate:
     growth = diffusion.pressure.growth
     ratio = diffusion.model.kappa / growth.slope if growth.exponent == 1 and growth.slope else None
-    bias, variance, disagreement = (_law(law) for law in (found.bias, found.variance, found.disagreement))
-    return Rate(regime_of(diffusion.pressure, growth), bias, variance, disagreement, ratio, found.estimated)
-
-
-def _law(law: PowerLaw | None) -> Law | None:
-    return None if law is None else Law(law.exponent, law.constant, law.log)
+    laws = (found.bias, found.variance, found.disagreement)
+    return Rate(regime_of(diffusion.pressure, growth), *laws, ratio, found.estimated)

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from .equation import Diffusion
-from .fate import ContinuousFate
-from .limit import mode_noise
-from .moments import LARGEST_COVARIANCE
-from .stationary import stationary
+from peerpressure.diffusion import Diffusion
+from peerpressure.diffusion.moments import LARGEST_COVARIANCE
+from peerpressure.diffusion.stationary import stationary
+from peerpressure.theory.continuous_time.fate import ContinuousFate
+from peerpressure.theory.continuous_time.limit import mode_noise
 
 # A bounded pressure that still changes is looked at here.
 _LATE = 1e6
@@ -19,7 +19,7 @@ _LATE = 1e6
 def reason_for(diffusion: Diffusion, fate: ContinuousFate) -> str:
     """Return the reason for an outcome.
 
-    >>> from peerpressure.diffusion.fate import continuous_fate
+    >>> from peerpressure.theory.continuous_time.fate import continuous_fate
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2
     >>> diffusion = Diffusion(Model(k2(), hidden=[0.0, 1.0]))

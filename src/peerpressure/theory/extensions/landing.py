@@ -14,9 +14,9 @@ from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.noises import NoNoise
 from peerpressure.theory.adjoint import run_backwards
-from peerpressure.theory.bonds import Bond, Group, Setting
 from peerpressure.theory.ends import Fate, Outcome
-from peerpressure.theory.kept import kept_at, late_scale
+from peerpressure.theory.extensions.bonds import Bond, Group, Setting
+from peerpressure.theory.extensions.kept import kept_at, late_scale
 from peerpressure.theory.limits import predicted_limit
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.outcome import fate

@@ -10,15 +10,15 @@ import numpy as np
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Persistent
 from peerpressure.schedules import Constant
-from peerpressure.theory.bonds import Bond, Setting
-from peerpressure.theory.cycles import cycle_of_circles, cycle_of_spread
 from peerpressure.theory.ends import Fate, Outcome
+from peerpressure.theory.extensions.bonds import Bond, Setting
+from peerpressure.theory.extensions.cycles import cycle_of_circles, cycle_of_spread
+from peerpressure.theory.extensions.giving_way import LATE
+from peerpressure.theory.extensions.landing import Landing
+from peerpressure.theory.extensions.rounds import Rounds
 from peerpressure.theory.fixed_point import fixed_point
-from peerpressure.theory.giving_way import LATE
-from peerpressure.theory.landing import Landing
 from peerpressure.theory.noise_effect import NoiseEffect
 from peerpressure.theory.regime import Regime
-from peerpressure.theory.rounds import Rounds
 
 # Groups that are named with their values.
 NAMED = 3

@@ -22,33 +22,17 @@ from typing import Literal, TypeAlias, final
 
 import numpy as np
 
+from peerpressure.diffusion import Diffusion
 from peerpressure.model import Vector
 from peerpressure.schedules import Growth, Schedule, estimate_growth
-
-from .equation import Diffusion
-from .limit import AgreedValue, agreed_value, mode_noise
+from peerpressure.theory.continuous_time.limit import AgreedValue, agreed_value, mode_noise
+from peerpressure.theory.rates import Law
 
 Outcome: TypeAlias = Literal["CONSENSUS", "WRONG_VALUE", "SPREAD", "UNKNOWN"]
 Pace: TypeAlias = Literal["bounded", "slow", "fast", "unknown"]
 Effect: TypeAlias = Literal["none", "vanishes", "wanders", "scatters", "unknown"]
 
 _FAR = 1e100  # where a power law has long swallowed its corrections
-
-
-@final
-@dataclass(frozen=True)
-class PowerLaw:
-    """A law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula."""
-
-    exponent: float
-    constant: float | None = None
-    log: bool = False
-
-    def __str__(self) -> str:
-        if self.exponent == 0:
-            return "constant"
-        power = f"t^{-self.exponent:.3g}".replace("-", "−")
-        return f"{power} log t" if self.log else power
 
 
 @final
@@ -68,9 +52,9 @@ class ContinuousFate:
     balanced: bool
     estimated: bool
     limit: AgreedValue | None = None
-    bias: PowerLaw | None = None
-    variance: PowerLaw | None = None
-    disagreement: PowerLaw | None = None
+    bias: Law | None = None
+    variance: Law | None = None
+    disagreement: Law | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -191,7 +175,7 @@ def _ratio(diffusion: Diffusion, power: float, t: Vector) -> Vector:
         return np.asarray(np.exp(diffusion.pressure.log_pressure(t) - power * log_noise))
 
 
-def _laws(diffusion: Diffusion, growth: Growth) -> tuple[PowerLaw | None, PowerLaw | None, PowerLaw | None]:
+def _laws(diffusion: Diffusion, growth: Growth) -> tuple[Law | None, Law | None, Law | None]:
     """Return the laws of bias, variance and disagreement under ρ ~ c t^p with 0 < p ≤ 1."""
     p, silent = growth.exponent, diffusion.noise.is_silent
     if p is None or p <= 0:
@@ -200,26 +184,26 @@ def _laws(diffusion: Diffusion, growth: Growth) -> tuple[PowerLaw | None, PowerL
     r = diffusion.model.kappa / c if p == 1 else math.inf
     gamma = -math.inf if silent else diffusion.noise.over_time.growth.exponent
     variance = None if silent or gamma is None else _variance(diffusion, p, c, r, gamma)
-    return _bias(diffusion, p, r), variance, None if gamma is None else PowerLaw(min(p, p - gamma))
+    return _bias(diffusion, p, r), variance, None if gamma is None else Law(min(p, p - gamma))
 
 
-def _bias(diffusion: Diffusion, p: float, r: float) -> PowerLaw:
+def _bias(diffusion: Diffusion, p: float, r: float) -> Law:
     if r == math.inf:
-        return PowerLaw(p)
+        return Law(p)
     if _is_proportional(diffusion):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
-        return PowerLaw(r)
-    return PowerLaw(min(1.0, r), log=math.isclose(r, 1.0, rel_tol=1e-9))
+        return Law(r)
+    return Law(min(1.0, r), log=math.isclose(r, 1.0, rel_tol=1e-9))
 
 
-def _variance(diffusion: Diffusion, p: float, c: float, r: float, gamma: float) -> PowerLaw:
+def _variance(diffusion: Diffusion, p: float, c: float, r: float, gamma: float) -> Law:
     drive = (mode_noise(diffusion) * _scale(diffusion.noise.over_time, gamma)) ** 2
     if r == math.inf:
-        return PowerLaw(p - 2 * gamma, diffusion.model.kappa / (2 * c) * drive)
+        return Law(p - 2 * gamma, diffusion.model.kappa / (2 * c) * drive)
     if math.isclose(2 * r, 1 - 2 * gamma, rel_tol=1e-9):
-        return PowerLaw(2 * r, r**2 * drive, log=True)
+        return Law(2 * r, r**2 * drive, log=True)
     gap = 2 * r - (1 - 2 * gamma)
-    return PowerLaw(2 * r) if gap < 0 else PowerLaw(1 - 2 * gamma, r**2 * drive / gap)
+    return Law(2 * r) if gap < 0 else Law(1 - 2 * gamma, r**2 * drive / gap)
 
 
 def _scale(schedule: Schedule, exponent: float) -> float:
