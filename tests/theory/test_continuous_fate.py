@@ -56,7 +56,7 @@ OUTCOMES: list[tuple[dict[str, Any], str, str]] = [
 def test_outcomes(parts: dict[str, Any], outcome: str, words: str) -> None:
     diffusion = build(**parts)
     fate = continuous_fate(diffusion)
-    assert fate.outcome == outcome
+    assert fate.outcome.name == outcome
     assert words in reason_for(diffusion, fate)
     assert fate.agrees is {"UNKNOWN": None, "SPREAD": False}.get(outcome, True)
     assert fate.reaches_value is {"UNKNOWN": None, "CONSENSUS": True}.get(outcome, False)
@@ -68,7 +68,7 @@ def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     hidden = np.random.default_rng(0).normal(size=8)
     balanced = build(hidden=hidden, stubbornness=0.7 * degrees, pressure=pp.Power(2), noise=pp.NoNoise())
     fate = continuous_fate(balanced)
-    assert (fate.outcome, fate.balanced) == ("CONSENSUS", True)
+    assert (fate.outcome.name, fate.balanced) == ("CONSENSUS", True)
     assert "never leaves v" in reason_for(balanced, fate)
     late = moments_at(balanced, [60.0]).mean[0]
     np.testing.assert_allclose(late, balanced.consensus_value, atol=1e-2)
@@ -134,7 +134,7 @@ def test_two_sides_do_not_swing_in_continuous_time() -> None:
     gaps = moments_of(Diffusion(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]
     assert np.log(gaps[0] / gaps[1]) == pytest.approx(2.0, abs=0.02)
     # All agree on ½ = v here, as the network is symmetric: s is proportional to d.
-    assert continuous_fate(Diffusion(model)).outcome == "CONSENSUS"
+    assert continuous_fate(Diffusion(model)).outcome is pp.Outcome.CONSENSUS
 
 
 @pytest.mark.parametrize("network", [TREE, CYCLES], ids=["tree", "cycles"])

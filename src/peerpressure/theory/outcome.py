@@ -28,7 +28,7 @@ def fate(model: Model) -> Fate:
     growth = model.pressure.growth
     regime = regime_of(model.pressure, growth)
     noise = noise_effect(model, regime)
-    settled = _is_settled(model, regime)
+    settled = is_settled(model, regime)
     balanced = regime is Regime.FAST and _is_balanced(model)
     outcome = Outcome.CONSENSUS if settled or balanced else _outcome(model, regime, noise)
     return Fate(outcome, regime, noise, growth, settled, balanced, growth.estimated or is_estimated(model))
@@ -45,7 +45,7 @@ def _outcome(model: Model, regime: Regime, noise: NoiseEffect) -> Outcome:
     return Outcome.WRONG_VALUE if noise is NoiseEffect.STAYS else Outcome.CONSENSUS
 
 
-def _is_settled(model: Model, regime: Regime) -> bool:
+def is_settled(model: Model, regime: Regime) -> bool:
     """Say whether all hold one opinion without noise, so that nothing is left for pressure to do."""
     agreed = model.noise.is_silent and np.ptp(model.x0) == 0
     starts_agreed = bool(np.all(model.start_state == model.x0))

@@ -10,7 +10,6 @@ from peerpressure.theory.continuous_time.reasons import reason_for
 from peerpressure.theory.ends import Outcome
 from peerpressure.theory.extensions.landing import Landing
 from peerpressure.theory.rates import Rate
-from peerpressure.theory.regime import regime_of
 
 
 class ContinuousFacts(NamedTuple):
@@ -31,11 +30,11 @@ def continuous_facts(diffusion: Diffusion) -> ContinuousFacts:
         steps = round(found.limit.horizon / diffusion.step)
         landed = Landing(found.limit.mean, found.limit.std, steps, found.limit.residual)
     reason = reason_for(diffusion, found)
-    return ContinuousFacts(Outcome[found.outcome], reason, found.estimated, _rate(diffusion, found), landed)
+    return ContinuousFacts(found.outcome, reason, found.estimated, _rate(diffusion, found), landed)
 
 
 def _rate(diffusion: Diffusion, found: ContinuousFate) -> Rate:
     growth = diffusion.pressure.growth
     ratio = diffusion.model.kappa / growth.slope if growth.exponent == 1 and growth.slope else None
     laws = (found.bias, found.variance, found.disagreement)
-    return Rate(regime_of(diffusion.pressure, growth), *laws, ratio, found.estimated)
+    return Rate(found.regime, *laws, ratio, found.estimated)

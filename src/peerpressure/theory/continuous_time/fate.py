@@ -18,19 +18,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from typing import final
 
 import numpy as np
 
 from peerpressure.diffusion import Diffusion
-from peerpressure.model import Vector
-from peerpressure.schedules import Growth, Schedule, estimate_growth
+from peerpressure.schedules import Growth, Schedule
 from peerpressure.theory.continuous_time.limit import AgreedValue, agreed_value, mode_noise
+from peerpressure.theory.ends import Outcome
+from peerpressure.theory.noise_effect import NoiseEffect, is_estimated, noise_effect
+from peerpressure.theory.outcome import is_settled
 from peerpressure.theory.rates import Law
-
-Outcome: TypeAlias = Literal["CONSENSUS", "WRONG_VALUE", "SPREAD", "UNKNOWN"]
-Pace: TypeAlias = Literal["bounded", "slow", "fast", "unknown"]
-Effect: TypeAlias = Literal["none", "vanishes", "wanders", "scatters", "unknown"]
+from peerpressure.theory.regime import Regime, regime_of
+from peerpressure.theory.scalar import is_proportional
 
 _FAR = 1e100  # where a power law has long swallowed its corrections
 
@@ -46,8 +46,8 @@ class ContinuousFate:
     """
 
     outcome: Outcome
-    pace: Pace
-    noise: Effect
+    regime: Regime
+    noise: NoiseEffect
     settled: bool
     balanced: bool
     estimated: bool
@@ -59,12 +59,12 @@ class ContinuousFate:
     @property
     def agrees(self) -> bool | None:
         """Whether all agents come to show one value."""
-        return None if self.outcome == "UNKNOWN" else self.outcome != "SPREAD"
+        return None if self.outcome is Outcome.UNKNOWN else self.outcome is not Outcome.SPREAD
 
     @property
     def reaches_value(self) -> bool | None:
         """Whether that value is v."""
-        return None if self.outcome == "UNKNOWN" else self.outcome == "CONSENSUS"
+        return None if self.outcome is Outcome.UNKNOWN else self.outcome is Outcome.CONSENSUS
 
 
 def continuous_fate(diffusion: Diffusion, *, tolerance: float = 1e-3) -> ContinuousFate:
@@ -74,24 +74,24 @@ def continuous_fate(diffusion: Diffusion, *, tolerance: float = 1e-3) -> Continu
     >>> from peerpressure.networks import k2
     >>> from peerpressure.schedules import Power
     >>> continuous_fate(Diffusion(Model(k2(), hidden=[0, 1]))).outcome
-    'CONSENSUS'
+    <Outcome.CONSENSUS: 'consensus on v'>
     >>> continuous_fate(Diffusion(Model(k2(), hidden=[0, 1], stubbornness=[1, 3], pressure=Power(2)))).outcome
-    'WRONG_VALUE'
+    <Outcome.WRONG_VALUE: 'consensus on a wrong value'>
     """
-    growth = diffusion.pressure.growth
-    pace, settled = _pace(growth), _is_settled(diffusion, growth)
-    noise = _noise_effect(diffusion, pace)
-    balanced = pace == "fast" and _is_balanced(diffusion)
-    outcome = "CONSENSUS" if settled or balanced else _outcome(pace, noise)
-    ends = outcome == "WRONG_VALUE" and pace == "fast" and diffusion.noise.over_time.growth.bounded
-    bias, variance, disagreement = _laws(diffusion, growth) if pace == "slow" else (None, None, None)
+    model, growth = diffusion.model, diffusion.pressure.growth
+    regime = regime_of(model.pressure, growth)
+    noise, settled = noise_effect(model, regime), is_settled(model, regime)
+    balanced = regime is Regime.FAST and _is_balanced(diffusion)
+    outcome = Outcome.CONSENSUS if settled or balanced else _outcome(regime, noise)
+    ends = outcome is Outcome.WRONG_VALUE and regime is Regime.FAST and model.noise.over_time.growth.bounded
+    bias, variance, disagreement = _laws(diffusion, growth) if regime.reaches_value else (None, None, None)
     return ContinuousFate(
         outcome=outcome,
-        pace=pace,
+        regime=regime,
         noise=noise,
         settled=settled,
         balanced=balanced,
-        estimated=growth.estimated or (noise != "none" and diffusion.noise.over_time.growth.estimated),
+        estimated=growth.estimated or is_estimated(model),
         limit=agreed_value(diffusion, tolerance=tolerance) if ends else None,
         bias=bias,
         variance=variance,
@@ -99,80 +99,20 @@ def continuous_fate(diffusion: Diffusion, *, tolerance: float = 1e-3) -> Continu
     )
 
 
-def _outcome(pace: Pace, noise: Effect) -> Outcome:
-    if "unknown" in (pace, noise):
-        return "UNKNOWN"
-    if pace == "bounded" or noise == "scatters":
-        return "SPREAD"
-    return "WRONG_VALUE" if pace == "fast" or noise == "wanders" else "CONSENSUS"
-
-
-def _pace(growth: Growth) -> Pace:
-    if growth.reciprocal_sum_diverges is False:
-        return "fast"
-    if growth.bounded:
-        return "bounded"
-    return "unknown" if growth.bounded is None or growth.reciprocal_sum_diverges is None else "slow"
-
-
-def _is_settled(diffusion: Diffusion, growth: Growth) -> bool:
-    """Say whether all hold one opinion without noise, so that nothing is left for pressure to do."""
-    agreed = diffusion.noise.is_silent and np.ptp(diffusion.x0) == 0
-    return bool(agreed and (growth.bounded or np.all(diffusion.start_state == diffusion.x0)))
+def _outcome(regime: Regime, noise: NoiseEffect) -> Outcome:
+    if regime is Regime.UNKNOWN or noise is NoiseEffect.UNKNOWN:
+        return Outcome.UNKNOWN
+    if regime is Regime.BOUNDED or noise is NoiseEffect.SCATTERS:
+        return Outcome.SPREAD
+    return Outcome.WRONG_VALUE if regime is Regime.FAST or noise is NoiseEffect.WANDERS else Outcome.CONSENSUS
 
 
 def _is_balanced(diffusion: Diffusion) -> bool:
     """Say whether s ∝ d without noise and Σ d y₀ = v Σ d: then (κ + ρ) m′ = κ (v − m) exactly, and m never leaves v."""
-    if not (diffusion.noise.is_silent and _is_proportional(diffusion)):
+    if not (diffusion.noise.is_silent and is_proportional(diffusion.model)):
         return False
     off = diffusion.start_state - diffusion.consensus_value
     return bool(abs(diffusion.network.degrees @ off) <= 1e-12 * (diffusion.network.degrees @ np.abs(off)))
-
-
-def _is_proportional(diffusion: Diffusion) -> bool:
-    ratio = diffusion.s / diffusion.network.degrees
-    return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
-
-
-def _noise_effect(diffusion: Diffusion, pace: Pace) -> Effect:
-    """Compare σ_t with ρ: single agents scatter by σ_t/ρ, and the common value has a variance like σ_t²/ρ."""
-    growth = diffusion.noise.over_time.growth
-    if diffusion.noise.is_silent:
-        return "none"
-    if growth.bounded:
-        return "vanishes"
-    if growth.bounded is None or pace == "unknown":
-        return "unknown"
-    closes = False if pace == "bounded" else _outgrows(diffusion, 1.0)
-    averages = closes and (_sums_up(diffusion) if pace == "fast" else _outgrows(diffusion, 2.0))
-    if closes is None or averages is None:
-        return "unknown"
-    return "vanishes" if averages else "wanders" if closes else "scatters"
-
-
-def _outgrows(diffusion: Diffusion, power: float) -> bool | None:
-    """Say whether ρ/σ_t^power → ∞."""
-    p, gamma = diffusion.pressure.growth.exponent, diffusion.noise.over_time.growth.exponent
-    if p is not None and gamma is not None:
-        return p > power * gamma
-    bounded = estimate_growth(lambda t: _ratio(diffusion, power, t)).bounded
-    return None if bounded is None else not bounded
-
-
-def _sums_up(diffusion: Diffusion) -> bool | None:
-    """Say whether ∫ σ_t²/ρ² dt is finite, so that the value agreed on has a finite variance."""
-    p, gamma = diffusion.pressure.growth.exponent, diffusion.noise.over_time.growth.exponent
-    if p is not None and gamma is not None:
-        return 2 * (p - gamma) > 1
-    diverges = estimate_growth(lambda t: _ratio(diffusion, 1.0, t)).square_sum_diverges
-    return None if diverges is None else not diverges
-
-
-def _ratio(diffusion: Diffusion, power: float, t: Vector) -> Vector:
-    # Logarithms, so that two schedules that both overflow still have a ratio.
-    with np.errstate(all="ignore"):
-        log_noise = diffusion.noise.over_time.log_pressure(t)
-        return np.asarray(np.exp(diffusion.pressure.log_pressure(t) - power * log_noise))
 
 
 def _laws(diffusion: Diffusion, growth: Growth) -> tuple[Law | None, Law | None, Law | None]:
@@ -190,7 +130,7 @@ def _laws(diffusion: Diffusion, growth: Growth) -> tuple[Law | None, Law | None,
 def _bias(diffusion: Diffusion, p: float, r: float) -> Law:
     if r == math.inf:
         return Law(p)
-    if _is_proportional(diffusion):
+    if is_proportional(diffusion.model):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
         return Law(r)
     return Law(min(1.0, r), log=math.isclose(r, 1.0, rel_tol=1e-9))

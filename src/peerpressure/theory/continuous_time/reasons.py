@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from peerpressure.diffusion.moments import LARGEST_COVARIANCE
 from peerpressure.diffusion.stationary import stationary
 from peerpressure.theory.continuous_time.fate import ContinuousFate
 from peerpressure.theory.continuous_time.limit import mode_noise
+from peerpressure.theory.ends import Outcome
+from peerpressure.theory.noise_effect import NoiseEffect
+from peerpressure.theory.regime import Regime
 
 # A bounded pressure that still changes is looked at here.
 _LATE = 1e6
@@ -36,8 +40,7 @@ start is forgotten, and all agents come to v = 0.5. The bias falls like t^−1.
     if fate.balanced:
         text = "stubbornness is proportional to degree and the start averages to v, so that the average never leaves v"
         return f"{basis}. But without noise, {text} = {v:.6g}."
-    reasons = {"CONSENSUS": _consensus, "WRONG_VALUE": _wrong_value, "SPREAD": _spread, "UNKNOWN": _unknown}
-    return f"{basis}. {reasons[fate.outcome](diffusion, fate)}"
+    return f"{basis}. {_REASONS[fate.outcome](diffusion, fate)}"
 
 
 def _consensus(diffusion: Diffusion, fate: ContinuousFate) -> str:
@@ -52,28 +55,32 @@ def _consensus(diffusion: Diffusion, fate: ContinuousFate) -> str:
 
 def _wrong_value(diffusion: Diffusion, fate: ContinuousFate) -> str:
     aside = f"v = {diffusion.consensus_value:.6g}"
-    if fate.pace == "slow":
+    if fate.regime.reaches_value:
         text = "Noise grows too fast to be averaged out, σ_t²/ρ does not go to 0: agents come together, but on a value "
         return text + f"that keeps wandering about {aside}."
     text = "∫ dt/ρ is finite, so that start and early noise are never forgotten"
     if diffusion.network.is_bipartite:
         text += "; the swing between the network's two sides fades like e^(−2t) in continuous time"
     if fate.limit is None:
-        bounded = "whose variance grows without bound" if fate.noise == "wanders" else "that depends on start and noise"
+        bounded = (
+            "whose variance grows without bound"
+            if fate.noise is NoiseEffect.WANDERS
+            else "that depends on start and noise"
+        )
         return f"{text}. All agree, but on a value {bounded}, and not on {aside}."
     return f"{text}. All agree, but on {fate.limit}, while {aside}."
 
 
 def _spread(diffusion: Diffusion, fate: ContinuousFate) -> str:
-    if fate.pace != "bounded":
+    if fate.regime is not Regime.BOUNDED:
         return "Noise grows at least as fast as pressure, so that agents never come together."
     text = "Agents settle around their fixed points (S + ρL)⁻¹S x₀"
     if diffusion.n <= LARGEST_COVARIANCE:
         mean, _ = stationary(diffusion, _LATE)
         text += f", which span {np.min(mean):.4g} to {np.max(mean):.4g}"
-    if fate.noise == "none":
+    if fate.noise is NoiseEffect.NONE:
         return f"{text}, and do not move."
-    if fate.noise == "scatters":
+    if fate.noise is NoiseEffect.SCATTERS:
         return f"{text}, with a scatter that grows as the noise does."
     relief, weight = diffusion.homogeneous(_LATE)
     kappa = diffusion.model.kappa
@@ -83,6 +90,14 @@ def _spread(diffusion: Diffusion, fate: ContinuousFate) -> str:
 
 
 def _unknown(diffusion: Diffusion, fate: ContinuousFate) -> str:
-    if fate.noise == "unknown" and fate.pace != "unknown":
+    if fate.noise is NoiseEffect.UNKNOWN and fate.regime is not Regime.UNKNOWN:
         return "But how the noise grows over time is not known, and so the outcome is not either."
     return "What happens as t → ∞ is therefore not known."
+
+
+_REASONS: Mapping[Outcome, Callable[[Diffusion, ContinuousFate], str]] = {
+    Outcome.CONSENSUS: _consensus,
+    Outcome.WRONG_VALUE: _wrong_value,
+    Outcome.SPREAD: _spread,
+    Outcome.UNKNOWN: _unknown,
+}
