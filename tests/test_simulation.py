@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import psutil
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -102,6 +104,66 @@ def test_going_on_equals_running_in_one_go(noise: str, replicates: int) -> None:
     np.testing.assert_array_equal(whole.states[:, 8:], rest.states)
     np.testing.assert_array_equal(whole.mean[:, 8:], rest.mean)
     np.testing.assert_array_equal(whole.final.public, rest.final.public)
+
+
+@pytest.mark.parametrize("through", ["run", "final state", "file"])
+def test_resuming_keeps_seed_and_replicates(through: str, tmp_path: Path) -> None:
+    model = random_model(noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
+    whole = pp.simulate(model, 30, replicates=range(3, 6), seed=5, record="final")
+    first = pp.simulate(model, 10, replicates=range(3, 6), seed=5)
+    first.save(tmp_path / "first.npz")
+    starts: dict[str, Any] = {
+        "run": first,
+        "final state": first.final,
+        "file": pp.Trajectory.load(tmp_path / "first.npz"),
+    }
+    for asked in ({}, {"seed": 5}, {"replicates": range(3, 6)}, {"replicates": 3}):
+        resumed = pp.simulate(model, 20, start=starts[through], record="final", **asked)
+        assert resumed.seed == 5
+        assert resumed.replicates.tolist() == [3, 4, 5]
+        np.testing.assert_array_equal(resumed.final.public, whole.final.public)
+
+
+def test_two_resumed_batches_of_an_ensemble_are_independent() -> None:
+    model = random_model(pressure=pp.Linear(0.1), noise=pp.Gaussian(1.0))
+    batches = [pp.simulate(model, 10, replicates=range(r, r + 40), seed=5) for r in (0, 40)]
+    a, b = (pp.simulate(model, 1000, start=batch, record="final").final.public.mean(axis=1) for batch in batches)
+    # 40 independent pairs correlate by more than 0.6 with probability 4e-5.
+    assert abs(np.corrcoef(a, b)[0, 1]) < 0.6
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"seed": 6}, "resumed with its own seed, 5, got 6; leave seed out"),
+        ({"replicates": [0, 1, 2]}, "own replicates, 3, 4, 5, got 0, 1, 2; leave replicates out"),
+        ({"replicates": [5, 4, 3]}, "own replicates, 3, 4, 5, got 5, 4, 3"),
+        ({"replicates": 1}, "holds 3 replicates.*got 1"),
+        ({"replicates": 4}, "holds 3 replicates.*got 4"),
+        ({"replicates": 0}, "replicates must be a whole number from 1"),
+    ],
+)
+def test_contradicting_a_run_that_is_resumed_is_an_error(asked: dict[str, Any], says: str) -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 10, replicates=range(3, 6), seed=5)
+    for start in (run, run.final):
+        with pytest.raises(pp.InvalidInputError, match=says):
+            pp.simulate(model, 10, start=start, **asked)
+
+
+def test_a_state_without_origin_branches_off_with_other_noise() -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 10, seed=5)
+    branch = pp.simulate(model, 5, start=pp.State(run.final.step, run.final.public), seed=6)
+    assert branch.seed == 6
+    assert not np.array_equal(branch.final.public, pp.simulate(model, 5, start=run).final.public)
+
+
+def test_outputs_with_gaps_are_no_start() -> None:
+    model = random_model()
+    frame = pandas.DataFrame({"time": [1], "agent": [model.network.labels[0]], "public": [0.5]})
+    with pytest.raises(pp.InvalidInputError, match="opinions of all agents"):
+        pp.simulate(model, 5, start=pp.Trajectory.from_dataframe(frame, model))
 
 
 def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
 _MOST_REPLICATES = 2**24  # in one call; any number of calls can share a larger ensemble
 _WORDS = ("all", "summaries", "final")
+_BRANCH = "to branch off with other noise, start from State(step, public)"
 
 
 @final
@@ -67,9 +68,9 @@ def as_record(value: Record | str) -> Record:
 def simulate(
     model: Model | Diffusion,
     steps: int,
-    replicates: int | Sequence[int] = 1,
+    replicates: int | Sequence[int] | None = None,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     record: Record | str = "all",
     start: State | Trajectory | None = None,
     start_step: int = 0,
@@ -81,10 +82,16 @@ def simulate(
     """Run the model for ``steps`` steps in independent replicates.
 
     The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
-    whatever the number of threads, and ``replicates=range(20, 40)`` gives rows 20 to 39 of a larger run. To go on
-    with a run, pass it (or its ``final`` state) as ``start``; with ``start_step`` alone, the model's own start is
-    taken to belong to that time. ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. A
-    ``Diffusion`` is the model in continuous time: its steps have the length that it says.
+    whatever the number of threads, and ``replicates=range(20, 40)`` gives rows 20 to 39 of a larger run. Without them
+    there is one replicate, number 0, and the seed is 0.
+
+    To resume a run, pass it (or its ``final`` state) as ``start``: it brings its seed and its replicate numbers, so
+    that the result is that of one longer run, and other ones are an error. A ``State`` of your own carries neither
+    unless you say so, and serves to branch off with fresh noise. With ``start_step`` alone, the model's own start is
+    taken to belong to that time.
+
+    ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. A ``Diffusion`` is the model in
+    continuous time: its steps have the length that it says.
 
     >>> from peerpressure import Gaussian, Model, k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
@@ -96,7 +103,7 @@ def simulate(
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
-    number = _whole(seed, "the seed", least=0, most=2**64 - 1)
+    number = _seed(seed, begin)
     plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress)
@@ -132,16 +139,35 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     if model.adaptation is not None and state.hidden is None:
         rule = "a run of opinions that give way must start with what agents hold"
         raise InvalidInputError(complain(rule, got="a state without it", remedy="start from a run of this model"))
+    if not (np.isfinite(state.public).all() and (state.hidden is None or np.isfinite(state.hidden).all())):
+        rule = "a run must start from the opinions of all agents, as finite numbers"
+        remedy = "start from a simulated run; outputs from a file may have gaps"
+        raise InvalidInputError(complain(rule, got="a start with missing or infinite ones", remedy=remedy))
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(complain(rule, got=step, remedy="leave start_step out"))
     return state
 
 
-def _replicate_numbers(replicates: int | Sequence[int], begin: State) -> NDArray[np.int64]:
-    if isinstance(replicates, (int, np.integer)):
-        rows = begin.public.shape[0] if begin.public.ndim == 2 and replicates == 1 else replicates
-        chosen = np.arange(_whole(rows, "replicates", least=1, most=_MOST_REPLICATES))
+def _seed(seed: int | None, begin: State) -> int:
+    """Return the seed: the start's own where it has one, else what is asked for, else 0."""
+    if seed is None:
+        return 0 if begin.seed is None else begin.seed
+    number = _whole(seed, "the seed", least=0, most=2**64 - 1)
+    if begin.seed not in (None, number):
+        rule = f"a run is resumed with its own seed, {begin.seed}"
+        raise InvalidInputError(complain(rule, got=number, remedy=f"leave seed out; {_BRANCH}"))
+    return number
+
+
+def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> NDArray[np.int64]:
+    """Return the replicate numbers: the start's own where it has any, else what is asked for."""
+    rows = begin.public.shape[0] if begin.public.ndim == 2 else None
+    own = begin.replicates
+    if isinstance(replicates, (int, np.integer)) or replicates is None:
+        count = _whole((rows or 1) if replicates is None else replicates, "replicates", least=1, most=_MOST_REPLICATES)
+        # A count says how many, not which: a start that knows its numbers keeps them.
+        chosen = own if own is not None and own.size == count else np.arange(count)
     else:
         chosen = np.asarray(replicates)
     legal = (
@@ -151,10 +177,18 @@ def _replicate_numbers(replicates: int | Sequence[int], begin: State) -> NDArray
     if not legal or (np.any(np.diff(chosen) <= 0) and np.unique(chosen).size != chosen.size):
         rule = "replicates must be a count, or distinct numbers from 0 on"
         raise InvalidInputError(complain(rule, got=repr(replicates), remedy="for instance 50 or range(20, 40)"))
-    if begin.public.ndim == 2 and begin.public.shape[0] != chosen.size:
-        rule = f"the start holds {begin.public.shape[0]} replicates, and the run must have as many"
-        raise InvalidInputError(complain(rule, got=chosen.size, remedy="pass replicates=start.replicates"))
+    if rows not in (None, chosen.size):
+        rule = f"the start holds {rows} replicates, and the run must have as many"
+        raise InvalidInputError(complain(rule, got=chosen.size, remedy="leave replicates out"))
+    if own is not None and not np.array_equal(own, chosen):
+        rule = f"a run is resumed with its own replicates, {_listed(own)}"
+        raise InvalidInputError(complain(rule, got=_listed(chosen), remedy=f"leave replicates out; {_BRANCH}"))
     return chosen.astype(np.int64)
+
+
+def _listed(numbers: NDArray[np.int64]) -> str:
+    shown = ", ".join(map(str, numbers[:5].tolist()))
+    return shown if numbers.size <= 5 else f"{shown}, … ({numbers.size} in all)"
 
 
 def _plan(
@@ -290,5 +324,12 @@ def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Pro
         maximum=maximum,
         mean=mean,
         hidden=result.held,
-        final=State(plan.start_step + plan.steps, result.final, result.memory, result.final_held),
+        final=State(
+            plan.start_step + plan.steps,
+            result.final,
+            result.memory,
+            result.final_held,
+            seed=plan.seed,
+            replicates=plan.replicates,
+        ),
     )

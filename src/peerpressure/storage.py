@@ -112,7 +112,15 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
         replicates=arrays["replicates"],
         times=arrays["times"],
         agents=arrays["agents"],
-        final=State(facts["step"], arrays["final"], arrays.get("memory"), arrays.get("final_hidden")),
+        final=State(
+            facts["step"],
+            arrays["final"],
+            arrays.get("memory"),
+            arrays.get("final_hidden"),
+            # Outputs that were made elsewhere have no seed.
+            seed=facts["seed"] if facts["seed"] >= 0 else None,
+            replicates=arrays["replicates"],
+        ),
         version=facts["version"],
         equation=facts["equation"],
         **{name: arrays.get(name) for name in _OPTIONAL},

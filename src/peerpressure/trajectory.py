@@ -26,13 +26,16 @@ SUMMARIES = ("minimum", "maximum", "mean", "spread", "distance")
 class State:
     """Where a run stands: the step, what agents show, (replicates, agents), and the memory of correlated noise.
 
-    ``hidden`` is what agents hold after this step, in the same shape, where hidden opinions give way.
+    ``hidden`` is what agents hold after this step, in the same shape, where hidden opinions give way. ``seed`` and
+    ``replicates`` say whose noise led here, and with which noise a run from here goes on; None leaves both open.
     """
 
     step: int
     public: Array
     memory: Array | None = None
     hidden: Array | None = None
+    seed: int | None = None
+    replicates: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"State(step {self.step}, public {self.public.shape})"
