@@ -10,7 +10,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.diffusion import Diffusion
 from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, exposure, frontier, masked_start
-from peerpressure.privacy.opening import hears_hidden, opening_note
+from peerpressure.privacy.opening import hears_hidden, start_assumption
 from peerpressure.privacy.release import release
 from peerpressure.recovery import Observation, Prior, information, outputs_of
 from tests.builders import random_model
@@ -91,7 +91,7 @@ def test_who_is_alone_at_first_is_not_heard() -> None:
     assert budget(model, 5).table["information"].iloc[2] == pytest.approx(5.0)
     later = pp.Model(pp.EvolvingNetwork.from_events([(2, 0, 1), (3, 1, 2)], n=3), model.x0, noise=model.noise)
     assert not hears_hidden(later)
-    assert "never heard" in opening_note(later)
+    assert "no agent responds" in start_assumption(later)
     np.testing.assert_allclose(budget(later, 5).table["information"], 5.0)
 
 
@@ -142,12 +142,8 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     np.testing.assert_allclose(seen["posterior_variance"], expected, rtol=1e-7)
     partial = exposure(diffusion, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
     assert (partial["ratio"] >= seen["ratio"] - 1e-9).all()
-    assert "given vector" in opening_note(diffusion)
-    assert "close to it" in budget(replace(diffusion, model=replace(model, start="hidden")), 4).opening
+    assert "is public" in start_assumption(diffusion)
+    assert "close to it" in budget(replace(diffusion, model=replace(model, start="hidden")), 4).start
     for refused in (lambda: calibrate(diffusion, 4, mu=1.0), lambda: frontier(diffusion, 4, [1.0])):  # type: ignore[arg-type]
         with pytest.raises(pp.InvalidInputError, match="in whole steps, got a Diffusion"):
             refused()
-
-
-def test_the_note_says_that_opinions_fade() -> None:
-    assert "x₀ fades" in opening_note(extended("giving way", "white", "given"))

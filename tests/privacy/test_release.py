@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
-from peerpressure.privacy.opening import hears_hidden, masked_start, opening_note
+from peerpressure.privacy.opening import hears_hidden, masked_start, start_assumption
 from peerpressure.privacy.release import release, safe_release, whitened
 from tests.builders import random_model
 from tests.privacy.dense import Joint
@@ -132,6 +132,15 @@ def test_moves_of_an_agent_have_the_same_squares() -> None:
 
 def test_the_note_says_which_case_it_is() -> None:
     model = random_model(N)
-    assert "taken as unseen" in opening_note(model)
-    assert "given vector" in opening_note(replace(model, start=np.zeros(N)))
-    assert "Nobody listens" in opening_note(masked_start(model, 5))
+    assert "not observed; an observer of y₀ knows" in start_assumption(model)
+    assert "is observed" in start_assumption(model, sees_start=True)
+    assert "is public" in start_assumption(replace(model, start=np.zeros(N)))
+    assert "no agent responds" in start_assumption(masked_start(model, 5))
+
+
+def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:
+    # The third agent has no neighbour at step 1, so that the infinite echo of a mask must not count for it.
+    first = pp.Network.from_edges([(0, 1)], n=3, connected=False)
+    network = pp.EvolvingNetwork.from_snapshots([first, pp.path(3)])
+    model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="persistent"))
+    assert release(model, 2).squares.tolist() == [np.inf, np.inf, 0.25]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,12 +57,32 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
     names += ["hidden_spread"] if experiment.model.adaptation is not None else []
     names += ["alone"] if experiment.model.evolution is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
-    names += ["exposure", "epsilon"] if experiment.scenario.privacy is not None else []
-    return {
+    names += ["exposure"] if experiment.scenario.privacy is not None else []
+    return _privacy(experiment) | {
         "verdict": experiment.verdict.to_dict(),
         "measures": measure(experiment, names),
         "folder": folder,
         "files": written,
+    }
+
+
+def _privacy(experiment: Experiment) -> dict[str, object]:
+    """Return the ε of one run and of what is recorded, each with the assumptions that it holds under."""
+    if experiment.scenario.privacy is None:
+        return {}
+    accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
+    return {
+        "privacy": {
+            name: {
+                "epsilon": "infinite" if math.isinf(told.epsilon) else told.epsilon,
+                "delta": told.delta,
+                "sensitivity": told.sensitivity,
+                "runs": told.runs,
+                "sees_start": told.sees_start,
+                "assumptions": told.assumptions,
+            }
+            for name, told in accounts.items()
+        }
     }
 
 

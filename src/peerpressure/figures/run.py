@@ -176,13 +176,13 @@ def exposed(agents: pd.DataFrame) -> Figure:
 
 @styled
 def spent(budget: pd.DataFrame) -> Figure:
-    """Show the ε of differential privacy that holds for everyone, as time goes on."""
+    """Show the ε of differential privacy that holds for every agent in one run with y₀ unseen, over time."""
     figure = Figure(figsize=(ONE_COLUMN, 2.3))
     axes = figure.add_subplot()
     finite = budget[np.isfinite(budget["epsilon"]) & (budget["epsilon"] > 0)]
     axes.loglog(finite["time"], finite["epsilon"], color=BLUE, marker="o", markersize=2.2)
     axes.margins(y=0.15)
     _time_axis(axes, budget["time"])
-    axes.set_ylabel(r"$\varepsilon$ that holds for everyone")
+    axes.set_ylabel(r"$\varepsilon$ of one run, $y_0$ unseen")
     plain_ticks(axes.yaxis)
     return figure

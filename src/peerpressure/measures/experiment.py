@@ -104,13 +104,27 @@ class Experiment:
 
     @cached_property
     def budget(self) -> Budget:
-        """What everyone is promised against who sees everything."""
+        """The privacy of one run, against an observer of every step but the start."""
         return self.budget_after(self.steps)
 
-    def budget_after(self, steps: int) -> Budget:
-        """Return what everyone is promised against who sees everything up to some step."""
-        asked = self.scenario.privacy or Privacy()
-        return budget(self.system, steps, asked.sensitivity, asked.delta)
+    @cached_property
+    def recorded_budget(self) -> Budget:
+        """The privacy of what the run records: all its replicates, and y₀ unless only the final state is kept."""
+        return self.budget_after(self.steps, recorded=True)
+
+    def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
+        """Return the privacy up to some step, of one run with y₀ unseen or of all that is recorded."""
+        asked, run = self.scenario.privacy or Privacy(), self.scenario.run
+        keep = self.record or run.what_to_keep()
+        return budget(
+            self.system,
+            steps,
+            asked.sensitivity,
+            asked.delta,
+            # Even a minimum or a mean of y₀ = x₀ has no noise on it.
+            sees_start=recorded and (keep.states or keep.summaries),
+            runs=run.replicates if recorded else 1,
+        )
 
     @cached_property
     def frontier(self) -> Frontier | None:

@@ -83,17 +83,24 @@ def agents(experiment: Experiment) -> pd.DataFrame:
         told = experiment.exposure.table
         columns |= {name: told[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
         columns["epsilon"] = experiment.budget.table["epsilon"].to_numpy()
+        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].to_numpy()
     return pd.DataFrame(columns)
 
 
 def spent(experiment: Experiment) -> pd.DataFrame:
-    """Return the information about the most exposed agent, and the ε that holds for everyone, as time goes on."""
+    """Return the information about the most exposed agent, and the ε that holds for all of them, over time.
+
+    ``epsilon`` is that of one run with y₀ unseen, ``epsilon_recorded`` that of all that the run records; both hold at
+    ``delta`` for opinions up to ``sensitivity`` apart.
+    """
     import pandas as pd
 
     times = np.unique(np.geomspace(1, experiment.steps, MOST_BUDGETS).round().astype(int))
     told = [experiment.budget_after(int(t)) for t in times]
     columns = {name: [getattr(one, name) for one in told] for name in ("information", "epsilon")}
-    return pd.DataFrame({"time": times, **columns})
+    columns["epsilon_recorded"] = [experiment.budget_after(int(t), recorded=True).epsilon for t in times]
+    terms = {"delta": told[0].delta, "sensitivity": told[0].sensitivity}
+    return pd.DataFrame({"time": times, **columns, **terms})
 
 
 def estimates(experiment: Experiment) -> pd.DataFrame:

@@ -145,7 +145,7 @@ def exposed(experiment: Experiment) -> Values:
 
 
 def epsilon(experiment: Experiment) -> Values:
-    """Return the ε of differential privacy that holds for every agent against who sees everything."""
+    """Return the ε that holds for every agent against an observer of one run who does not see y₀."""
     yield "", None, experiment.budget.epsilon
 
 
@@ -171,6 +171,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "standard_error": Measure(standard_error, "how far off the estimates say they are", True),
         "identified": Measure(identified, "the share of agents whose opinion can be estimated", True),
         "exposure": Measure(exposed, "what an onlooker learns about an agent, in bits"),
-        "epsilon": Measure(epsilon, "the ε of differential privacy that everyone has"),
+        "epsilon": Measure(
+            epsilon, "the ε of every agent for one run with y₀ unseen, at the scenario's δ and sensitivity"
+        ),
     }
 )

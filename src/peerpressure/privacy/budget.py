@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypedDict, final
+
+import numpy as np
 
 from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.privacy.gaussian import checked_delta, positive
 from peerpressure.privacy.laws import promise_of, unit_information
-from peerpressure.privacy.opening import opening_note
+from peerpressure.privacy.opening import require_independent_start, start_assumption
 from peerpressure.privacy.release import over, release, safe_release, told_release
 from peerpressure.recovery.continuous import discrete
 from peerpressure.recovery.information import information
@@ -19,16 +21,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class Seen(TypedDict):
+    """How much of the mechanism is observed, beyond steps 1 to T of one run."""
+
+    sees_start: bool
+    runs: int
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget:
-    """Privacy of every agent against an observer of all agents at steps 1 to ``steps``.
+    """Privacy of every agent against an observer of all agents, under stated ``assumptions``.
 
     ``table`` has one row for each agent, by label: ``information`` is the exact Fisher information about its opinion
     when all others are known, ``own_information`` the part told by its own noise sequence alone, and ``epsilon`` the
     ε that holds at ``delta`` for opinions up to ``sensitivity`` apart. Gaussian noise adds ``mu`` and ``zcdp``,
     Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound ``epsilon_low``. The properties give the
-    most exposed agent's numbers. ``promise`` says what the law of noise guarantees, ``opening`` what is assumed of y₀.
+    most exposed agent's numbers. ``promise`` says what the law of noise guarantees. The observer sees steps 1 to
+    ``steps`` of ``runs`` independent runs, and y₀ too if ``sees_start``.
     """
 
     model: Model
@@ -37,7 +47,9 @@ class Budget:
     delta: float
     table: pd.DataFrame
     promise: str
-    opening: str
+    sees_start: bool
+    runs: int
+    start: str
 
     @property
     def information(self) -> float:
@@ -59,6 +71,18 @@ class Budget:
         """The ρ of zero-concentrated privacy that holds for every agent; nan if noise is not Gaussian."""
         return self._worst("zcdp")
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What every number here assumes, one sentence or two for each: the inputs, the observer, the start."""
+        reach, extent = f"{self.sensitivity:g}", float(np.ptp(self.model.x0))
+        inputs = f"One agent's hidden opinion moves by at most Δ = {reach}; all others are fixed and known."
+        if self.sensitivity < extent:
+            inputs += f" The hidden opinions range over {extent:.4g}, and a move across that range is not covered."
+        runs = "one run" if self.runs == 1 else f"{self.runs:,} runs with the same hidden opinions"
+        first = 0 if self.sees_start else 1
+        observer = f"The observer knows the model and sees all agents at steps {first} to {self.steps:,} of {runs}."
+        return inputs, observer, self.start
+
     def _worst(self, column: str) -> float:
         return float(self.table[column].max(skipna=False)) if column in self.table else float("nan")
 
@@ -68,8 +92,20 @@ class Budget:
         return budget_text(self)
 
 
-def budget(model: Model | Diffusion, steps: int, sensitivity: float = 1.0, delta: float = 1e-5) -> Budget:
+def budget(
+    model: Model | Diffusion,
+    steps: int,
+    sensitivity: float = 1.0,
+    delta: float = 1e-5,
+    *,
+    sees_start: bool = False,
+    runs: int = 1,
+) -> Budget:
     """Return what is told about each agent to an observer who sees y_1, …, y_T of everyone and knows the model.
+
+    With ``sees_start`` the observer also sees y₀, which reveals everything where y₀ = x₀. ``runs`` is the number of
+    runs with independent noise that are released; information adds up over them. A given start that is an affine
+    function of the hidden opinions is refused, for it is not public.
 
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2 with
 
@@ -93,20 +129,29 @@ def budget(model: Model | Diffusion, steps: int, sensitivity: float = 1.0, delta
 
     T, reach = step_count(steps), positive(sensitivity, "sensitivity")
     checked_delta(delta)
+    require_independent_start(model)
+    seen: Seen = {"sees_start": bool(sees_start), "runs": step_count(runs, "runs")}
     noise, base = model.noise, discrete(model)
     unit, promise = unit_information(noise), promise_of(noise)
     if isinstance(model, Diffusion):
-        safe = told_release(information(model, T).diagonal)
+        safe = told_release(_seen_in_continuous_time(model, T, **seen))
         columns = {"information": safe.squares}
     else:
-        moved, safe = release(model, T), safe_release(model, T)
+        moved, safe = release(model, T, **seen), safe_release(model, T, **seen)
         columns = {
             "information": _scaled(unit, moved.squares),
             "own_information": _scaled(unit, moved.own_squares),
         }
     columns |= promise.account(safe, reach, delta, noise)
     table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
-    return Budget(base, T, reach, float(delta), table, promise.text, opening_note(model))
+    start = start_assumption(model, sees_start=seen["sees_start"])
+    return Budget(base, T, reach, float(delta), table, promise.text, start=start, **seen)
+
+
+def _seen_in_continuous_time(equation: Diffusion, steps: int, *, sees_start: bool, runs: int) -> Vector:
+    if sees_start and isinstance(equation.model.start, str):
+        return np.full(equation.n, np.inf)
+    return np.asarray(runs * information(equation, steps).diagonal)
 
 
 def _scaled(unit: float, squares: Vector) -> Vector:

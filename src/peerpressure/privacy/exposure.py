@@ -13,6 +13,7 @@ from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Gaussian
+from peerpressure.privacy.opening import require_independent_start
 from peerpressure.recovery import Estimate, Observation, Prior, recover
 from peerpressure.recovery.continuous import discrete, time_steps
 from peerpressure.recovery.implicit import Implicit
@@ -72,6 +73,7 @@ def exposure(model: Model | Diffusion, steps: int, observed: Observed = None, pr
     """
     import pandas as pd
 
+    require_independent_start(model)
     T, base = step_count(steps), discrete(model)
     belief = _default_prior(base) if prior is None else prior
     before, look = belief.variances(base.n), _observation(observed)

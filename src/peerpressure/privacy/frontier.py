@@ -13,7 +13,7 @@ from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.privacy.designs import DESIGNS, Design, Trade, limit
 from peerpressure.privacy.gaussian import positive
-from peerpressure.privacy.opening import refuse_continuous
+from peerpressure.privacy.opening import refuse_continuous, require_independent_start
 from peerpressure.theory.times import Times, whole_times
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Frontier:
     table: pd.DataFrame
     units: pd.DataFrame
     limit: float
+    sensitivity: float = 1.0
 
     def best(self, horizon: int) -> pd.DataFrame:
         """Return, for each budget, the design of the smallest error at this horizon; the first of equals."""
@@ -52,7 +53,8 @@ class Frontier:
             best = self.best(int(horizon))
             words = ", ".join(f"{row.design} at μ = {row.mu:g} ({row.rms_error:.3g})" for row in best.itertuples())
             lines.append(f"  after {horizon:,} steps: {words}")
-        return "\n".join(["Least error of the consensus mode for a budget μ:", *lines])
+        assumed = f"one run, all messages but y₀ seen, opinions up to {self.sensitivity:g} apart"
+        return "\n".join([f"Least error of the consensus mode for a budget μ ({assumed}):", *lines])
 
 
 def frontier(
@@ -72,18 +74,19 @@ def frontier(
 
     >>> from peerpressure.networks import k2
     >>> print(frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1]))
-    Least error of the consensus mode for a budget μ:
+    Least error of the consensus mode for a budget μ (one run, all messages but y₀ seen, opinions up to 1 apart):
       after 100 steps: white at μ = 1 (0.707)
     """
     import pandas as pd
 
     refuse_continuous(model, "accuracy against privacy")
+    require_independent_start(model)
     horizons, mus = _horizons(steps), _budgets(budgets)
     reach = positive(sensitivity, "sensitivity")
     found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, model, horizons)]
     table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in found for mu in mus])
     units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in found])
-    return Frontier(table, units, reach * limit(model))
+    return Frontier(table, units, reach * limit(model), reach)
 
 
 def _trades(design: Design, model: Model, horizons: Times) -> list[tuple[int, Trade]]:

@@ -59,7 +59,8 @@ def epsilon_between(a: Vector, counts: Vector, delta: float) -> tuple[float, flo
     losses, masses, reach = _summed(a, counts, doubt)
     low = _epsilon_at(losses, masses, delta + 2 * doubt) - reach
     high = _epsilon_at(losses, masses, delta - 2 * doubt) + reach
-    return max(low, 0.0), min(high, ceiling)
+    # At a δ above the total variation even ε < 0 would hold; privacy asks for no less than 0.
+    return max(low, 0.0), max(min(high, ceiling), 0.0)
 
 
 def _one_release(a: float, delta: float) -> float:

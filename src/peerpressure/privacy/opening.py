@@ -1,4 +1,4 @@
-"""The first exchange, at which hidden opinions may be heard before any noise is added to them."""
+"""The start y₀: whether it reveals hidden opinions, and what a privacy account assumes about it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,46 @@ import numpy as np
 
 from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
-from peerpressure.model import Model
+from peerpressure.model import Model, Vector
 from peerpressure.schedules import Table
 from peerpressure.theory.times import step_count
+
+_ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as one read from a file does
 
 
 def hears_hidden(model: Model) -> bool:
     """Say whether neighbours hear hidden opinions at the first step: y₀ = x₀, ρ₁ > 0 and somebody listens."""
     return isinstance(model.start, str) and float(model.pressure(1)) > 0 and bool(model.degrees_at(1).any())
+
+
+def require_independent_start(model: Model | Diffusion) -> None:
+    """Refuse a given start that is the hidden opinions, or an affine function of them.
+
+    Privacy accounts treat a given start as public knowledge that does not depend on x₀. A start computed from x₀
+    reveals it before any noise is added, so that no finite ε holds. A constant start is always accepted.
+    """
+    base = model.model if isinstance(model, Diffusion) else model
+    if isinstance(base.start, str) or np.ptp(base.start_state) == 0 or not _is_affine(base.start_state, base.x0):
+        return
+    equal = np.array_equal(base.start_state, base.x0)
+    rule = "a privacy account needs a start that does not depend on the hidden opinions"
+    got = "start equal to hidden" if equal else "a start that is an affine function of hidden"
+    remedy = "give a start that is public, such as a constant, or start='hidden' if y₀ = x₀ is not observed"
+    raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+
+
+def _is_affine(y: Vector, x: Vector) -> bool:
+    """Say whether y = a x + b with a ≠ 0, to rounding."""
+    if np.ptp(x) == 0:
+        return False
+    close = max(_ROUNDING * np.ptp(y), 8 * np.finfo(np.float64).eps * np.abs(y).max())
+    if x.size == 2:
+        # Any two points lie on a line, so that only y = x + b and y = a x are telling.
+        shifted, scaled = np.ptp(y - x), abs(y[0] * x[1] - y[1] * x[0]) / np.abs(x).max()
+        return bool(min(shifted, scaled) <= close)
+    centred = x - x.mean()
+    slope = centred @ (y - y.mean()) / (centred @ centred)
+    return bool(np.abs(y - y.mean() - slope * centred).max() <= close)
 
 
 def refuse_continuous(model: object, what: str) -> None:
@@ -40,18 +72,20 @@ def masked_start(model: Model, steps: int) -> Model:
     return replace(model, pressure=Table(np.concatenate([[0.0], model.pressure(times)])))
 
 
-def opening_note(model: Model | Diffusion) -> str:
-    """Say what the accounts here take for granted about y₀."""
+def start_assumption(model: Model | Diffusion, *, sees_start: bool = False) -> str:
+    """Return what a privacy account assumes about y₀, in words."""
+    base = model.model if isinstance(model, Diffusion) else model
+    if not isinstance(base.start, str):
+        return "The start is public and must not depend on the hidden opinions."
+    if sees_start:
+        return "y₀ = x₀ is observed, which reveals every hidden opinion."
     if isinstance(model, Diffusion):
-        if not isinstance(model.model.start, str):
-            return "The start is a given vector, which tells nothing."
-        return "y₀ = x₀ is taken as unseen; but what is shown a short step later is close to it, and tells most of it."
-    told = "x₀ + ε_t" if model.adaptation is None else "x_t + ε_t, in which x₀ fades"
-    if not isinstance(model.start, str):
-        return f"The start is a given vector, which tells nothing: all that is released is {told}."
-    if not hears_hidden(model):
-        return f"Nobody listens at step 1, so that y₀ = x₀ is never heard: all that is released is {told}."
+        return (
+            "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
+        )
+    if not hears_hidden(base):
+        return "y₀ = x₀ is not observed, and no agent responds to it at step 1."
     return (
-        "y₀ = x₀ is taken as unseen; whoever sees it knows everything. The neighbours do hear it, and what they say "
-        "at step 1 tells on the agent: a public start or masked_start(model, steps) mends that."
+        "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
+        "which reveals part of it; a public start or masked_start(model, steps) avoids that."
     )

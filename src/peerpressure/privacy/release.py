@@ -33,18 +33,19 @@ class Release:
 
     Agent i's own draws move by ``own[:, i]``/``std[i]``, shape (steps, agents), or (steps, 1) where it is the same for
     all; the draws of neighbour j move by ``heard[i, j]``·``echo``, where ``echo`` is what a move at step 1 alone
-    becomes by whitening.
+    becomes by whitening. All of it happens in each of ``runs`` runs with independent noise.
     """
 
     own: Vector
     std: Vector
     heard: sparse.csr_array
     echo: Vector
+    runs: int = 1
 
     @property
     def own_squares(self) -> Vector:
         """Σ h² over an agent's own draws: πᵀK⁻¹π with K the covariance of its noise over time; shape (agents,)."""
-        return over(np.sqrt(np.sum(self.own**2, axis=0)), self.std) ** 2
+        return self.runs * over(np.sqrt(np.sum(self.own**2, axis=0)), self.std) ** 2
 
     @property
     def squares(self) -> Vector:
@@ -52,11 +53,13 @@ class Release:
         heard = np.asarray(self.heard.power(2).sum(axis=1)).ravel()
         if not heard.any():
             return self.own_squares
-        return np.asarray(self.own_squares + heard * np.sum(self.echo**2))
+        # An agent whom nobody heard is not exposed by an echo, however large that is.
+        echoed = np.where(heard > 0, np.sum(self.echo**2), 0.0)
+        return np.asarray(self.own_squares + self.runs * heard * echoed)
 
     def of(self, agent: int) -> Release:
         """Return the moves of one agent alone."""
-        return Release(self._own(agent)[:, None], self.std[[agent]], self.heard[[agent]], self.echo)
+        return Release(self._own(agent)[:, None], self.std[[agent]], self.heard[[agent]], self.echo, self.runs)
 
     def moves(self, agent: int) -> tuple[Vector, Vector]:
         """Return the distinct |h| > 0 of one agent and how often each occurs."""
@@ -64,14 +67,16 @@ class Release:
         heard = np.outer(self.heard.data[start:stop], self.echo).ravel()
         every = np.abs(np.concatenate([over(self._own(agent), self.std[agent]), heard]))
         values, counts = np.unique(every[every > 0], return_counts=True)
-        return values, counts.astype(np.float64)
+        return values, self.runs * counts.astype(np.float64)
 
     def _own(self, agent: int) -> Vector:
         return self.own[:, agent if self.own.shape[1] > 1 else 0]
 
 
-def release(model: Model, steps: int, *, first: float = 1.0) -> Release:
+def release(model: Model, steps: int, *, first: float = 1.0, sees_start: bool = False, runs: int = 1) -> Release:
     """Return the moves of every agent; ``first`` multiplies those of step 1."""
+    if sees_start and isinstance(model.start, str):
+        return told_release(np.full(model.n, np.inf))
     noise, n = model.noise, model.n
     std = noise.deviations(n)
     own, echo = whitened(noise, steps, own_share(model, steps - 1)), _echo(noise, steps)
@@ -81,7 +86,7 @@ def release(model: Model, steps: int, *, first: float = 1.0) -> Release:
     if hears_hidden(model):
         said = over(float(model.pressure(1)) / model.s, std * float(noise.scale(1)))
         heard = sparse.csr_array(model.adjacency_at(1) @ sparse.diags_array(said))
-    return Release(own, std, heard, echo)
+    return Release(own, std, heard, echo, runs)
 
 
 def told_release(squares: Vector) -> Release:
@@ -90,7 +95,7 @@ def told_release(squares: Vector) -> Release:
     return Release(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones(1))
 
 
-def safe_release(model: Model, steps: int) -> Release:
+def safe_release(model: Model, steps: int, *, sees_start: bool = False, runs: int = 1) -> Release:
     """Return the moves from which promises are made, which are nowhere too small.
 
     AR(1) noise that is not normal begins with φ u₀ + √(1−φ²) z₁, which mixes two draws. Hiding under either alone is
@@ -98,9 +103,10 @@ def safe_release(model: Model, steps: int) -> Release:
     """
     noise = model.noise
     if not isinstance(noise.temporal, AR1) or isinstance(noise, Gaussian):
-        return release(model, steps)
+        return release(model, steps, sees_start=sees_start, runs=runs)
     phi = noise.temporal.coefficient
-    return release(model, steps, first=1.0 / max(abs(phi), _fresh(phi)))
+    first = 1.0 / max(abs(phi), _fresh(phi))
+    return release(model, steps, first=first, sees_start=sees_start, runs=runs)
 
 
 def whitened(noise: Noise, steps: int, share: Vector | None = None) -> Vector:

@@ -27,11 +27,13 @@ _NAMES = {
 def budget_text(told: Budget) -> str:
     """Return the most exposed agent's numbers, what they promise and what they assume."""
     steps = f"{told.steps:,} step{'s' * (told.steps != 1)}"
-    head = f"Privacy after {steps} in full view, opinions up to {told.sensitivity:g} apart, δ = {told.delta:g}"
+    seen = f"{steps} seen in full" if told.runs == 1 else f"{steps} of {told.runs:,} runs seen in full"
+    head = f"Privacy after {seen}, opinions up to {told.sensitivity:g} apart, δ = {told.delta:g}"
     worst = told.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
     lines = [f"  {_NAMES[name]:<20}{worst[name]:.6g}" for name in told.table.columns]
     lead = f"for agent {worst.name}, the most exposed of {len(told.table):,}:"
-    return "\n".join([head, lead, *lines, *textwrap.wrap(told.promise, WIDTH), *textwrap.wrap(told.opening, WIDTH)])
+    assumed = textwrap.wrap(" ".join(["Assumed:", *told.assumptions]), WIDTH)
+    return "\n".join([head, lead, *lines, *textwrap.wrap(told.promise, WIDTH), *assumed])
 
 
 def exposure_text(found: Exposure) -> str:

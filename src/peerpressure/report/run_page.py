@@ -49,7 +49,8 @@ CAPTIONS: Mapping[str, str] = {
     "perfect estimate lies on the dotted line.",
     "exposure": "Bits that the onlooker learns about each agent beyond what it believed before.",
     "exposure_map": "What is left of the onlooker's uncertainty about each agent, drawn on the network.",
-    "budget": "The ε of differential privacy that holds for every agent against who has seen everything so far.",
+    "budget": "The ε of differential privacy that holds for every agent against an observer of all agents in one run, "
+    "from step 1 on; y₀ is not observed, and one opinion moves by at most Δ.",
     "frontier": "Left, how far from v agents end by each way of hiding, when its noise is just enough for a budget μ. "
     "Right, what noise of deviation 1 tells about an agent and costs in accuracy as time goes on, from small dots to "
     "large ones. No unbiased way is below the dotted limit.",

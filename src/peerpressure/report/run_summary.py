@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.measures import Experiment
+from peerpressure.privacy import Budget
 from peerpressure.report.tables import number
 
 
@@ -66,12 +67,25 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
 
 
 def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Return how exposed agents are, and what they are promised."""
+    """Return how exposed agents are, the ε of one run and of all that is recorded, and what these assume."""
     if experiment.scenario.privacy is None:
         return []
-    told, promised = experiment.exposure.table, experiment.budget
+    told, one, recorded = experiment.exposure.table, experiment.budget, experiment.recorded_budget
     return [
-        ("learned on average", f"{number(float(told['bits'].mean()))} bits"),
+        ("learned on average", f"{number(float(told['bits'].mean()))} bits from one run"),
         ("about the most exposed", f"{number(float(told['bits'].max()))} bits, agent {told['bits'].idxmax()}"),
-        ("ε that holds for everyone", f"{number(promised.epsilon)} at δ = {promised.delta:g}"),
+        ("ε of one run, y₀ unseen", _epsilon(one)),
+        ("ε of what is recorded", recorded_epsilon(recorded)),
+        ("assumed", " ".join([*one.assumptions, "The results folder also holds the hidden opinions themselves."])),
     ]
+
+
+def _epsilon(told: Budget) -> str:
+    value = "unknown" if math.isnan(told.epsilon) else number(told.epsilon)
+    return f"{value} at δ = {told.delta:g} and Δ = {told.sensitivity:g}"
+
+
+def recorded_epsilon(told: Budget) -> str:
+    """Return the ε of a record, with how much of the mechanism is in it."""
+    runs = f"{told.runs:,} run{'s' * (told.runs != 1)}"
+    return f"{_epsilon(told)}, {runs} {'with y₀' if told.sees_start else 'from step 1 on'}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, complain
 from peerpressure.model import Model
+from peerpressure.privacy.opening import require_independent_start
 from peerpressure.recovery import CONTINUOUS
 from peerpressure.recovery.current import CURRENT
 from peerpressure.scenario.adaptation import adaptation_of
@@ -108,6 +109,12 @@ def _believe(scenario: Scenario) -> None:
         prior.means(scenario.graph.n)
 
 
+def _private(scenario: Scenario) -> None:
+    if scenario.privacy is not None:
+        hidden, start = (_agents(scenario, name) for name in ("hidden", "start"))
+        require_independent_start(_model_with(scenario, hidden=hidden, start=start))
+
+
 # Each part with the sections that must have been read for it, and what tries it.
 CHECKS: dict[Path, tuple[tuple[str, ...], Check]] = {
     ("agents", "hidden"): (("agents",), lambda s: _model_with(s, hidden=_agents(s, "hidden"))),
@@ -122,4 +129,5 @@ CHECKS: dict[Path, tuple[tuple[str, ...], Check]] = {
     ("observe",): (("observe", "run"), _look),
     ("observe", "methods"): (("observe", "agents", "time"), _methods),
     ("observe", "prior"): (("observe",), _believe),
+    ("privacy",): (("privacy", "agents"), _private),
 }

@@ -12,16 +12,16 @@ from peerpressure.errors import InvalidInputError, complain
 Times = NDArray[np.int64]
 
 
-def step_count(steps: Any) -> int:
-    """Return a number of steps of at least 1.
+def step_count(steps: Any, name: str = "steps") -> int:
+    """Return a number of steps, or of other things by name, of at least 1.
 
     >>> step_count(np.int64(3))
     3
     """
     whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
     if not whole or steps < 1:
-        rule = "steps must be a whole number of at least 1"
-        raise InvalidInputError(complain(rule, got=repr(steps), remedy="ask for one step or more"))
+        rule = f"{name} must be a whole number of at least 1"
+        raise InvalidInputError(complain(rule, got=repr(steps), remedy="pass 1 or more"))
     return int(steps)
 
 

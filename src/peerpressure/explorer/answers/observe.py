@@ -17,6 +17,7 @@ from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.privacy import exposure
 from peerpressure.recovery import Estimate, Observation, recover
+from peerpressure.report.run_summary import recorded_epsilon
 from peerpressure.scenario.observe import Observe, Privacy
 from peerpressure.simulation import Record
 
@@ -119,13 +120,18 @@ def _budget(asked: Prepared, experiment: Experiment, steps: int) -> tuple[dict[s
         raise
     except FAILURES as error:
         return facts | {"epsilon": None, "mu": None, "text": complaint(error)}, {}
-    last = promised[-1]
+    last, recorded = promised[-1], experiment.budget_after(steps, recorded=True)
+    exported = f"Of all that an export records, ε is {recorded_epsilon(recorded)}."
     arrays = {
         "budget_times": times.astype(np.float64),
         "budget_epsilon": np.array([one.epsilon for one in promised]),
         "budget_mu": np.array([one.mu for one in promised]),
     }
-    return facts | {"epsilon": last.epsilon, "mu": last.mu, "text": f"{last.promise} {last.opening}"}, arrays
+    return facts | {
+        "epsilon": last.epsilon,
+        "mu": last.mu,
+        "text": " ".join([last.promise, *last.assumptions, exported]),
+    }, arrays
 
 
 def _seen(model: Model, look: Observation) -> NDArray[np.uint32]:

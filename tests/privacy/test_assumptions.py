@@ -1,0 +1,207 @@
+"""No ε without what it assumes: the start, the number of runs, the size of a move, and what is recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peerpressure as pp
+from peerpressure.errors import InvalidInputError
+from peerpressure.privacy import budget, calibrate, exposure, frontier
+from tests.builders import random_model
+from tests.cli.calling import run as command
+from tests.privacy.dense import Joint
+
+N, T = 6, 5
+LAWS = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "student_t": pp.StudentT, "uniform": pp.Uniform}
+QUESTIONS: dict[str, Callable[[pp.Model], Any]] = {
+    "budget": lambda model: budget(model, T),
+    "exposure": lambda model: exposure(model, T),
+    "calibrate": lambda model: calibrate(model, T, mu=1.0),
+    "frontier": lambda model: frontier(model, T, [1.0]),
+    "in continuous time": lambda model: budget(pp.Diffusion(model, step=0.1), T),
+}
+DEPENDENT: dict[str, Callable[[Any], Any]] = {
+    "equal": lambda x: x,
+    "shifted": lambda x: x + 3.0,
+    "affine": lambda x: 1.0 - 0.5 * x,
+    "affine, from a file": lambda x: np.array([float(f"{value:.11g}") for value in 2.0 * x - 1.0]),
+}
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("start", DEPENDENT.values(), ids=DEPENDENT)
+def test_a_start_made_of_hidden_opinions_is_not_public(
+    ask: Callable[[pp.Model], Any], start: Callable[[Any], Any]
+) -> None:
+    model = random_model(N, noise=pp.Gaussian(5.0))
+    leaking = replace(model, start=start(model.x0))
+    with pytest.raises(InvalidInputError, match="does not depend on the hidden opinions"):
+        ask(leaking)
+    assert pp.simulate(leaking, 3).final.step == 3
+    # Nothing but the start is at fault.
+    assert repr(ask(replace(model, start=np.full(N, 0.5))))
+
+
+@pytest.mark.parametrize("start", [[0.3, 0.9], [0.4, 1.0], [0.6, 1.8]], ids=["equal", "shifted", "scaled"])
+def test_two_agents_reveal_themselves_too(start: list[float]) -> None:
+    with pytest.raises(InvalidInputError, match="does not depend"):
+        budget(pp.Model(pp.k2(), [0.3, 0.9], noise=pp.Gaussian(1.0), start=start), T)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "start"),
+    [
+        ([0.3, 0.9], [5.0, 1.0]),
+        ([0.3, 0.9], [0.3, 0.3]),
+        ([0.0, 1.0, 5.0], [0.0, 1.0, 2.0]),
+        ([0.5, 0.5, 0.5], [0.0, 1.0, 2.0]),
+        ([0.0, 1.0, 0.3], [1e6, 1e6 + 1e-4, 1e6 + 2e-4]),
+    ],
+)
+def test_other_starts_are_taken_as_public(hidden: list[float], start: list[float]) -> None:
+    network = pp.complete(len(hidden))
+    told = budget(pp.Model(network, hidden, noise=pp.Gaussian(1.0), start=start), T)
+    assert told.information == pytest.approx(T)
+    assert "must not depend on the hidden opinions" in repr(told)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_who_sees_a_hidden_start_knows_everything(law: type[pp.Noise]) -> None:
+    model = random_model(N, noise=law(5.0))
+    assert math.isinf(budget(model, T, sees_start=True).epsilon)
+    assert math.isinf(budget(model, T, sees_start=True).information)
+    public = replace(model, start=np.zeros(N))
+    pd.testing.assert_frame_equal(budget(public, T, sees_start=True).table, budget(public, T).table)
+
+
+def test_who_sees_a_hidden_start_knows_everything_in_continuous_time() -> None:
+    equation = pp.Diffusion(random_model(N, noise=pp.Gaussian(5.0)), step=0.1)
+    assert math.isfinite(budget(equation, T).epsilon)
+    assert math.isinf(budget(equation, T, sees_start=True).epsilon)
+
+
+@pytest.mark.parametrize("temporal", ["white", "persistent", pp.AR1(0.6)])
+@pytest.mark.parametrize("start", ["hidden", np.linspace(-1, 1, N)], ids=["hidden", "public"])
+def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, start: Any) -> None:
+    model = random_model(N, noise=pp.Gaussian(0.7, temporal=temporal), start=start)
+    told = budget(model, 1 if temporal == "persistent" else T, runs=4)
+    # Runs are independent given x₀, so that their joint law has a block for each.
+    one = Joint.of(model, told.steps).information().diagonal()
+    np.testing.assert_allclose(told.table["information"], 4 * one, rtol=1e-9)
+    assert told.mu == pytest.approx(2 * math.sqrt(one.max()))
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_runs_and_steps_of_white_noise_compose_alike(law: type[pp.Noise]) -> None:
+    model = random_model(N, noise=law(5.0), start=np.zeros(N))
+    pd.testing.assert_frame_equal(budget(model, 3, runs=7).table, budget(model, 21).table)
+
+
+def test_several_runs_in_continuous_time_add_up() -> None:
+    equation = pp.Diffusion(random_model(N, noise=pp.Gaussian(5.0), start=np.zeros(N)), step=0.1)
+    assert budget(equation, T, runs=9).mu == pytest.approx(3 * budget(equation, T).mu)
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2.5, True])
+def test_runs_are_counted(runs: Any) -> None:
+    with pytest.raises(InvalidInputError, match="runs must be a whole number of at least 1"):
+        budget(random_model(N, noise=pp.Gaussian()), T, runs=runs)
+
+
+def test_a_budget_says_what_it_assumes() -> None:
+    model = pp.Model(pp.complete(3), hidden=[0.0, 40.0, 100.0], noise=pp.Gaussian(10.0))
+    told = budget(model, 12, runs=20)
+    inputs, observer, start = told.assumptions
+    assert "at most Δ = 1" in inputs
+    assert "range over 100" in inputs
+    assert "steps 1 to 12 of 20 runs" in observer
+    assert "not observed" in start
+    words = " ".join(repr(told).split())
+    assert all(sentence in words for sentence in told.assumptions)
+    assert "range over" not in budget(model, 12, sensitivity=100.0).assumptions[0]
+    assert "steps 0 to 12 of one run" in budget(model, 12, sees_start=True).assumptions[1]
+
+
+@pytest.mark.parametrize(("std", "delta"), [(30.0, 0.2), (100.0, 0.1)])
+def test_epsilon_is_never_negative(std: float, delta: float) -> None:
+    told = budget(random_model(N, noise=pp.Laplace(std), start=np.zeros(N)), 10, delta=delta)
+    assert told.epsilon >= 0
+    assert (told.table["epsilon_low"] <= told.table["epsilon"]).all()
+
+
+SCENARIO = """[network]
+generator = "cycle"
+n = 7
+[agents]
+start = {start}
+[noise]
+law = "gaussian"
+std = 5.0
+[run]
+steps = 40
+replicates = 20
+record = "{record}"
+[privacy]
+"""
+
+
+def ran(
+    capfd: pytest.CaptureFixture[str], folder: Path, *options: str, start: str = '"hidden"', record: str = "all"
+) -> Any:
+    file = folder / "study.toml"
+    file.write_text(SCENARIO.format(start=start, record=record), encoding="utf-8")
+    return command(capfd, "run", file, *options)
+
+
+def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answer = ran(capfd, tmp_path)
+    words = " ".join(answer.out.split())
+    assert "ε of what is recorded ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
+    assert "ε of one run, y₀ unseen" in words
+    assert "moves by at most Δ = 1" in words
+    page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
+    assert "20 runs with y₀" in page
+    assert "moves by at most Δ = 1" in page
+    table = pd.read_csv(tmp_path / "study-results" / "budget.csv")
+    assert np.isinf(table["epsilon_recorded"]).all()
+    assert np.isfinite(table["epsilon"]).all()
+    assert (table["delta"] == 1e-5).all()
+    assert (table["sensitivity"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("start", "record"), [('{ law = "uniform", low = 0.5, high = 0.5 }', "all"), ('"hidden"', "final")]
+)
+def test_recorded_replicates_multiply_what_is_released(
+    start: str, record: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    told = ran(capfd, tmp_path, "--json", start=start, record=record).json["privacy"]
+    assert told["one_run"]["runs"] == 1
+    assert told["recorded"]["runs"] == 20
+    assert told["recorded"]["epsilon"] > 2 * told["one_run"]["epsilon"]
+    assert told["recorded"]["assumptions"]
+
+
+def test_json_tells_an_infinite_epsilon_from_an_unknown_one(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    told = ran(capfd, tmp_path, "--json").json["privacy"]
+    assert told["recorded"]["epsilon"] == "infinite"
+    assert told["recorded"]["sees_start"] is True
+
+
+def test_a_scenario_whose_start_reveals_opinions_is_refused_before_it_runs(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("agent,opinion\n" + "".join(f"{i},{i * i}\n" for i in range(7)))
+    column = '{ file = "people.csv", column = "opinion" }'
+    answer = ran(capfd, tmp_path, start=f"{column}\nhidden = {column}")
+    assert answer.status == 2
+    assert "does not depend on the hidden opinions" in answer.err
+    assert not (tmp_path / "study-results").exists()
