@@ -104,7 +104,8 @@ def test_who_saw_the_start_knows_what_follows_from_it() -> None:
     assert run.final.hidden is not None
     whole = recover(model, run, observation=Observation(sees_start=True), target="current")
     np.testing.assert_allclose(whole.value, run.final.hidden, atol=1e-9)
-    assert (whole.variance == 0).all()
+    # Nothing is left open but the last digits.
+    assert (whole.std < 1e-14).all()
     gaps = recover(model, run, "kalman", Observation(sees_start=True, times=[0, 4, 9]), target="current")
     assert gaps.identified.all()
     assert (gaps.variance[FACTORS > 0] > 1e-6).all()

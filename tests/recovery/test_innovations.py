@@ -79,7 +79,8 @@ def test_a_mask_that_changes_its_size_is_no_mask() -> None:
     model = random_model(6, noise=noise, start=np.zeros(6))
     estimate = recover(model, pp.simulate(model, 5))
     np.testing.assert_allclose(estimate.value[0], model.x0, atol=1e-9)
-    assert (estimate.variance == 0).all()
+    # The mask cancels, and the last digits of the outputs are all that is left of its size.
+    assert (estimate.std < 1e-12).all()
 
 
 @given(

@@ -14,7 +14,7 @@ from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Gaussian
 from peerpressure.privacy.opening import require_independent_start
-from peerpressure.recovery import Estimate, Observation, Prior, recover
+from peerpressure.recovery import CONTINUOUS, METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery.continuous import discrete, time_steps
 from peerpressure.recovery.implicit import Implicit
 from peerpressure.theory.times import step_count
@@ -134,13 +134,16 @@ def _variances(model: Model | Diffusion, steps: int, look: Observation | None, p
     It is the same for every run, so that one in which no noise happened to fall serves.
     """
     method = "innovations" if look == Observation() else "kalman"
+    base = discrete(model)
+    run = _run_of(base, _quiet_path(model, steps))
+    # The methods themselves, for what rounding hides from an estimate of one run is no protection.
     if isinstance(model, Diffusion):
-        run = _run_of(model.model, _quiet_path(model, steps))
         timed = replace(run, times=np.float64(model.step) * np.arange(steps + 1))
-        return _exact_variance(recover(model, timed, method, look, prior))
-    noise = model.noise
-    alike = replace(model, noise=Gaussian(noise.std, over_time=noise.over_time, temporal=noise.temporal))
-    return _exact_variance(recover(alike, _run_of(alike, _quiet_path(alike, steps)), method, look, prior))
+        data = outputs_of(model, timed, look)
+        return _exact_variance(CONTINUOUS[method](model, data, prior)) if data.seen.free.size else np.zeros(model.n)
+    alike = replace(base, noise=Gaussian(base.noise.std, over_time=base.noise.over_time, temporal=base.noise.temporal))
+    data = outputs_of(alike, run, look)
+    return _exact_variance(METHODS[method](alike, data, prior)) if data.seen.free.size else np.zeros(model.n)
 
 
 def _quiet_path(model: Model | Diffusion, steps: int) -> Vector:

@@ -27,6 +27,7 @@ from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.ols import ols
 from peerpressure.recovery.outputs import Outputs, outputs_of
 from peerpressure.recovery.prior import Prior
+from peerpressure.recovery.rounding import with_rounding_error
 from peerpressure.recovery.snapshot import snapshot
 from peerpressure.recovery.step_innovations import step_innovations
 from peerpressure.recovery.wls import wls
@@ -95,18 +96,28 @@ def recover(
     _refuse_other_method(model, method)
     which = checked_target(target)
     data = outputs_of(model, trajectory, observation)
-    if isinstance(model, Model) and which == "current" and model.adaptation is not None:
-        estimate = current(model, data, method, prior)
-    elif not data.seen.free.size:
+    if not data.seen.free.size and not _moves_on(model, which):
         return replace(known_estimate(discrete(model), data, method), target=which)
-    elif isinstance(model, Diffusion):
-        return replace(CONTINUOUS[method](model, data, prior), target=which)
-    else:
-        estimate = replace(METHODS[method](model, data, prior), target=which)
-    if estimate.consistency is None and data.complete:
+
+    def estimator(seen: Outputs) -> Estimate:
+        if isinstance(model, Diffusion):
+            return CONTINUOUS[method](model, seen, prior)
+        if _moves_on(model, which):
+            return current(model, seen, method, prior)
+        return METHODS[method](model, seen, prior)
+
+    # A likelihood is climbed replicate by replicate, and to a tolerance far above rounding.
+    found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
+    estimate = replace(found, target=which)
+    if estimate.consistency is None and data.complete and isinstance(model, Model):
         # A regression fits whatever it is given; undoing the update tells whether the model made it.
         estimate = replace(estimate, consistency=invert(model, data).consistency)
     return estimate
+
+
+def _moves_on(model: Model | Diffusion, target: Target) -> bool:
+    """Say whether the target differs from x₀: what agents hold in the end, where hidden opinions give way."""
+    return isinstance(model, Model) and target == "current" and model.adaptation is not None
 
 
 def _refuse_other_method(model: Model | Diffusion, method: str) -> None:

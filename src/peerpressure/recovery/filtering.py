@@ -23,7 +23,7 @@ from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
 from peerpressure.recovery.state_space import Affine, ModelStep, Step
 
-# Deviations smaller than this part of what they would be if nothing were seen are rounding errors of 0.
+# Deviations smaller than this part of what they would be if nothing were seen may be rounding errors of 0.
 _ROUNDING = 1e-12
 # An exact fact with smaller weights than this says nothing of x₀.
 _VOID = 1e-10
@@ -81,30 +81,34 @@ def run_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None) -> 
         if t in rows:
             there = data.present[rows[t]]
             values = data.at(rows[t])[:, there].T
-            state, corrections, sharp = _absorb(predicted, data.seen.agents[there], values, data.seen.blur, floor)
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(values).max(initial=0.0))
-            knowledge = knowledge.learn(sharp, _blurred_facts(corrections, sharp.shape[1], last_digit))
+            state, corrections, sharp, errors = _absorb(
+                predicted, data.seen.agents[there], values, data.seen.blur, floor
+            )
+            knowledge = knowledge.learn(sharp, errors, _blurred_facts(corrections, sharp.shape[1], last_digit))
         yield Moment(t, step, predicted, corrections, state, knowledge)
 
 
 def _absorb(
     state: Affine, agents: NDArray[np.int64], values: Vector, blur: float, floor: Vector
-) -> tuple[Affine, tuple[Correction, ...], Vector]:
-    """Return the state given the outputs of one step, what each taught, and the augmented rows of exact facts.
+) -> tuple[Affine, tuple[Correction, ...], Vector, Vector]:
+    """Return the state given the outputs of one step, what each taught, and exact facts with their errors.
 
     Outputs are taken one by one, which needs no inverse: K = R w/f with w = Rᵀh and f = w·w + blur, and the root of
-    the covariance becomes R − R w wᵀ/(f + √(f blur)).
+    the covariance becomes R − R w wᵀ/(f + √(f blur)). Where f may be a rounding error of 0, the output is an exact
+    fact, whose error is √f all the same, for f may be what it seems to be.
     """
     mean, slope, root = state.mean.copy(), state.slope.copy(), state.root.copy()
     corrections: list[Correction] = []
-    sharp: list[Vector] = []
+    sharp, errors = [np.empty((0, slope.shape[1] + mean.shape[1]))], list[float]()
     for agent, value in zip(agents, values, strict=True):
         w = root[agent].copy()
         f = float(w @ w) + blur
         constant, weights = value - mean[agent], slope[agent].copy()
         if f <= floor[agent] ** 2:
             if np.linalg.norm(weights) > _VOID:
-                sharp.append(np.concatenate([weights, constant]))
+                sharp.append(np.concatenate([weights, constant])[None])
+                errors.append(float(np.sqrt(f)))
             continue
         reach = root @ w
         gain = reach / f
@@ -115,8 +119,7 @@ def _absorb(
             # Seen as it is: rounding errors must not pass for uncertainty.
             mean[agent], slope[agent], root[agent] = value, 0.0, 0.0
         corrections.append(Correction(int(agent), gain, constant, weights, f))
-    rows = np.array(sharp) if sharp else np.empty((0, slope.shape[1] + mean.shape[1]))
-    return Affine(mean, slope, root, state.size), tuple(corrections), rows
+    return Affine(mean, slope, root, state.size), tuple(corrections), np.concatenate(sharp), np.array(errors)
 
 
 def _blurred_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:

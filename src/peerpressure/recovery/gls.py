@@ -32,8 +32,8 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     _refuse_large(model, data)
     Q, q, L = stacked(model, data)
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
-    exact, blurred = separated(np.concatenate([Q, values], axis=1), L, model.n)
-    return estimate_of(model, data, "gls", known_before(model, data, prior).learn(exact, blurred))
+    facts = separated(np.concatenate([Q, values], axis=1), L, model.n)
+    return estimate_of(model, data, "gls", known_before(model, data, prior).learn(*facts))
 
 
 def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
@@ -78,27 +78,30 @@ def _root_of_time(model: Model, last: int) -> Vector:
     return np.asarray(scale[:, None] * vectors * np.sqrt(np.where(kept, values, 0.0)))
 
 
-def separated(facts: Vector, L: Vector, n: int) -> tuple[Vector, Vector]:
-    """Return facts, rows of [Q | Y], as exact ones and ones blurred by independent noise of unit variance.
+def separated(facts: Vector, L: Vector, n: int) -> tuple[Vector, Vector, Vector]:
+    """Return facts, rows of [Q | Y], as exact ones, with their errors, and ones blurred by independent unit noise.
 
-    With LᵀΠ = U [R₁ R₂], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all noise.
+    With LᵀΠ = U [R₁ R₂; 0 R₃], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all
+    noise but for R₃, which may be a rounding error of 0, or be what it seems to be.
     """
     size = np.linalg.norm(L, axis=1)
     noisy = size > 0
     scaled = facts[noisy] / size[noisy, None]
     if not scaled.size:
-        return _telling(facts, n), facts[:0]
+        return *_telling(facts, np.zeros(len(facts)), n), facts[:0]
     triangle, order = linalg.qr((L[noisy] / size[noisy, None]).T, mode="r", pivoting=True)
     reach = np.abs(triangle.diagonal())
     rank = int(np.count_nonzero(reach > _RANK_TOLERANCE * reach[0]))
     blurred = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
     exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ blurred
-    return _telling(np.concatenate([facts[~noisy], exact]), n), blurred
+    errors = np.concatenate([np.zeros(int((~noisy).sum())), np.linalg.norm(triangle[rank:, rank:], axis=0)])
+    return *_telling(np.concatenate([facts[~noisy], exact]), errors, n), blurred
 
 
-def _telling(exact: Vector, n: int) -> Vector:
-    """Return the exact facts that are of x₀ at all."""
-    return np.asarray(exact[np.linalg.norm(exact[:, :n], axis=1) > _VOID])
+def _telling(exact: Vector, errors: Vector, n: int) -> tuple[Vector, Vector]:
+    """Return the exact facts that are of x₀ at all, with their errors."""
+    telling = np.linalg.norm(exact[:, :n], axis=1) > _VOID
+    return np.asarray(exact[telling]), np.asarray(errors[telling])
 
 
 def _refuse_large(model: Model, data: Outputs) -> None:

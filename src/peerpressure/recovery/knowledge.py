@@ -1,4 +1,4 @@
-"""What is known of x₀: linear facts that hold exactly, and linear facts blurred by noise."""
+"""What is known of x₀: linear facts that hold exactly but for rounding, and linear facts blurred by noise."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from peerpressure.noises import Gaussian
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
+from peerpressure.recovery.solve import SHARE_TOLERANCE
 
 # A direction of x₀ whose information is this much smaller, as a deviation, than that of the best is not identified.
 _RANK_TOLERANCE = 1e-10
-# An agent that takes part in an unidentified direction by more than this is not identified.
-SHARE_TOLERANCE = 1e-6
 # Exact facts that contradict one another by more than this, relative to their size, are no outputs of the model.
 _CONTRADICTION = 1e-4
+# An exact fact that rounding leaves open by more than this, relative to its size, counts as blurred by that much.
+_COARSE = 1e-6
+# Errors of rounding by which exact facts may contradict one another.
+_ROUNDINGS = 100.0
 
 
 @final
@@ -86,13 +89,15 @@ class Solution:
 class Knowledge:
     """Facts E x₀ = f and A x₀ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    The columns after the first ``n`` hold the right-hand sides, one for each replicate. Keeping A rather than AᵀA
-    keeps twice the digits, which is what tells an agent that is barely seen from one that is not seen at all.
+    Rows of E have length one, and ``rounding`` (rows of E,) says how far each f may be off. The columns after the first
+    ``n`` hold the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
+    what tells an agent that is barely seen from one that is not seen at all.
     ``dropped`` (replicates,) and ``count`` are the sum of squares and the number of blurred facts compressed away.
     """
 
     n: int
     exact: Vector
+    rounding: Vector
     blurred: Vector
     dropped: Vector
     count: int = 0
@@ -101,16 +106,19 @@ class Knowledge:
     def none(cls, n: int, replicates: int) -> Knowledge:
         """Return the state of knowing nothing."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, empty, np.zeros(replicates))
+        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates))
 
-    def learn(self, exact: Vector, blurred: Vector) -> Knowledge:
-        """Return this knowledge with more augmented rows of both kinds."""
-        # Once compressed, rows that say the same become rounding errors, which must not be scaled up again.
-        sharp, mismatch = self._compressed(np.concatenate([self.exact, _unit_rows(exact, self.n)]))
-        _refuse_contradiction(np.sqrt(mismatch), sharp[:, self.n :])
+    def learn(self, exact: Vector, rounding: Vector, blurred: Vector) -> Knowledge:
+        """Return this knowledge with more augmented rows of both kinds; ``rounding`` is the error of each exact f."""
+        length = np.linalg.norm(exact[:, : self.n], axis=1)
+        sharp = np.concatenate([self.exact, exact / length[:, None]])
+        errors = np.concatenate([self.rounding, rounding / length])
+        if len(sharp) > 2 * self.n:
+            chosen = _settled(sharp, errors, self.n).rows
+            sharp, errors = sharp[chosen], errors[chosen]
         rows = np.concatenate([self.blurred, blurred])
         kept, left_over = self._compressed(rows)
-        return Knowledge(self.n, sharp, kept, self.dropped + left_over, self.count + len(rows) - len(kept))
+        return Knowledge(self.n, sharp, errors, kept, self.dropped + left_over, self.count + len(rows) - len(kept))
 
     def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
         """Return n rows that say the same as many, by an orthogonal turn, and the squares that it leaves behind."""
@@ -123,25 +131,78 @@ class Knowledge:
         return np.concatenate([triangle, turned], axis=1), left_over
 
     def solve(self) -> Solution:
-        """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E."""
-        E, f = self.exact[:, : self.n], self.exact[:, self.n :]
-        inverse, free, _ = _pseudo_inverse(E)
-        fixed = inverse @ f
-        _refuse_contradiction(E @ fixed - f, f)
-        A, b = self.blurred[:, : self.n], self.blurred[:, self.n :]
+        """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E.
+
+        Rounding errors δ of f move the estimate by M δ, which adds M Cov(δ) Mᵀ to the covariance.
+        """
+        known = _settled(self.exact, self.rounding, self.n)
+        facts = np.concatenate([self.blurred, known.coarse])
+        A, b = facts[:, : self.n], facts[:, self.n :]
+        basis, free = known.basis, known.free
+        fixed = basis.T @ known.values
         rest, unknown, values = _pseudo_inverse(A @ free)
         mean = fixed + free @ (rest @ (b - A @ fixed))
         spread = free @ rest
+        moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
         misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
-        belief = Belief(mean.T, spread @ spread.T, free @ unknown)
-        condition = float((values[0] / values[-1]) ** 2) if values.size else 1.0
+        belief = Belief(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
+        condition = max(float((values[0] / values[-1]) ** 2) if values.size else 1.0, known.condition)
         condition = np.inf if unknown.size else condition
         return Solution(belief, condition, misfit, self.count + len(A) - values.size)
 
 
-def _unit_rows(rows: Vector, n: int) -> Vector:
-    """Return augmented rows with weights of length one, as exact facts have no other scale."""
-    return np.asarray(rows / np.linalg.norm(rows[:, :n], axis=1, keepdims=True))
+@final
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Exact facts solved for: V x₀ = c with an orthonormal ``basis`` V (k, n) and ``values`` c (k, replicates).
+
+    ``errors`` is a root of the covariance of the rounding errors in c, (k, k). ``free`` spans the null space of V.
+    ``coarse`` are augmented rows of facts that rounding blurs, divided by their error; ``rows`` are the positions of
+    all facts that say something of their own, and ``condition`` is the largest factor by which an error grew, squared.
+    """
+
+    basis: Vector
+    values: Vector
+    errors: Vector
+    free: Vector
+    coarse: Vector
+    rows: list[int]
+    condition: float
+
+
+def _settled(exact: Vector, rounding: Vector, n: int) -> Settled:
+    """Solve the exact facts one by one, the most precise first, so that a coarse one never spoils a precise one.
+
+    Of each fact the part in the span of earlier ones is subtracted. What is left over, of length l < 1, has the error
+    of both divided by l.
+    """
+    basis, values, errors = np.empty((0, n)), np.empty((0, exact.shape[1] - n)), np.empty((0, 0))
+    coarse, rows, condition = [exact[:0]], list[int](), 1.0
+    size = max(1.0, float(np.abs(exact[:, n:]).max(initial=0.0)))
+    for row in np.argsort(rounding, kind="stable").tolist():
+        weights, value = exact[row, :n], exact[row, n:]
+        share = basis @ weights
+        left = weights - basis.T @ share
+        # A second pass removes what rounding left of the first.
+        again = basis @ left
+        share, left = share + again, left - basis.T @ again
+        length = float(np.linalg.norm(left))
+        part, error = value - share @ values, np.concatenate([-share @ errors, [rounding[row]]])
+        total = float(np.linalg.norm(error))
+        if length <= _RANK_TOLERANCE:
+            _refuse_contradiction(part, size, total)
+            continue
+        rows.append(row)
+        if total > _COARSE * size * length:
+            coarse.append(np.concatenate([left, part])[None] / total)
+            continue
+        condition = max(condition, 1 / length**2)
+        basis = np.concatenate([basis, left[None] / length])
+        values = np.concatenate([values, part[None] / length])
+        errors = np.pad(errors, ((0, 1), (0, 1)))
+        errors[-1] = error / length
+    free = np.linalg.svd(basis)[2][len(basis) :].T if len(basis) else np.eye(n)
+    return Settled(basis, values, errors, free, np.concatenate(coarse), rows, condition)
 
 
 def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
@@ -154,9 +215,9 @@ def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
     return (right[:rank].T / values[:rank]) @ left[:, :rank].T, right[rank:].T, values[:rank]
 
 
-def _refuse_contradiction(residual: Vector, size: Vector) -> None:
+def _refuse_contradiction(residual: Vector, size: float, rounding: float) -> None:
     worst = float(np.abs(residual).max(initial=0.0))
-    if worst > _CONTRADICTION * max(1.0, float(np.abs(size).max(initial=0.0))):
+    if worst > _CONTRADICTION * size + _ROUNDINGS * rounding:
         rule = "outputs must follow the model where it leaves no room for noise"
         remedy = "check that model, start and outputs belong together, or say how outputs were rounded"
         raise InvalidInputError(complain(rule, got=f"a mismatch of {worst:.3g}", remedy=remedy))
@@ -172,7 +233,7 @@ def known_before(model: Model, data: Outputs, prior: Prior | None) -> Knowledge:
         root = np.linalg.cholesky(prior.covariance(n))
         means = np.tile(prior.means(n)[:, None], replicates)
         blurred = np.linalg.solve(root, np.concatenate([np.eye(n), means], axis=1))
-    return Knowledge.none(n, replicates).learn(exact, blurred)
+    return Knowledge.none(n, replicates).learn(exact, np.zeros(known.size), blurred)
 
 
 def estimate_of(model: Model, data: Outputs, method: str, knowledge: Knowledge) -> Estimate:

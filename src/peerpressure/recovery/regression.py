@@ -18,6 +18,7 @@ from peerpressure.recovery.prior import Prior, update
 from peerpressure.recovery.solve import DENSE_LIMIT, Solution, conjugate_gradients, solve
 
 Array: TypeAlias = NDArray[np.float64]
+_NEGLIGIBLE = 0.05  # part of a variance below which its rounding error is left out
 
 
 @final
@@ -42,9 +43,20 @@ def fit(design: Design, rows: Array, weights: Array | None = None, exact: tuple[
     solution = solve(H, *(exact or (None, None)))
     G = solution.inverse
     covariance = G @ V @ G
+    covariance = (covariance + covariance.T) / 2 + np.diag(_lost_digits(G, V, covariance.diagonal()))
     pinned = solution.pinned
     reach = pinned + G @ H @ (np.eye(H.shape[0]) - pinned)
-    return Fit(solution.value(H, rhs), (covariance + covariance.T) / 2, reach, solution, H)
+    return Fit(solution.value(H, rhs), covariance, reach, solution, H)
+
+
+def _lost_digits(G: Array, V: Array, variance: Array) -> Array:
+    """Return the rounding errors of the diagonal of G V G, (f,), and 0 where they are small beside it.
+
+    Where noise cancels in an estimate but rounding does not, the computed variance may even be negative.
+    """
+    size = np.abs(G)
+    lost = 10 * G.shape[0] * np.finfo(np.float64).eps * np.einsum("ij,jk,ki->i", size, np.abs(V), size, optimize=True)
+    return np.where(lost > _NEGLIGIBLE * variance, lost + np.maximum(-variance, 0.0), 0.0)
 
 
 def as_estimate(model: Model, data: Outputs, method: str, fitted: Fit, prior: Prior | None, **facts: Any) -> Estimate:

@@ -13,6 +13,8 @@ from scipy import linalg
 from peerpressure.errors import PeerPressureError
 
 Array: TypeAlias = NDArray[np.float64]
+# An unknown that takes part in an unidentified direction by more than this is not identified.
+SHARE_TOLERANCE = 1e-7
 DENSE_LIMIT = 2_000  # agents whose full covariance is formed; beyond, operators take over
 
 
@@ -34,7 +36,7 @@ class Solution:
     @property
     def identified(self) -> NDArray[np.bool_]:
         """Which unknowns are pinned down, (f,)."""
-        return np.asarray(np.einsum("ij,ij->i", self.unreached, self.unreached) < 1e-10)
+        return np.asarray(np.linalg.norm(self.unreached, axis=1) < SHARE_TOLERANCE)
 
     @property
     def rank(self) -> int:

@@ -10,10 +10,9 @@ from peerpressure.model import Model, Vector
 from peerpressure.recovery.elimination import Normal, eliminate
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.implicit import Implicit
-from peerpressure.recovery.knowledge import SHARE_TOLERANCE
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
-from peerpressure.recovery.solve import DENSE_LIMIT, conjugate_gradients
+from peerpressure.recovery.solve import DENSE_LIMIT, SHARE_TOLERANCE, conjugate_gradients
 from peerpressure.recovery.sparse_states import SparseStates
 
 # A direction of which elimination leaves less than this part of the information is not identified.

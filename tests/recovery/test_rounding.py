@@ -1,0 +1,87 @@
+"""Standard errors where noise cancels and rounding does not: never certain and wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.recovery import METHODS, Observation, recover
+
+TEMPORAL = ("persistent", "persistent", "white", pp.AR1(0.9999))
+NETWORKS = (pp.complete, pp.path, pp.star, pp.cycle)
+
+
+@pytest.mark.parametrize("method", ["kalman", "gls"])
+@pytest.mark.parametrize("steps", [8, 10, 12, 30, 200])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(method: str, steps: int, seed: int) -> None:
+    # Twelve outputs determine six opinions and six masks on paper, with a condition number beyond double precision.
+    rng = np.random.default_rng(seed)
+    model = pp.Model(
+        pp.complete(6),
+        hidden=rng.random(6),
+        stubbornness=rng.uniform(0.5, 1, 6),
+        noise=pp.Gaussian(1.0, temporal="persistent"),
+        adaptation=0.1,
+    )
+    estimate = recover(model, pp.simulate(model, steps, seed=seed), method, Observation(agents=[0]))
+    known = estimate.identified
+    assert (np.abs(estimate.residuals()[0, known]) <= 6 * estimate.std[known]).all()
+
+
+def random_case(rng: np.random.Generator, case: int) -> tuple[pp.Model, pp.Trajectory, Observation | None]:
+    n = int(rng.integers(3, 8))
+    model = pp.Model(
+        NETWORKS[rng.integers(len(NETWORKS))](n),
+        hidden=10.0 ** rng.integers(-3, 4) * rng.random(n),
+        stubbornness=rng.uniform(0.2, 2, n),
+        pressure=(pp.Linear(), pp.Constant(1.0), pp.Power(1.5), pp.Linear(0.01))[rng.integers(4)],
+        noise=pp.Gaussian(float(10.0 ** rng.integers(-4, 2)), temporal=TEMPORAL[rng.integers(len(TEMPORAL))]),
+        adaptation=(None, 0.1, 1e-3)[rng.integers(3)],
+        start="hidden" if rng.random() < 0.6 else np.zeros(n),
+    )
+    run = pp.simulate(model, int(rng.choice([2, 4, 8, 16, 40])), seed=case)
+    seen = sorted(rng.choice(n, int(rng.integers(1, n + 1)), replace=False).tolist())
+    return model, run, None if len(seen) == n else Observation(agents=seen)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "likelihood"])
+def test_errors_stay_within_what_an_estimate_says_of_itself(method: str) -> None:
+    rng = np.random.default_rng(11)
+    compared = 0
+    for case in range(60):
+        model, run, look = random_case(rng, case)
+        try:
+            estimate = recover(model, run, method, look)
+        except pp.PeerPressureError:
+            continue  # this method does not take this view
+        known = estimate.identified
+        errors = np.abs(estimate.residuals()[0, known])
+        # A share of 1e-7 in an unidentified direction still counts as identified.
+        assert (errors <= 6 * estimate.std[known] + 1e-7 * np.abs(model.x0).max()).all(), (case, model)
+        compared += int(known.sum())
+    assert compared > 50
+
+
+def test_the_rounding_of_single_precision_is_counted() -> None:
+    model = pp.Model(pp.path(4), hidden=[0.1, 0.5, 0.7, 0.2], noise=pp.NoNoise())
+    double, single = (pp.simulate(model, 30, dtype=dtype) for dtype in (np.float64, np.float32))
+    look = Observation(agents=[0])
+    fine, coarse = (recover(model, run, "kalman", look) for run in (double, single))
+    assert (np.abs(coarse.residuals()[0]) <= 6 * coarse.std).all()
+    assert (np.abs(fine.residuals()[0]) <= 6 * fine.std).all()
+    assert (coarse.std[1:] > 1e6 * fine.std[1:]).all()
+
+
+@pytest.mark.parametrize("n", [20, 400])
+def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
+    model = pp.Model(pp.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
+    run = pp.simulate(model, 20, replicates=3, seed=1)
+    estimate: Any = recover(model, run)
+    direct = METHODS["innovations"](model, pp.recovery.outputs_of(model, run), None)
+    np.testing.assert_array_equal(estimate.variance, direct.variance)
+    np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
+    assert estimate.value.shape == (3, n)
