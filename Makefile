@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help paper explore test lint types tests browser bench docs constraints clean
+MINUTES ?= 15
+
+.PHONY: help paper explore test lint types tests search browser bench docs constraints clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make paper        run the paper's experiments and write their figures to build/paper"
 	@echo "make explore      open the model in the browser"
 	@echo "make test         lint, types, tests and doctests"
+	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
 	@echo "make docs         build the documentation into build/docs"
 	@echo "make constraints  resolve the versions in constraints.txt anew"
@@ -32,6 +35,11 @@ types: $(VENV)/.ready-test
 
 tests: $(VENV)/.ready-test browser
 	$(BIN)/pytest
+
+# `make test` draws the same examples everywhere. This draws new ones, and stops at the first counterexample.
+search: $(VENV)/.ready-test
+	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
+	  $(BIN)/pytest -m hypothesis --hypothesis-profile=search -p no:cacheprovider || exit 1; done
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:

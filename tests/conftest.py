@@ -1,4 +1,7 @@
-"""One browser for all tests that need one: only one Playwright can be at work in a process."""
+"""How properties are searched, and one browser for all tests that need one.
+
+Only one Playwright can be at work in a process.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+
+# A test run is the same on every machine: the same examples are drawn, and no clock decides. `make search` draws anew.
+settings.register_profile("default", derandomize=True, deadline=None)
+settings.register_profile("search", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile("default")
 
 
 @pytest.fixture(scope="session")
