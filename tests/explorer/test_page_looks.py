@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.explorer.driving import PHONE, STEPS, Driver
 
 
@@ -79,6 +81,22 @@ def test_no_width_needs_sideways_scrolling(open_page: Callable[..., Driver]) -> 
             driver.page.click(tab)
             driver.frame()
             assert driver.page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
+def test_the_wheel_over_the_network_does_not_scroll_the_page_away(
+    width: int, height: int, open_page: Callable[..., Driver]
+) -> None:
+    driver = open_page(viewport={"width": width, "height": height})
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    for tab in ("#tab-observer", "#tab-curves"):
+        driver.page.click(tab)
+        assert driver.page.evaluate("() => document.documentElement.scrollHeight") == height
+    driver.page.hover("#network")
+    driver.page.mouse.wheel(0, 2_000)
+    driver.frame()
+    assert driver.page.evaluate("() => window.scrollY") == 0
 
 
 def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> None:
