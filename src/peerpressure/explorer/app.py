@@ -58,12 +58,15 @@ def create_app(
     routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
     routes += [_route(f"/api/{name}", question, desk, study) for name, question in QUESTIONS.items()]
     routes += [_route(f"/api/export/{name}", question, desk, study) for name, question in EXPORTS.items()]
-    return Starlette(
+    app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={HTTPException: _not_here},
         lifespan=lifespan,
     )
+    # Whoever serves the application can call everything off before it waits for answers.
+    app.state.desk = desk
+    return app
 
 
 def _route(path: str, question: Question, desk: Desk, study: Study) -> Route:
