@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.explorer.driving import PHONE, STEPS, Driver
+from tests.explorer.driving import PHONE, STEPS, Driver, layouts
+
+pytestmark = layouts
 
 
 def luminance(colour: tuple[float, ...]) -> float:
@@ -81,6 +83,15 @@ def test_no_width_needs_sideways_scrolling(open_page: Callable[..., Driver]) -> 
             driver.page.click(tab)
             driver.frame()
             assert driver.page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+def test_the_page_brings_its_fonts(driver: Driver) -> None:
+    faces = driver.page.evaluate("() => [...document.fonts].map(face => [face.family, face.status])")
+    assert sorted([family.strip('"'), status] for family, status in faces) == [
+        ["Inter", "loaded"],
+        ["STIX Two Text", "loaded"],
+        ["STIX Two Text", "loaded"],
+    ]
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])

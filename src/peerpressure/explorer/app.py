@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mimetypes
 import re
 import sys
 import traceback
@@ -32,6 +33,8 @@ from peerpressure.explorer.tickets import Ticket
 from peerpressure.explorer.warming import warm_up
 
 STATIC = Path(__file__).parent / "static"
+# Python knows this type only from machines that list it.
+mimetypes.add_type("font/woff2", ".woff2")
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

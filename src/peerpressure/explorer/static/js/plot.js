@@ -2,7 +2,7 @@
 
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { token } from "./colour.js";
-import { el } from "./elements.js";
+import { axisFont, el } from "./elements.js";
 import { superscript, ticks } from "./words.js";
 
 /**
@@ -11,8 +11,6 @@ import { superscript, ticks } from "./words.js";
  * @typedef {{x: ArrayLike<number>, lines: Line[], low: number, high: number, logX?: boolean, logY?: boolean,
  *            under?: Under, xTitle?: string}} Content
  */
-
-const FONT = '11px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
 
 const NONE = { show: false };
 
@@ -103,7 +101,8 @@ export class Plot {
     this.#shape = shape;
     const { logX, logY, lines, xTitle } = /** @type {Content} */ (this.#content);
     const grid = { stroke: token("grid"), width: 1 };
-    const axis = { stroke: token("soft"), font: FONT, grid, ticks: { ...grid, size: 4 } };
+    const font = axisFont();
+    const axis = { stroke: token("soft"), font, grid, ticks: { ...grid, size: 4 } };
     const along = (/** @type {boolean | undefined} */ log) => ({
       ...axis,
       values: (/** @type {any} */ _, /** @type {number[]} */ marks) => (log ? logTicks(marks) : ticks(marks)),
@@ -123,7 +122,7 @@ export class Plot {
         y: { distr: logY ? 3 : 1, range: () => this.#range() },
       },
       axes: [
-        { ...along(logX), size: 30, gap: 3, label: xTitle, labelFont: FONT, labelSize: 14, labelGap: -2 },
+        { ...along(logX), size: 30, gap: 3, label: xTitle, labelFont: font, labelSize: 14, labelGap: -2 },
         { ...along(logY), size: 44, gap: 4 },
       ],
       series: [{}, ...lines.map(({ colour: stroke, width = 1.5, dash }) => ({ stroke, width, dash, points: NONE }))],
