@@ -27,6 +27,42 @@ def blue(pixels: NDArray[np.uint8]) -> int:
     return int(((blue - red > 70) & (pixels[..., 3] > 200)).sum())
 
 
+def agents_on(driver: Driver) -> NDArray[np.float64]:
+    """Where the agents are on the canvas, in pixels, (agents, 2)."""
+    with Asker(driver.address) as asker:
+        positions = asker.packed("network", driver.scenario()).arrays["positions"]
+    found = driver.module(
+        "places",
+        """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
+            const places = new module.Places(given.flat(), given.length);
+            places.fit(clientWidth, clientHeight);
+            return [...places.x].map((x, at) => [x, places.y[at]]) })()""",
+        positions.tolist(),
+    )
+    return np.array(found)
+
+
+class Canvas:
+    """The network as a mouse finds it."""
+
+    def __init__(self, driver: Driver) -> None:
+        box = driver.page.locator("#network").bounding_box()
+        assert box is not None
+        self.mouse, self.corner = driver.page.mouse, np.array([box["x"], box["y"]])
+        self.middle = np.array([box["width"] / 2, 0.45 * box["height"]])
+
+    def move(self, place: NDArray[np.float64]) -> None:
+        self.mouse.move(*(self.corner + place).tolist())
+
+    def stroke(self, *places: NDArray[np.float64]) -> None:
+        """Draw from place to place."""
+        self.move(places[0])
+        self.mouse.down()
+        for place in places[1:]:
+            self.move(place)
+        self.mouse.up()
+
+
 def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Driver) -> None:
     first = driver.pixels()
     driver.go_to(STEPS)
@@ -87,7 +123,6 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     canvas = driver.page.locator("#network")
     driver.page.focus("#network")
     driver.page.keyboard.press("ArrowRight")
-    name = driver.page.inner_text("#agent-card b")
     place = driver.page.evaluate(
         """() => { const card = document.getElementById('agent-card').getBoundingClientRect();
            return [card.left, card.top, card.width, card.height] }"""
@@ -95,16 +130,11 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     assert min(place) > 0
     canvas.blur()
     assert driver.page.is_hidden("#agent-card")
-    box = canvas.bounding_box()
-    assert box is not None
-    for part in np.linspace(0.2, 0.8, 40):
-        driver.page.mouse.move(box["x"] + part * box["width"], box["y"] + 0.45 * box["height"])
-        if driver.page.is_visible("#agent-card"):
-            break
-    name = driver.page.inner_text("#agent-card b")
+    Canvas(driver).move(agents_on(driver)[0])
+    assert driver.page.inner_text("#agent-card b") == "Agent 0"
     driver.page.mouse.down()
     driver.page.mouse.up()
-    assert driver.page.locator("#followed li").get_attribute("data-agent") == name.lower().removeprefix("agent ")
+    assert driver.page.locator("#followed li").get_attribute("data-agent") == "0"
     with driver.answering("exacts"):
         driver.page.locator("#followed button").click()
     assert driver.page.locator("#followed li").count() == 0
@@ -118,42 +148,6 @@ def test_zoom_makes_dots_larger_and_back(driver: Driver) -> None:
     driver.page.click("#zoom-reset")
     driver.frame()
     assert np.array_equal(plain, driver.pixels())
-
-
-def agents_on(driver: Driver) -> NDArray[np.float64]:
-    """Where the agents are on the canvas, in pixels, (agents, 2)."""
-    with Asker(driver.address) as asker:
-        positions = asker.packed("network", driver.scenario()).arrays["positions"]
-    found = driver.module(
-        "places",
-        """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
-            const places = new module.Places(given.flat(), given.length);
-            places.fit(clientWidth, clientHeight);
-            return [...places.x].map((x, at) => [x, places.y[at]]) })()""",
-        positions.tolist(),
-    )
-    return np.array(found)
-
-
-class Canvas:
-    """The network as a mouse finds it."""
-
-    def __init__(self, driver: Driver) -> None:
-        box = driver.page.locator("#network").bounding_box()
-        assert box is not None
-        self.mouse, self.corner = driver.page.mouse, np.array([box["x"], box["y"]])
-        self.middle = np.array([box["width"] / 2, 0.45 * box["height"]])
-
-    def move(self, place: NDArray[np.float64]) -> None:
-        self.mouse.move(*(self.corner + place).tolist())
-
-    def stroke(self, *places: NDArray[np.float64]) -> None:
-        """Draw from place to place."""
-        self.move(places[0])
-        self.mouse.down()
-        for place in places[1:]:
-            self.move(place)
-        self.mouse.up()
 
 
 def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:

@@ -208,7 +208,7 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
 
     monkeypatch.setattr(pictures, "estimates", slow)
     with (
-        served(Limits(seconds=10)) as address,
+        served(Limits()) as address,
         ThreadPoolExecutor(1) as pool,
         Asker(address, "one") as one,
         Asker(address, "two") as two,
