@@ -91,6 +91,16 @@ def test_the_page_brings_its_fonts(driver: Driver) -> None:
     assert sorted(family.strip('"') for family, _ in faces) == ["Inter", "STIX Two Text", "STIX Two Text"]
 
 
+def test_the_page_does_without_fonts_that_cannot_be_had(driver: Driver) -> None:
+    driver.leave()
+    driver.page.route("**/*.woff2", lambda route: route.abort())
+    driver.expected.add("Failed to load resource")
+    driver.open()
+    assert driver.page.inner_text("#verdict-heading") != ""
+    driver.page.unroute("**/*.woff2")
+    driver.page.goto("about:blank")
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
 def test_the_wheel_over_the_network_does_not_scroll_the_page_away(
     width: int, height: int, open_page: Callable[..., Driver]
