@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer.driving import STILL, Driver
+from tests.explorer.driving import PLAIN, Driver, Layout
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -30,17 +30,25 @@ def explorer() -> Iterator[str]:
         assert address is not None
         yield address[0]
         at_work.send_signal(signal.SIGINT)
-        assert at_work.wait(timeout=30) == 0
+        at_work.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def layout(request: pytest.FixtureRequest) -> Layout:
+    """The window and the fonts; a module whose tests could depend on them asks for more than one."""
+    given: Layout = getattr(request, "param", PLAIN)
+    return given
 
 
 @pytest.fixture
-def open_page(browser: Browser, explorer: str) -> Iterator[Callable[..., Driver]]:
+def open_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Callable[..., Driver]]:
     """Open the explorer, as often as a test likes; each page is held to silence when the test is over."""
     drivers: list[Driver] = []
 
     def opened(fragment: str = "", expected: Collection[str] = (), **options: Any) -> Driver:
-        context = browser.new_context(**(STILL | options))
+        context = browser.new_context(**(layout.options | options))
         drivers.append(Driver(context.new_page(), explorer, expected))
+        layout.dress(drivers[-1].page)
         drivers[-1].open(fragment)
         return drivers[-1]
 
@@ -52,10 +60,12 @@ def open_page(browser: Browser, explorer: str) -> Iterator[Callable[..., Driver]
 
 
 @pytest.fixture(scope="module")
-def one_page(browser: Browser, explorer: str) -> Iterator[Driver]:
+def one_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Driver]:
     """A page that the tests of a module use one after the other, for opening one takes longer than most of them."""
-    context = browser.new_context(**STILL)
-    yield Driver(context.new_page(), explorer)
+    context = browser.new_context(**layout.options)
+    driver = Driver(context.new_page(), explorer)
+    layout.dress(driver.page)
+    yield driver
     context.close()
 
 

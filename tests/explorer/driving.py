@@ -7,18 +7,55 @@ import contextlib
 import io
 import json
 import zlib
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Locator, Page, Request
+    from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Route
 
 PATIENCE = 30_000  # milliseconds, for machines that do much else
 PHONE = {"width": 400, "height": 800}
 STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
+
+
+class Layout(NamedTuple):
+    """What the places of things on the page depend on: the size of the window, and the fonts.
+
+    Matplotlib carries its fonts along, so that no test depends on what a machine has.
+    """
+
+    name: str
+    width: int
+    height: int
+    fonts: Mapping[str, str] = {}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How a browser opens such a window."""
+        return STILL | {"viewport": {"width": self.width, "height": self.height}}
+
+    def dress(self, page: Page) -> None:
+        """Put other fonts in the place of the page's own."""
+        from matplotlib import get_data_path
+
+        for pattern, name in self.fonts.items():
+            page.route(f"**/vendor/{pattern}", _answer(Path(get_data_path(), "fonts", "ttf", name)))
+
+
+def _answer(file: Path) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(path=file)
+
+
+PLAIN = Layout("own fonts", 1400, 900)
+# DejaVu is a fifth wider than the page's own fonts.
+WIDE = Layout("wide fonts", 1280, 720, {"inter/*.woff2": "DejaVuSans.ttf", "stix*/*.woff2": "DejaVuSerif.ttf"})
+# For the tests of a module whose outcome could depend on where things are.
+layouts = pytest.mark.parametrize("layout", [PLAIN, WIDE], ids=lambda layout: layout.name, indirect=True)
 
 # What most tests begin with: like the page's own start, and small.
 AGENTS, STEPS = 24, 40

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.explorer.driving import PHONE, STEPS, Driver
+import pytest
+
+from tests.explorer.driving import PHONE, STEPS, Driver, layouts
+
+pytestmark = layouts
 
 
 def luminance(colour: tuple[float, ...]) -> float:
@@ -79,6 +83,38 @@ def test_no_width_needs_sideways_scrolling(open_page: Callable[..., Driver]) -> 
             driver.page.click(tab)
             driver.frame()
             assert driver.page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+def test_the_page_brings_its_fonts(driver: Driver) -> None:
+    faces = driver.page.evaluate("() => [...document.fonts].map(face => [face.family, face.status])")
+    assert {status for _, status in faces} == {"loaded"}
+    assert sorted(family.strip('"') for family, _ in faces) == ["Inter", "STIX Two Text", "STIX Two Text"]
+
+
+def test_the_page_does_without_fonts_that_cannot_be_had(driver: Driver) -> None:
+    driver.leave()
+    driver.page.route("**/*.woff2", lambda route: route.abort())
+    driver.expected.add("Failed to load resource")
+    driver.open()
+    assert driver.page.inner_text("#verdict-heading") != ""
+    driver.page.unroute("**/*.woff2")
+    driver.page.goto("about:blank")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
+def test_the_wheel_over_the_network_does_not_scroll_the_page_away(
+    width: int, height: int, open_page: Callable[..., Driver]
+) -> None:
+    driver = open_page(viewport={"width": width, "height": height})
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    for tab in ("#tab-observer", "#tab-curves"):
+        driver.page.click(tab)
+        assert driver.page.evaluate("() => document.documentElement.scrollHeight") == height
+    driver.page.hover("#network")
+    driver.page.mouse.wheel(0, 2_000)
+    driver.frame()
+    assert driver.page.evaluate("() => window.scrollY") == 0
 
 
 def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> None:

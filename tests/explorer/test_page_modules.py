@@ -84,6 +84,52 @@ def test_a_logarithmic_slider_reaches_both_ends_and_every_notch_of_it_counts(
         assert all(float(rung).is_integer() for rung in rungs)
 
 
+# Draw a plot of two values over two times on logarithmic axes, and say what its axes are marked with.
+PLOTTED = """(async () => {
+    const { low, high, from } = given, marks = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        marks.push(text); return write.call(this, text, ...place) };
+    const host = document.body.appendChild(document.createElement('div'));
+    const values = [low, high].map(Number), x = [Number(from), 10 * Number(from)];
+    new module.Plot(host, { height: 150, label: '' }).show(
+        { x, low: values[0], high: values[1], logX: true, logY: true, lines: [{ values, colour: 'black' }] });
+    await new Promise(done => setTimeout(done));
+    CanvasRenderingContext2D.prototype.fillText = write;
+    host.remove();
+    return marks.filter(Boolean) })()"""
+# Leading digits at which sums of steps miss the next power of ten, among others, at every size that numbers have.
+LOWS = [
+    float(f"{digits}e{size}") for size in (-300, -44, -17, -8, -3, 0, 5, 30) for digits in (1, 1.01, 1.3, 5.55, 9.99)
+]
+
+
+@pytest.mark.parametrize("decades", [0, 0.5, 3, 30])
+def test_a_logarithmic_axis_may_begin_anywhere(decades: float, page: Driver) -> None:
+    for low in LOWS:
+        asked = {"low": low, "high": low * 10**decades, "from": abs(low)}
+        marks = page.module("plot", PLOTTED, asked)
+        # The time axis goes over one decade, so that a power of ten is on it, unless it is too small to be marked.
+        assert marks or low < 1e-15, asked
+        assert page.said == [], asked
+
+
+@pytest.mark.parametrize("low", ["0", "-0", "-1", "5e-324", "1e-310", "1e308", "1.7e308", "NaN", "Infinity"])
+@pytest.mark.parametrize("high", ["0", "-1", "5e-324", "1", "1.7e308", "NaN", "Infinity"])
+def test_what_no_logarithmic_axis_can_show_does_no_harm(low: str, high: str, page: Driver) -> None:
+    for start in ("1", low):
+        page.module("plot", PLOTTED, {"low": low, "high": high, "from": start})
+        assert page.said == []
+
+
+def test_the_marks_of_a_logarithmic_axis_are_round_numbers_in_its_range(page: Driver) -> None:
+    assert page.module("plot", "module.logSplits(9.99e-4, 0.011)") == [k / 1000 for k in range(1, 10)] + [0.01]
+    assert page.module("plot", "module.logSplits(0.2, 0.2)") == [0.2]
+    assert page.module("plot", "module.logSplits(8e-25, 2e-24)") == [8e-25, 9e-25, 1e-24, 2e-24]
+    wide = page.module("plot", "module.logSplits(5e-324, Number.MAX_VALUE)")
+    assert (wide[0], wide[-1], len(wide)) == (1e-323, 1e308, 632)
+
+
 def oklab(colour: str) -> NDArray[np.float64]:
     rgb = np.array([float(part) for part in colour[4:-1].split()]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)

@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.reading import scenario_from
-from tests.explorer.driving import STEPS, Driver
+from tests.explorer.driving import STEPS, Driver, fragment_of
 
 SINGLE = 2e-7  # the page gets float32
 
@@ -148,3 +148,19 @@ def test_the_same_address_shows_the_same_numbers_in_another_page(
     assert second.number("#time-shown") == first.number("#time-shown")
     for key in ("minimum", "maximum", "mean", "spread", "distance"):
         assert second.legend(key) == first.legend(key)
+
+
+def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(
+    open_page: Callable[..., Driver], catalogue: dict[str, Any]
+) -> None:
+    """With this seed the least distance to v is 9.99·10⁻ᵏ, where the next multiple of 10⁻ᵏ is no power of ten."""
+    (preset,) = [one for one in catalogue["presets"] if one["title"] == "Louder noise"]
+    scenario = preset["state"]["scenario"]
+    state = {"scenario": scenario | {"run": scenario["run"] | {"seed": 34}}, "view": preset["state"]["view"]}
+    driver = open_page(fragment_of(state))
+    driver.frame()
+    assert driver.page.get_attribute("#log-size", "aria-pressed") == "true"
+    drawn = driver.page.locator("#plot-distance canvas").evaluate("c => c.toDataURL()")
+    driver.page.click("#log-size")
+    driver.frame()
+    assert driver.page.locator("#plot-distance canvas").evaluate("c => c.toDataURL()") != drawn

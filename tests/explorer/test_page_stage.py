@@ -9,7 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from peerpressure.scenario.reading import scenario_from
-from tests.explorer.driving import AGENTS, SMALL, STEPS, Driver
+from tests.explorer.asking import Asker
+from tests.explorer.driving import AGENTS, SMALL, STEPS, Driver, layouts
+
+pytestmark = layouts
 
 
 def orange(pixels: NDArray[np.uint8]) -> int:
@@ -22,6 +25,42 @@ def blue(pixels: NDArray[np.uint8]) -> int:
     """How much of a picture is in the colour of low opinions."""
     red, blue = pixels[..., 0].astype(int), pixels[..., 2].astype(int)
     return int(((blue - red > 70) & (pixels[..., 3] > 200)).sum())
+
+
+def agents_on(driver: Driver) -> NDArray[np.float64]:
+    """Where the agents are on the canvas, in pixels, (agents, 2)."""
+    with Asker(driver.address) as asker:
+        positions = asker.packed("network", driver.scenario()).arrays["positions"]
+    found = driver.module(
+        "places",
+        """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
+            const places = new module.Places(given.flat(), given.length);
+            places.fit(clientWidth, clientHeight);
+            return [...places.x].map((x, at) => [x, places.y[at]]) })()""",
+        positions.tolist(),
+    )
+    return np.array(found)
+
+
+class Canvas:
+    """The network as a mouse finds it."""
+
+    def __init__(self, driver: Driver) -> None:
+        box = driver.page.locator("#network").bounding_box()
+        assert box is not None
+        self.mouse, self.corner = driver.page.mouse, np.array([box["x"], box["y"]])
+        self.middle = np.array([box["width"] / 2, 0.45 * box["height"]])
+
+    def move(self, place: NDArray[np.float64]) -> None:
+        self.mouse.move(*(self.corner + place).tolist())
+
+    def stroke(self, *places: NDArray[np.float64]) -> None:
+        """Draw from place to place."""
+        self.move(places[0])
+        self.mouse.down()
+        for place in places[1:]:
+            self.move(place)
+        self.mouse.up()
 
 
 def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Driver) -> None:
@@ -84,7 +123,6 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     canvas = driver.page.locator("#network")
     driver.page.focus("#network")
     driver.page.keyboard.press("ArrowRight")
-    name = driver.page.inner_text("#agent-card b")
     place = driver.page.evaluate(
         """() => { const card = document.getElementById('agent-card').getBoundingClientRect();
            return [card.left, card.top, card.width, card.height] }"""
@@ -92,16 +130,11 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     assert min(place) > 0
     canvas.blur()
     assert driver.page.is_hidden("#agent-card")
-    box = canvas.bounding_box()
-    assert box is not None
-    for part in np.linspace(0.2, 0.8, 40):
-        driver.page.mouse.move(box["x"] + part * box["width"], box["y"] + 0.45 * box["height"])
-        if driver.page.is_visible("#agent-card"):
-            break
-    name = driver.page.inner_text("#agent-card b")
+    Canvas(driver).move(agents_on(driver)[0])
+    assert driver.page.inner_text("#agent-card b") == "Agent 0"
     driver.page.mouse.down()
     driver.page.mouse.up()
-    assert driver.page.locator("#followed li").get_attribute("data-agent") == name.lower().removeprefix("agent ")
+    assert driver.page.locator("#followed li").get_attribute("data-agent") == "0"
     with driver.answering("exacts"):
         driver.page.locator("#followed button").click()
     assert driver.page.locator("#followed li").count() == 0
@@ -122,29 +155,56 @@ def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
         driver.page.click("#draw")
     before = np.array(driver.scenario()["agents"]["hidden"])
     assert before == pytest.approx(scenario_from(SMALL).model().x0, rel=1e-3)
+    agents, canvas, reach = agents_on(driver), Canvas(driver), 60
     driver.type("view.brush.value", 3)
-    driver.type("view.brush.reach", 120)
-    box = driver.page.locator("#network").bounding_box()
-    assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + 0.45 * box["height"]
+    driver.type("view.brush.reach", reach)
+    path = [canvas.middle, canvas.middle + np.array([15, 5])]
     with driver.answering():
-        driver.page.mouse.move(x, y)
-        driver.page.mouse.down()
-        driver.page.mouse.move(x + 15, y + 5)
-        driver.page.mouse.up()
+        canvas.stroke(*path)
     driver.settle()
     hidden = np.array(driver.scenario()["agents"]["hidden"])
     painted = hidden == 3
-    assert 1 <= painted.sum() < hidden.size / 2
+    away = np.min([np.hypot(*(agents - place).T) for place in path], axis=0)
+    # A pixel more or less is the browser's to round.
+    assert painted[away < reach - 1].all()
+    assert not painted[away > reach + 1].any()
+    assert 1 <= painted.sum() < AGENTS
     assert np.array_equal(hidden[~painted], before[~painted])
     driver.page.get_by_label("Lower", exact=True).check()
     with driver.answering():
-        driver.page.mouse.move(x, y)
-        driver.page.mouse.down()
-        driver.page.mouse.up()
+        canvas.stroke(canvas.middle)
     lowered = np.array(driver.scenario()["agents"]["hidden"])
     assert (lowered <= hidden + 1e-9).all()
     assert (lowered < hidden).sum() >= 1
+
+
+def test_the_brush_keeps_the_value_that_was_chosen(driver: Driver) -> None:
+    with driver.answering():
+        driver.page.click("#draw")
+    driver.page.get_by_label("Set", exact=True).check()
+    driver.type("view.brush.value", 0.2)
+    driver.type("view.brush.reach", 30)
+    agents, canvas = agents_on(driver), Canvas(driver)
+    left, right = agents[agents[:, 0].argmin()], agents[agents[:, 0].argmax()]
+    before = np.array(driver.scenario()["agents"]["hidden"])
+    # The answer to what was drawn comes while the hand is still down.
+    canvas.move(left)
+    with driver.answering():
+        driver.page.mouse.down()
+    canvas.move(right)
+    with driver.answering():
+        driver.page.mouse.up()
+    driver.settle()
+    hidden = np.array(driver.scenario()["agents"]["hidden"])
+    changed = hidden != before
+    assert changed[[agents[:, 0].argmin(), agents[:, 0].argmax()]].all()
+    assert set(hidden[changed]) == {0.2}
+    # A second stroke, with opinions that the first has changed, draws the same.
+    with driver.answering():
+        canvas.stroke(*agents)
+    driver.settle()
+    assert set(driver.scenario()["agents"]["hidden"]) == {0.2}
+    assert driver.row("view.brush.value").locator("> input[type=number]").input_value() == "0.2"
 
 
 def test_opinions_can_be_typed_agent_by_agent(driver: Driver) -> None:

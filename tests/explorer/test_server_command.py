@@ -9,7 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,11 +51,14 @@ def scenario(tmp_path: Path) -> Path:
     return tmp_path / "scenario.toml"
 
 
+MODULE = ("-m", "peerpressure")
+
+
 @contextlib.contextmanager
-def started(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(*arguments: object, program: Sequence[str] = MODULE) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Give the running command and its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "peerpressure", "explore", "--no-browser", "--port", "0", *map(str, arguments)],
+        [sys.executable, *program, "explore", "--no-browser", "--port", "0", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -85,6 +90,79 @@ def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=60)
         assert (process.returncode, rest.strip()) == (0, "Explorer ended")
+
+
+# The command, with a pressure whose every look is work that cannot be called off, in a solver or in a compiled loop.
+UNSTOPPABLE = """
+import ctypes, os, sys, threading
+import numba, numpy, scipy.linalg
+from peerpressure.cli import main
+from peerpressure.schedules import Linear
+
+@numba.njit(nogil=True)
+def loop(count):
+    while count[0] >= 0:
+        count[0] = (count[0] + 1) % 1_000_003
+
+def solve():
+    while True:
+        scipy.linalg.eigh(numpy.random.default_rng(1).random((400, 400)))
+
+# As long as a function of a PyDLL takes, no other line of Python runs.
+locked = ctypes.PyDLL(None).sleep
+kinds = {"loop": lambda: loop(numpy.zeros(1, int)), "solve": solve, "locked": lambda: locked(100)}
+work = kinds[sys.argv.pop(1)]
+
+def pressure(self, t):
+    if threading.current_thread().name.startswith("explorer"):
+        os.write(1, b"at work\\n")
+        work()
+    return t
+Linear.pressure = pressure
+main()
+"""
+WAITED = 20  # seconds for an end that takes less than two, on machines that do much else
+SMALL = {"network": {"named": "karate"}, "run": {"steps": 5}}
+
+
+def interrupted(process: subprocess.Popen[str]) -> int:
+    """Press Ctrl-C, and give the exit status."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    status = process.wait(timeout=WAITED)
+    print(f"ended after {time.monotonic() - began:.2f} s")
+    return status
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are passed on by other means elsewhere")
+def test_ctrl_c_ends_it_even_while_a_library_holds_pythons_lock() -> None:
+    with started(program=("-c", UNSTOPPABLE, "locked")) as (process, address), ThreadPoolExecutor(1) as pool:
+        assert process.stdout is not None
+        pool.submit(httpx.post, f"{address}api/run", json={"scenario": SMALL}, timeout=WAITED)
+        assert process.stdout.readline().strip() == "at work"
+        assert interrupted(process) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("kind", ["loop", "solve"])
+@pytest.mark.parametrize("endpoint", ["run", "export/figure"])
+def test_ctrl_c_ends_it_whatever_is_being_computed(kind: str, endpoint: str) -> None:
+    asked = {"scenario": SMALL | {"observe": {"methods": ["ols"]}}, "what": "observer", "format": "png"}
+    with started(program=("-c", UNSTOPPABLE, kind)) as (process, address), contextlib.ExitStack() as clients:
+        assert process.stdout is not None
+        pool = clients.enter_context(ThreadPoolExecutor(3))
+        answers = [pool.submit(httpx.post, f"{address}api/{endpoint}", json=asked, timeout=60) for _ in range(3)]
+        for _ in answers:
+            assert process.stdout.readline().strip() == "at work"
+        # One who has nothing to ask, and one who never finishes the question.
+        place = (httpx.URL(address).host, httpx.URL(address).port or 80)
+        for sent in (b"", b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"):
+            clients.enter_context(socket.create_connection(place)).sendall(sent)
+        # On a machine that does much else it may not come to a tidy end in time, and is ended all the same.
+        if interrupted(process) != -signal.SIGKILL:
+            assert process.returncode == 0
+            assert process.stdout.read().strip().splitlines()[-1] == "Explorer ended"
+            # Whoever asked is told that there will be no answer.
+            assert [answer.result().status_code for answer in answers] == [409] * 3
 
 
 def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:

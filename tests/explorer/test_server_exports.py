@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,9 +19,15 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
+from peerpressure.explorer.exports import pictures
 from peerpressure.explorer.exports.script import script
 from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.preparing import Study
 from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.refusals import WithdrawnError
+from peerpressure.explorer.tickets import Ticket
+from peerpressure.measures import Experiment
+from peerpressure.measures.results import estimates
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, served
@@ -178,6 +186,76 @@ def test_pictures_are_pictures(what: str, asker: Asker) -> None:
     assert svg.headers["content-type"] == "image/svg+xml"
     assert svg.headers["content-disposition"] == f'attachment; filename="peerpressure-{what}.svg"'
     assert ElementTree.fromstring(svg.content).tag.endswith("svg")
+
+
+def test_a_picture_of_the_observer_has_the_bounds_of_the_question_about_it(asker: Asker) -> None:
+    (many,) = [preset.state["scenario"] for preset in PRESETS if preset.title == "Ten thousand agents"]
+    for steps in (200, 1):
+        scenario = many | {"observe": {"methods": ["ols"]}, "run": many["run"] | {"steps": steps}}
+        told = asker.refused("observe", scenario)
+        assert asker.refused("export/figure", scenario, what="observer", format="png") == told
+        assert told["where"] == "observe"
+        assert "10,000" in told["text"]
+
+
+def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, free = threading.Event(), threading.Event()
+
+    def slow(experiment: Experiment) -> Any:
+        begun.set()
+        assert free.wait(60)
+        return estimates(experiment)
+
+    monkeypatch.setattr(pictures, "estimates", slow)
+    with (
+        served(Limits()) as address,
+        ThreadPoolExecutor(1) as pool,
+        Asker(address, "one") as one,
+        Asker(address, "two") as two,
+    ):
+        observer = pool.submit(one.post, "export/figure", what="observer", format="png")
+        assert begun.wait(30)
+        answer = two.post("export/figure", what="curves", format="svg")
+        free.set()
+        assert answer.status_code == 200, answer.text
+        observer.result(timeout=60)
+
+
+def test_a_picture_that_waits_for_another_to_be_drawn_can_be_called_off() -> None:
+    ticket = Ticket(60)
+    asked = Study(Limits()).prepare({"scenario": SMALL}, ticket)
+    with ThreadPoolExecutor(1) as pool, pictures._DRAWING:
+        waiting = pool.submit(pictures.picture, asked, "curves", 0, "svg", Study(Limits()))
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.5)
+        ticket.withdraw()
+        with pytest.raises(WithdrawnError):
+            waiting.result(timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("what", "part"), [("curves", "summaries"), ("observer", "estimates"), ("network", "simulate")]
+)
+def test_what_a_picture_is_computed_from_can_be_called_off(
+    what: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket, ended = Ticket(60), []
+    original = getattr(pictures, part)
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        ticket.withdraw()
+        try:
+            return original(*arguments, **named)
+        except WithdrawnError:
+            ended.append(part)
+            raise
+
+    monkeypatch.setattr(pictures, part, watched)
+    study = Study(Limits())
+    asked = study.prepare({"scenario": SMALL}, ticket)
+    with pytest.raises(WithdrawnError):
+        pictures.picture(asked, what, 3, "svg", study)
+    assert ended == [part]
 
 
 def test_the_picture_of_a_network_follows_time(asker: Asker) -> None:

@@ -21,7 +21,8 @@ from peerpressure.scenario import Scenario
 from peerpressure.scenario.section import InputFile, OutputFolder, Section
 from tests.explorer.asking import SMALL, Asker, in_a_loop
 
-PATHS = ["/", "/static/vendor/uplot/uPlot.esm.js", "/api/catalogue", "/api/run", "/nothing", "/static/nothing"]
+FONT = "/static/vendor/inter/Inter.woff2"
+PATHS = ["/", "/static/vendor/uplot/uPlot.esm.js", FONT, "/api/catalogue", "/api/run", "/nothing", "/static/nothing"]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -38,8 +40,14 @@ def explore(
         if not is_loopback(host):
             typer.echo(_warning(host, sorted(names)))
         typer.echo(f"Explorer at {address} (Ctrl-C ends it)")
-        serve(listening, hosts=names, default=default, when_ready=lambda: _open(address) if browser else None)
-    typer.echo("Explorer ended")
+        ready = partial(_open, address) if browser else lambda: None
+        at_work = serve(listening, hosts=names, default=default, when_ready=ready)
+    try:
+        typer.echo("Explorer ended")
+    finally:
+        # Python would wait for threads, and a solver or a compiled loop cannot be called off.
+        if at_work:
+            os._exit(0)
 
 
 def _leave_threads_to_requests() -> None:
@@ -47,8 +55,6 @@ def _leave_threads_to_requests() -> None:
 
     Libraries read this when they are loaded, which nothing has done yet; what the user has set stays.
     """
-    import os
-
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 

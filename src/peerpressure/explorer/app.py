@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mimetypes
 import re
 import sys
 import traceback
@@ -32,6 +33,8 @@ from peerpressure.explorer.tickets import Ticket
 from peerpressure.explorer.warming import warm_up
 
 STATIC = Path(__file__).parent / "static"
+# Python knows this type only from machines that list it.
+mimetypes.add_type("font/woff2", ".woff2")
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -58,12 +61,15 @@ def create_app(
     routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
     routes += [_route(f"/api/{name}", question, desk, study) for name, question in QUESTIONS.items()]
     routes += [_route(f"/api/export/{name}", question, desk, study) for name, question in EXPORTS.items()]
-    return Starlette(
+    app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={HTTPException: _not_here},
         lifespan=lifespan,
     )
+    # Whoever serves the application can call everything off before it waits for answers.
+    app.state.desk = desk
+    return app
 
 
 def _route(path: str, question: Question, desk: Desk, study: Study) -> Route:

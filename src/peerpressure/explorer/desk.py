@@ -45,6 +45,7 @@ class Desk:
         self._newest: dict[Place, _Errand] = {}
         self._lock = threading.Lock()
         self._taken = 0
+        self._closed = False
 
     @property
     def taken(self) -> int:
@@ -90,12 +91,15 @@ class Desk:
             self._newest[place].end()
 
     def close(self) -> None:
-        """Call everything off; threads end with the step that they are at."""
+        """Call everything off, and take up nothing more; threads end with the step that they are at."""
+        self._closed = True
         for place in [*self._newest]:
             self.withdraw(place)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _submit(self, ticket: Ticket, work: Callable[[Ticket], Found]) -> Future[Found]:
+        if self._closed:
+            raise WithdrawnError("the explorer has ended")
         with self._lock:
             if self._taken >= self.limits.waiting:
                 rule = f"at most {self.limits.waiting} questions may wait for an answer at a time"

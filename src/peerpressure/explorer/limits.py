@@ -18,8 +18,8 @@ class Limits:
 
     ``changes`` counts those of an evolving network, ``rounds`` the agents and neighbours in them that a verdict
     follows, ``work`` agents × steps × replicates, ``exact`` multiplications of an exact law, ``observed`` agents² ×
-    steps of an onlooker, ``states`` the numbers of one picture, ``rows`` and ``numbers`` those of a file, and
-    ``values`` the numbers in a scenario beside its edges.
+    steps of an observer and ``observed_agents`` the agents of its network, ``states`` the numbers of one picture,
+    ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
     """
 
     agents: int = 50_000
@@ -30,6 +30,7 @@ class Limits:
     work: int = 500_000_000
     exact: int = 1_000_000_000
     observed: int = 200_000_000
+    observed_agents: int = 4_000
     states: int = 8_000_000
     times: int = 2_000
     rows: int = 2_000_000
@@ -68,3 +69,11 @@ class Limits:
         self.check("steps", steps, what="the number of steps", remedy=remedy, where="run.steps")
         what, remedy = "agents × steps × replicates", f"take fewer of them; {remedy}"
         self.check("work", agents * steps * replicates, what=what, remedy=remedy, where="run")
+
+    def check_observer(self, agents: int, steps: int) -> None:
+        """Refuse an observer who would take too long; the dense matrices of many agents cannot be called off."""
+        remedy = "observe a smaller network; peerpressure recover has no such bound"
+        what = "the agents of a network that is observed"
+        self.check("observed_agents", agents, what=what, remedy=remedy, where="observe")
+        what, remedy = "agents² × steps of an observer", f"observe for a shorter time, or {remedy}"
+        self.check("observed", agents**2 * steps, what=what, remedy=remedy, where="observe")

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
+import signal
 import socket
-from collections.abc import Callable, Collection, Mapping
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from peerpressure.errors import PeerPressureError, complain
 from peerpressure.explorer.guard import LOOPBACK
 
 PORT = 8321
+PATIENCE = 1.5  # seconds that an end may take before it is forced
 TRIED = 50  # ports from the wanted one on, for others may be taken by other explorers
 
 
@@ -67,14 +73,54 @@ def names_for(host: str) -> frozenset[str]:
     return LOOPBACK | own | {socket.gethostname().lower(), socket.getfqdn().lower()}
 
 
+# Hears of the signals that a process is sent and ends it by force if it does not end by itself; it has ended once the
+# pipe is closed.
+_GUARD = """
+import os, select, signal, sys, time
+process, patience = int(sys.argv[1]), float(sys.argv[2])
+while (heard := os.read(0, 1)) and heard[0] not in (signal.SIGINT, signal.SIGTERM):
+    pass
+end = time.monotonic() + patience
+while heard and (left := end - time.monotonic()) > 0:
+    heard = os.read(0, 1) if select.select([0], [], [], left)[0] else heard
+if heard:
+    os.kill(process, signal.SIGKILL)
+"""
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[None]:
+    """Have this process ended from outside where Ctrl-C cannot end it from within.
+
+    Some solvers hold Python's lock for many seconds, and until they are done Python does not act on a signal. It
+    passes the news on at once, though, through a pipe.
+    """
+    if os.name != "posix":
+        yield
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(PATIENCE)]
+    nothing = subprocess.DEVNULL
+    guard = subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
+    os.close(reading)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    yield
+    # Threads that are still at work may hold the lock again; then the guard stays until the process has ended.
+    if threading.active_count() == 1:
+        signal.set_wakeup_fd(-1)
+        os.close(writing)
+        guard.wait()
+
+
 def serve(
     listening: socket.socket,
     *,
     hosts: Collection[str] = LOOPBACK,
     default: Mapping[str, Any] | None = None,
     when_ready: Callable[[], None] = lambda: None,
-) -> None:
-    """Answer requests at an open socket until Ctrl-C."""
+) -> bool:
+    """Answer requests at an open socket until Ctrl-C; say whether threads are still at work then."""
     import uvicorn
 
     from peerpressure.explorer.app import create_app
@@ -84,9 +130,22 @@ def serve(
             await super().startup(sockets)
             when_ready()
 
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            # Whoever waits for an answer is told that there will be none, and then does not hold up the end.
+            app.state.desk.close()
+            await super().shutdown(sockets)
+
     app = create_app(hosts=hosts, default=default)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=2
+        app,
+        # Other loops listen to signals in a way of their own.
+        loop="asyncio",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
     )
-    with contextlib.suppress(KeyboardInterrupt):
+    with _guarded(), contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listening])
+    return threading.active_count() > 1

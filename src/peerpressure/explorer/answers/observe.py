@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,9 +32,7 @@ FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 def observe_answer(asked: Prepared, limits: Limits) -> bytes:
     """Return each method's estimate of every hidden opinion, the exposure of agents, and the budget over time."""
     model, look = asked.model, asked.scenario.observation()
-    last = asked.steps if look.times is None else max(look.times)
-    what, remedy = "agents² × steps of an onlooker", "look for a shorter time, or at a smaller network"
-    limits.check("observed", model.n**2 * last, what=what, remedy=remedy, where="observe")
+    last = last_observed(asked, limits)
     experiment = first_replicate(asked)
     methods, arrays = _estimates(asked, experiment, look)
     exposed, more = _exposure(asked, look, last)
@@ -43,10 +42,23 @@ def observe_answer(asked: Prepared, limits: Limits) -> bytes:
     return pack(facts, arrays | more | over_time)
 
 
+def last_observed(asked: Prepared, limits: Limits) -> int:
+    """Return the last step that the observer sees, if that is within bounds."""
+    times = asked.scenario.observation().times
+    last = asked.steps if times is None else max(times)
+    limits.check_observer(asked.model.n, last)
+    return last
+
+
 def first_replicate(asked: Prepared) -> Experiment:
-    """Return the first replicate of the scenario's experiment; it can be called off like all else."""
+    """Return the first replicate of the scenario's experiment."""
     run = asked.scenario.run.model_copy(update={"replicates": 1})
-    experiment = Experiment(asked.scenario.model_copy(update={"run": run}), record=Record())
+    return experiment_of(replace(asked, scenario=asked.scenario.model_copy(update={"run": run})), Record())
+
+
+def experiment_of(asked: Prepared, record: Record) -> Experiment:
+    """Return the scenario's experiment; it can be called off like all else."""
+    experiment = Experiment(asked.scenario, record=record)
     experiment.__dict__["system"] = asked.system
     return experiment
 

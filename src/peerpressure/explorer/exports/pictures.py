@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,14 @@ from numpy.typing import NDArray
 from peerpressure.diffusion import Diffusion
 from peerpressure.errors import complain
 from peerpressure.explorer.answers.network import MOST_EDGES
-from peerpressure.explorer.answers.observe import FAILURES, first_replicate
+from peerpressure.explorer.answers.observe import FAILURES, experiment_of, first_replicate, last_observed
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.preparing import Prepared, Study
 from peerpressure.explorer.refusals import ENDS, RequestError
+from peerpressure.explorer.tickets import Ticket
 from peerpressure.figures import run as drawn
 from peerpressure.figures.style import GREY, ONE_COLUMN, OPINIONS, render, styled
-from peerpressure.measures import Experiment
 from peerpressure.measures.results import estimates, summaries
 from peerpressure.networks import Network
 from peerpressure.simulation import Record, simulate
@@ -39,35 +41,48 @@ _DRAWING = threading.Lock()
 
 def picture(asked: Prepared, what: str, time: float, kind: str, study: Study) -> bytes:
     """Return the picture of curves, network or observer, as a file of this kind."""
-    with _DRAWING:
-        match what:
-            case "curves":
-                figure = _curves(asked, study.limits)
-            case "observer":
-                figure = _observer(asked)
-            case _:
-                figure = _network(asked, study.drawing(asked.model.network), time)
-        asked.ticket.check()
-        return render(figure, kind)
+    # Numbers come before the lock: nobody who draws waits for somebody else's computation.
+    match what:
+        case "curves":
+            draw = _curves(asked, study.limits)
+        case "observer":
+            draw = _observer(asked, study.limits)
+        case _:
+            draw = _network(asked, study.drawing(asked.model.network), time)
+    with _drawing(asked.ticket):
+        return render(draw(), kind)
 
 
-def _curves(asked: Prepared, limits: Limits) -> Figure:
+@contextlib.contextmanager
+def _drawing(ticket: Ticket) -> Iterator[None]:
+    """Wait for Matplotlib, as long as the picture is wanted."""
+    ticket.check()
+    while not _DRAWING.acquire(timeout=0.1):
+        ticket.check()
+    try:
+        yield
+    finally:
+        _DRAWING.release()
+
+
+def _curves(asked: Prepared, limits: Limits) -> Callable[[], Figure]:
     """Draw range, spread and distance of all replicates, at as many times as a table may have rows for."""
     replicates = asked.scenario.run.replicates
     remedy = "take fewer replicates"
     limits.check("rows", replicates * FEWEST_TIMES, what="replicates × times of a picture", remedy=remedy, where="run")
     every = -(-asked.steps // min(MOST_TIMES, limits.rows // replicates))
     # An odd stride, so that a swing between two sides is seen.
-    experiment = Experiment(asked.scenario, record=Record(states=False, every=every | 1))
-    return drawn.opinions(summaries(experiment), asked.model.consensus_value)
+    experiment = experiment_of(asked, Record(states=False, every=every | 1))
+    return partial(drawn.opinions, summaries(experiment), asked.model.consensus_value)
 
 
-def _observer(asked: Prepared) -> Figure:
+def _observer(asked: Prepared, limits: Limits) -> Callable[[], Figure]:
     """Draw the estimates of each method that can be used here, in the first replicate."""
     observe = asked.scenario.observe
     if observe is None:
         rule, remedy = "a picture of the observer needs one", "choose who is seen"
         raise RequestError(422, complain(rule, got="a scenario without [observe]", remedy=remedy), "observe")
+    last_observed(asked, limits)
     tables, problem = [], None
     for method in observe.methods:
         alone = asked.scenario.model_copy(update={"observe": observe.model_copy(update={"methods": [method]})})
@@ -79,17 +94,18 @@ def _observer(asked: Prepared) -> Figure:
             problem = error
     if not tables:
         raise problem or RequestError(422, "no method was asked for", "observe.methods")
-    return drawn.estimates(pd.concat(tables, ignore_index=True))
+    return partial(drawn.estimates, pd.concat(tables, ignore_index=True))
 
 
-def _network(asked: Prepared, places: Drawing, time: float) -> Figure:
+def _network(asked: Prepared, places: Drawing, time: float) -> Callable[[], Figure]:
     """Draw the network with agents coloured by what they show at a time, in the first replicate."""
     pace = asked.system.step if isinstance(asked.system, Diffusion) else 1
     step = min(max(round(time / pace), 0), asked.steps)
     shown = simulate(asked.system, step, seed=asked.scenario.run.seed, record="final").final.public[0]
     # One scale for all times: from the lowest to the highest opinion that is held or shown at the start.
     held = np.concatenate([asked.model.start_state, asked.model.hidden])
-    return network_figure(
+    return partial(
+        network_figure,
         asked.model.network,
         places,
         shown,

@@ -20,8 +20,11 @@ export class Brush {
   /** @type {"set" | "raise" | "lower"} */
   #way = "set";
   #value = 0;
+  /** Whether the value was chosen by hand; then it stays. */
+  #chosen = false;
   #reach = 34;
-  #range = "";
+  /** The opinions of the stroke that is being made; no answer that comes meanwhile changes them. @type {number[]} */
+  #drawn = [];
 
   /** @param {Stage} stage @param {Store} store */
   constructor(stage, store) {
@@ -33,15 +36,18 @@ export class Brush {
     return this.#reach;
   }
 
+  /** Offer other settings, for other opinions than those that were drawn. */
+  renew() {
+    this.#chosen = false;
+    this.show();
+  }
+
   /** Offer the brush's own settings, for the opinions that there are. */
   show() {
     const { centre, half } = this.stage.domain ?? { centre: 0, half: 1 };
-    const range = `${centre} ${half}`;
-    if (range === this.#range) return;
-    this.#range = range;
-    this.#value = short(centre + half);
     const step = 10 ** Math.floor(Math.log10(half) - 2);
     const round = (/** @type {number} */ value) => Number((Math.round(value / step) * step).toPrecision(6));
+    if (!this.#chosen) this.#value = round(centre + half);
     byId("brush").replaceChildren(
       segmented({
         label: "Brush",
@@ -63,9 +69,10 @@ export class Brush {
           step,
         },
         path: "view.brush.value",
-        value: round(centre + half),
+        value: this.#value,
         onInput: (value) => {
           this.#value = value;
+          this.#chosen = true;
         },
       }),
       slider({
@@ -81,32 +88,39 @@ export class Brush {
 
   /** Take what agents think now as drawn by hand, so that it can be changed. */
   begin() {
-    if (!Array.isArray(this.store.scenario.agents?.hidden)) this.#keep(Array.from(this.stage.hidden, short));
+    if (!Array.isArray(this.store.scenario.agents?.hidden)) this.#keep(this.#opinions());
   }
 
   /** Paint at a point. @param {number} x @param {number} y @param {boolean} first whether the hand was just put down */
   stroke(x, y, first) {
     const { places } = this.stage.view;
     const touched = first && this.#reach < 16 ? [places.nearest(x, y)] : places.within(x, y, this.#reach);
-    const hidden = Float32Array.from(this.stage.hidden);
+    if (first) this.#drawn = this.#opinions();
+    const hidden = this.#drawn;
     const by = 0.05 * (this.stage.domain?.half ?? 1) * (this.#way === "raise" ? 1 : -1);
     for (const index of touched) if (index >= 0) hidden[index] = this.#way === "set" ? this.#value : hidden[index] + by;
-    this.stage.preview = hidden;
+    this.stage.preview = Float32Array.from(hidden);
     this.stage.invalidate();
-    if (this.stage.n <= MOST_LIVE && touched.length) this.#keep(Array.from(hidden, short));
+    if (this.stage.n <= MOST_LIVE && touched.length) this.#keep(hidden.map(short));
   }
 
   /** The hand is lifted: what was drawn counts. */
   lift() {
-    if (this.stage.preview) this.#keep(Array.from(this.stage.preview, short));
+    if (this.#drawn.length) this.#keep(this.#drawn.map(short));
+    this.#drawn = [];
   }
 
   /** Set one agent's opinion. @param {number} index @param {number} value */
   setOne(index, value) {
-    const given = this.store.scenario.agents?.hidden;
-    const hidden = Array.isArray(given) ? [...given] : Array.from(this.stage.hidden, short);
+    const hidden = this.#opinions();
     hidden[index] = value;
     this.#keep(hidden);
+  }
+
+  /** What agents think: as drawn, which may be newer than what is shown, or as computed. @returns {number[]} */
+  #opinions() {
+    const given = this.store.scenario.agents?.hidden;
+    return Array.isArray(given) ? [...given] : Array.from(this.stage.hidden, short);
   }
 
   /** @param {number[]} hidden */

@@ -13,9 +13,10 @@ import { count, indexed, steady } from "./words.js";
 
 const BAND = 2; // standard deviations
 
-/** @param {ArrayLike<number>} values @param {[number, number]} range */
+/** Take in all values that a plot can show. @param {ArrayLike<number>} values @param {[number, number]} range */
 function widen(values, range) {
   for (let at = 0; at < values.length; at += 1) {
+    if (!Number.isFinite(values[at])) continue;
     if (values[at] < range[0]) range[0] = values[at];
     if (values[at] > range[1]) range[1] = values[at];
   }

@@ -61,3 +61,8 @@ export function segmented({ label, options, value, onChange, visibleLabel = true
   };
   return Object.assign(group, { select });
 }
+
+/** Return the font of the marks on axes, which are drawn and not set. */
+export function axisFont() {
+  return `11px ${getComputedStyle(document.body).fontFamily}`;
+}

@@ -131,7 +131,9 @@ export class Explorer {
     this.#showAgents();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (isNew) this.observer.build();
-    if (this.tools.tool === "draw") this.brush.show();
+    // Opinions that were drawn leave the brush alone: a hand may still be on it.
+    const byHand = Array.isArray(this.store.scenario.agents?.hidden);
+    if (this.tools.tool === "draw" && !byHand) this.brush.renew();
     if (!this.#computed) this.#beginInMotion();
     this.#computed = true;
     counted("runs");

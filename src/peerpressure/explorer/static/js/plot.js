@@ -2,7 +2,7 @@
 
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { token } from "./colour.js";
-import { el } from "./elements.js";
+import { axisFont, el } from "./elements.js";
 import { superscript, ticks } from "./words.js";
 
 /**
@@ -12,9 +12,24 @@ import { superscript, ticks } from "./words.js";
  *            under?: Under, xTitle?: string}} Content
  */
 
-const FONT = '11px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
-
 const NONE = { show: false };
+
+// Decades up to which a logarithmic axis marks more than powers of ten.
+const MOST_DECADES = 12;
+
+/**
+ * Return the marks of a logarithmic axis. uPlot counts them from the lower end on, and never ends where that is not a
+ * round number.
+ * @param {number} low @param {number} high
+ */
+export function logSplits(low, high) {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.floor(Math.log10(high))];
+  const digits = last - first > MOST_DECADES ? [1] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const decades = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  // Read from text: 10 ** -24 is not 1e-24.
+  const marks = decades.flatMap((exponent) => digits.map((digit) => Number(`${digit}e${exponent}`)));
+  return marks.filter((mark) => mark >= low && mark <= high);
+}
 
 /** Mark powers of ten as powers, and plain numbers where there are few of them. @param {(number | null)[]} splits */
 function logTicks(splits) {
@@ -86,9 +101,16 @@ export class Plot {
     this.#shape = shape;
     const { logX, logY, lines, xTitle } = /** @type {Content} */ (this.#content);
     const grid = { stroke: token("grid"), width: 1 };
-    const axis = { stroke: token("soft"), font: FONT, grid, ticks: { ...grid, size: 4 } };
-    const words = (/** @type {boolean | undefined} */ log) => (/** @type {any} */ _, /** @type {number[]} */ splits) =>
-      log ? logTicks(splits) : ticks(splits);
+    const font = axisFont();
+    const axis = { stroke: token("soft"), font, grid, ticks: { ...grid, size: 4 } };
+    const along = (/** @type {boolean | undefined} */ log) => ({
+      ...axis,
+      values: (/** @type {any} */ _, /** @type {number[]} */ marks) => (log ? logTicks(marks) : ticks(marks)),
+      ...(log && {
+        splits: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ low, /** @type {number} */ high) =>
+          logSplits(low, high),
+      }),
+    });
     const options = {
       width: Math.max(60, this.host.clientWidth),
       height: this.height,
@@ -100,8 +122,8 @@ export class Plot {
         y: { distr: logY ? 3 : 1, range: () => this.#range() },
       },
       axes: [
-        { ...axis, size: 30, gap: 3, values: words(logX), label: xTitle, labelFont: FONT, labelSize: 14, labelGap: -2 },
-        { ...axis, size: 44, gap: 4, values: words(logY) },
+        { ...along(logX), size: 30, gap: 3, label: xTitle, labelFont: font, labelSize: 14, labelGap: -2 },
+        { ...along(logY), size: 44, gap: 4 },
       ],
       series: [{}, ...lines.map(({ colour: stroke, width = 1.5, dash }) => ({ stroke, width, dash, points: NONE }))],
       hooks: { drawAxes: [(/** @type {any} */ chart) => this.#drawUnder(chart)] },
@@ -114,13 +136,14 @@ export class Plot {
 
   /** From the first time to the last; a logarithmic axis would else go on to the next power of ten. */
   #width() {
-    const { x } = /** @type {Content} */ (this.#content);
-    return x.length > 1 ? [x[0], x[x.length - 1]] : [x[0] ?? 0, (x[0] ?? 0) + 1];
+    const { x, logX } = /** @type {Content} */ (this.#content);
+    const first = x[0] ?? (logX ? 1 : 0);
+    return [first, x.length > 1 ? x[x.length - 1] : first + 1];
   }
 
   #range() {
     const { low, high, logY } = /** @type {Content} */ (this.#content);
-    if (logY) return low > 0 && high > low ? [low * 0.8, high * 1.25] : [1e-6, 1];
+    if (logY) return low > 0 && high >= low ? [low * 0.8, Math.min(high * 1.25, Number.MAX_VALUE)] : [1e-6, 1];
     const room = high > low ? 0.04 * (high - low) : Math.max(1e-9, Math.abs(high) * 0.1) || 1;
     return [low - room, high + room];
   }

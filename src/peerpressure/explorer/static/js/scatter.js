@@ -1,7 +1,7 @@
 // Estimates against the truth: a small plot for each method, all on the same scale. Who is known well lies on the line.
 
 import { token } from "./colour.js";
-import { el } from "./elements.js";
+import { axisFont, el } from "./elements.js";
 import { ticks } from "./words.js";
 
 /**
@@ -113,7 +113,7 @@ export class Scatter {
   #axes(pen, width) {
     pen.strokeStyle = token("grid");
     pen.fillStyle = token("soft");
-    pen.font = '11px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
+    pen.font = axisFont();
     pen.lineWidth = 1;
     pen.textAlign = "center";
     pen.textBaseline = "top";

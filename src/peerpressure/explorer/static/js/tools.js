@@ -53,6 +53,7 @@ export class Tools {
   /** Put everything back for another scenario. */
   reset() {
     this.use("look");
+    this.brush.renew();
     this.pointing.zoom(0);
   }
 
