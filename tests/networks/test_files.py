@@ -79,6 +79,12 @@ def test_real_names_survive(suffix: str) -> None:
         assert edge_table(round_trip(named(name), suffix)) == edge_table(named(name))
 
 
+@pytest.mark.parametrize("suffix", EDGE_LISTS)
+def test_agents_may_bear_the_names_of_columns(suffix: str) -> None:
+    network = path(3).relabelled(["From", "To", "weight"])
+    assert edge_table(round_trip(network, suffix)) == edge_table(network)
+
+
 def test_npz_keeps_any_label_and_scipy_reads_it(tmp_path: Path) -> None:
     network = path(3).relabelled([(0, 1), 2.5, "x"])
     write_network(network, tmp_path / "a.npz")
@@ -225,7 +231,7 @@ def test_a_near_suffix_is_offered(tmp_path: Path) -> None:
 UNWRITABLE: list[tuple[str, Network, str]] = [
     (".txt", k2().relabelled(["Ann Lee", "Bob"]), "'Ann Lee'.*npz"),
     (".csv", k2().relabelled(["#1", "Bob"]), "'#1'"),
-    (".csv", k2().relabelled(["From", "Bob"]), "'From'"),
+    (".txt", k2().relabelled(["a;b", "Bob"]), "'a;b'"),
     (".graphml", k2().relabelled([(0, 1), "x"]), r"\(0, 1\).*npz"),
     (".graphml", k2().relabelled(["1", "2"]), "'1', '2'"),
     (".graphml", k2().relabelled(["a\x00", "b"]), "relabelled"),

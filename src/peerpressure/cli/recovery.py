@@ -22,7 +22,7 @@ def recover(
     file: Annotated[Path, typer.Argument(help="The scenario: network, stubbornness, pressure and noise.")],
     outputs: Annotated[
         Path,
-        typer.Option(help="CSV with columns time, agent, public; or time and one column for each agent."),
+        typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
     ],
     method: Annotated[
         str | None, typer.Option(help="innovations, ols, wls, …; those of the file's [observe] if left out.")

@@ -17,12 +17,13 @@ from typing import BinaryIO
 import numpy as np
 
 from peerpressure.errors import FileFormatError, NetworkError, complain
-from peerpressure.networks.edge_lists import COLUMN_NAMES, COMMENTS, WHOLE
+from peerpressure.networks.edge_lists import WHOLE
 from peerpressure.networks.labels import Label
 from peerpressure.networks.network import Network
 from peerpressure.networks.readers import suffix_of
 from peerpressure.networks.refusal import few, refusal
 from peerpressure.networks.storage import encode
+from peerpressure.tables import COMMENTS
 
 Writer = Callable[[Network], bytes]
 
@@ -79,9 +80,9 @@ def _separated(separator: str) -> Writer:
 
 
 def _fits_line(text: str, separator: str) -> bool:
-    if text.startswith(COMMENTS) or text.casefold() in COLUMN_NAMES:
-        return False  # it would be read as a comment or as a heading
-    return separator != " " or not any(c in ',"' or c.isspace() for c in text)
+    if text.startswith(COMMENTS):
+        return False  # it would be read as a comment
+    return separator != " " or not any(c in ',;"' or c.isspace() for c in text)
 
 
 def _graphml(network: Network) -> bytes:
