@@ -35,9 +35,9 @@ def check(
         print_json({"file": file, "valid": not problems, "problems": told, "found": found})
     elif problems:
         count = f"{len(problems)} problem{'s' * (len(problems) != 1)}"
-        typer.echo("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
+        print("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
     else:
-        typer.echo("\n".join([f"{file}: {summary}", *(f"  {key}: {text}" for key, text in found.items())]))
+        print("\n".join([f"{file}: {summary}", *(f"  {key}: {text}" for key, text in found.items())]))
     if problems:
         raise typer.Exit(USAGE)
 

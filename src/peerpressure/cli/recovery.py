@@ -25,7 +25,7 @@ def recover(
         typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
     ],
     method: Annotated[
-        str | None, typer.Option(help="innovations, ols, wls, …; those of the file's [observe] if left out.")
+        str | None, typer.Option(help="innovations, ols, wls and others; those of the file's [observe] if left out.")
     ] = None,
     target: Annotated[
         Target | None,
