@@ -45,6 +45,8 @@ def check(
 def _summary(file: Path) -> tuple[str, dict[str, str]]:
     """Return in words what a sound file asks for, and what was found in the files that it names."""
     from peerpressure.measures import load_sweep
+    from peerpressure.measures.results import disk_needed
+    from peerpressure.report.run_folder import amount
     from peerpressure.scenario import load_scenario
     from peerpressure.scenario.findings import findings
     from peerpressure.scenario.reading import parse_toml
@@ -54,5 +56,5 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
         plan = load_sweep(file).plan
         return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", {}
     scenario = load_scenario(file)
-    summary = f"{scenario.system()!r}, {scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
-    return summary, findings(scenario)
+    length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
+    return f"{scenario.system()!r}, {length}, up to {amount(disk_needed(scenario))} on disk", findings(scenario)
