@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
 from peerpressure.networks import EvolvingNetwork, Network, read_contacts, read_events, read_network
-from tests.networks.strategies import edge_table
+from tests.networks.strategies import edge_table, networks
 
 GEPHI = "Source,Target,Type,Id,Label,Weight\nAnna,Bernd,{0},0,,1.5\nBernd,Carla,{0},1,,2.0\n"
 TRIANGLE = {frozenset(("Anna", "Bernd")): 1.5, frozenset(("Bernd", "Carla")): 2.0}
@@ -131,3 +135,31 @@ def test_a_doubtful_order_of_columns_is_refused(name: str, tmp_path: Path) -> No
         file = tmp_path / "contacts.txt"
         with pytest.raises((FileFormatError, NetworkError)):
             read_events(file)
+
+
+NAMES = st.text("ab ,;\"'Ä#%é&<>.0123", min_size=1, max_size=5).filter(
+    lambda text: text == text.strip() and not text.startswith(("#", "%", '"'))
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    network=networks(labels=NAMES, weights=st.integers(1, 10**6).map(lambda k: k / 1000)),
+    separator=st.sampled_from(",;\t"),
+    comma=st.booleans(),
+    order=st.permutations(["From", "TO", "Weight", "Note"]),
+)
+def test_however_a_table_is_written_it_is_the_same_network(
+    network: Network, separator: str, comma: bool, order: list[str]
+) -> None:
+    i, j, weights = network.edges()
+    text = io.StringIO()
+    table = csv.DictWriter(text, order, delimiter=separator)
+    table.writeheader()
+    for a, b, w in zip(i.tolist(), j.tolist(), weights.tolist(), strict=True):
+        number = f"{w:.6f}".replace(".", ",") if comma else repr(w)
+        table.writerow({"From": network.labels[a], "TO": network.labels[b], "Weight": number, "Note": "x, y; z"})
+    with TemporaryDirectory() as folder:
+        found = read(Path(folder), ".csv", text.getvalue())
+    written = {frozenset(map(str, ends)): weight for ends, weight in edge_table(network).items()}
+    assert {frozenset(map(str, ends)): weight for ends, weight in edge_table(found).items()} == written
