@@ -43,6 +43,12 @@ def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
     names = {k: role for role, k in places.items()}
     rest = [k for k in range(table.width) if k not in names]
     if any(heading[k] in known for k in rest):
+        twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
+        if twice:
+            remedy = "rename or remove one of them"
+            raise InvalidInputError(
+                complain("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
+            )
         return names | {k: heading[k] for k in rest}
     found = table.places(("agent", "public"), letters=True)
     # By its name, or as the column in which all are agents.

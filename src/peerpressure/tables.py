@@ -101,14 +101,13 @@ class Table:
 
     def numbers(self, k: int, name: str) -> NDArray[np.float64]:
         """Return a column of numbers, written with decimal points or decimal commas but not with both."""
+        for row in self.rows:
+            if not is_number(row.fields[k]):
+                raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be a number")
         texts = self.column(k)
         if self.has_decimal_commas(k):
             texts = [text.replace(",", ".") for text in texts]
-        try:
-            return np.array([float(text) for text in texts], dtype=np.float64)
-        except ValueError:
-            row = next(row for row in self.rows if not is_number(row.fields[k]))
-            raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be a number") from None
+        return np.array([float(text) for text in texts], dtype=np.float64)
 
     def has_decimal_commas(self, k: int) -> bool:
         """Say whether the numbers in a column have decimal commas, and raise where that cannot be told."""
@@ -133,12 +132,11 @@ class Table:
     def find(self, name: str) -> int:
         """Return the column of this name, whatever its case if that leaves no doubt."""
         names = self.heading or ()
-        if name in names:
-            return names.index(name)
-        close = [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
+        same = [k for k, other in enumerate(names) if other == name]
+        close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
         if len(close) != 1:
             got = ", ".join(map(repr, names)) or "an empty file"
-            raise InvalidInputError(complain(f"there must be a column {name!r}", got=got, remedy="name one of these"))
+            raise InvalidInputError(complain(f"there must be one column {name!r}", got=got, remedy="name one of these"))
         return close[0]
 
     def refuse_widths(self) -> None:

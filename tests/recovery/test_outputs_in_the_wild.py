@@ -51,6 +51,7 @@ REFUSED = {
     "two names": ("time,one,other,public\n1,001,002,0.1\n", ["'one', 'other'", "agent"]),
     "two decimal signs": ("time;agent;public\n1;001;0,1\n1;002;0.2\n", ["'0,1' on line 2", "one decimal sign"]),
     "too many fields": ("time,agent,public\n1,001,0,1\n", ["line 2", "4 fields"]),
+    "an agent twice": ("time,001,002,001\n1,0.1,0.2,0.3\n", ["'001' twice"]),
     "nobody": ("time,agent,public\n1,1,0.1\n", ["'1' in row 2", "network"]),
 }
 

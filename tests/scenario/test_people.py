@@ -86,6 +86,8 @@ REFUSED: dict[str, tuple[str, str, str, list[str]]] = {
         ["'one', 'other'", "by ="],
     ),
     "a column that is not there": ("name,opinion\nann,1\nbob,2\ncat,3\n", "", ", by='nom'", ["'nom'", "'name'"]),
+    "opinions twice": ("name,opinion,opinion\nann,1,2\nbob,2,3\ncat,3,4\n", "", "", ["one column 'opinion'"]),
+    "names twice": ("nom,nom,opinion\nann,bob,1\nbob,cat,2\ncat,ann,3\n", "", ", by='nom'", ["one column 'nom'"]),
     "too few": ("opinion\n1\n2\n", RING, "", ["3", "2 rows"]),
     "too many": ("opinion\n1\n2\n3\n4\n", RING, "", ["3", "4 rows"]),
     "counted from 1": ("id,opinion\n1,1\n2,2\n3,3\n", RING, "", ["no row for 0", "rows for others: '3'", "from 0"]),
