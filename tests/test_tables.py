@@ -54,7 +54,7 @@ TEXTS = st.tuples(st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(FIEL
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(content=TEXTS | st.binary(max_size=80))
 def test_only_our_errors_come_out_of_a_table(name: str, content: bytes) -> None:
     with TemporaryDirectory() as folder:

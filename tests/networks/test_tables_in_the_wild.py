@@ -121,6 +121,7 @@ DOUBTFUL = {
     "too short to tell": "1 2 3\n2 3 4\n",
     "text and two numbers": "ann bob 3 1\nbob cat 4 2\n",
     "half a heading": "source target when\nann bob 20\n",
+    "a weight for a target": "when who weight\n20 ann bob\n",
     "a time to end": "start,end,source,target\n20,40,ann,bob\n",
 }
 

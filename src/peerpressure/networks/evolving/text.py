@@ -113,7 +113,7 @@ def _named_places(table: Table) -> Places | None:
         return places
     # Names that are not known may stand over columns in our order, as long as none of the others contradicts that.
     ordered = dict(zip(ROLES, range(table.width), strict=False))
-    if len(ordered) == table.width >= 3 and all(ordered[role] == k for role, k in places.items()):
+    if len(ordered) == table.width >= 3 and all(ordered.get(role) == k for role, k in places.items()):
         return ordered
     rule = "columns must be named time, source and target"
     raise FileFormatError(complain(rule, got=", ".join(map(repr, table.heading[:6])), remedy=UNCLEAR))
