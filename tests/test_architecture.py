@@ -16,11 +16,11 @@ ROOT = Path(peerpressure.__file__).parent
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
     ("version", "errors"),
-    ("affine", "files", "formula", "progress"),
+    ("affine", "files", "formula", "progress", "tables"),
     ("networks", "schedules"),
     ("noises", "adaptation"),
     ("model",),
-    ("engine", "storage", "trajectory"),
+    ("engine", "outputs", "storage", "trajectory"),
     ("diffusion",),
     ("simulation",),
     ("theory", "recovery", "privacy"),

@@ -40,7 +40,7 @@ class ModelError(InvalidInputError):
 
 
 class TooLargeError(PeerPressureError, MemoryError):
-    """A run would need more memory than is free; it was not started."""
+    """A run would need more memory, or its results more room on the disk, than is free; it was not started."""
 
 
 class FileFormatError(PeerPressureError, OSError):

@@ -28,11 +28,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             complain("a file must have a place to go", got=f"{target} ({error.strerror})", remedy=remedy)
         ) from error
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, 0o666 & ~umask())
         os.replace(name, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -40,7 +40,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _umask() -> int:
+def umask() -> int:
+    """Return the permissions that new files and folders of this process lack."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

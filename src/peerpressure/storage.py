@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,6 +55,60 @@ def save_trajectory(run: Trajectory, path: str | Path) -> None:
     arrays |= {name: values for name, values in carried.items() if values is not None}
     with replacing(path) as file:
         np.savez(file, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+
+
+def write_netcdf(run: Trajectory, file: IO[bytes]) -> None:
+    """Write a trajectory as netCDF-4, which holds variables of any size, to an open file.
+
+    The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
+    """
+    sink = _Sink(file)
+    run.to_xarray().to_netcdf(sink, engine="h5netcdf")
+    if sink.error is not None:
+        raise sink.error
+
+
+class _Sink(io.RawIOBase):
+    """A file that keeps its first error for later, because HDF5 ends the process when a write fails."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.error: OSError | None = None
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        data = b"" if self.error else self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def write(self, data: Any) -> int:
+        self._try(lambda: (self._file.write(data), self._file.flush()))
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        self._try(lambda: self._file.truncate(size))
+        return self.tell() if size is None else size
+
+    def _try(self, action: Callable[[], object]) -> None:
+        if self.error is None:
+            try:
+                action()
+            except OSError as error:
+                self.error = error
 
 
 def load_trajectory(path: str | Path) -> Trajectory:

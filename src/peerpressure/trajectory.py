@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import FileFormatError, InvalidInputError, complain
+from .errors import InvalidInputError, complain
 from .model import Model
 from .version import __version__
 
@@ -176,21 +176,21 @@ class Trajectory:
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
         """
-        return cls(model=model, **_run_from_rows(_tidy(frame), model))
+        from .outputs import run_from_frame
+
+        return cls(model=model, **run_from_frame(frame, model))
 
     @classmethod
     def from_csv(cls, path: str | Path, model: Model) -> Trajectory:
-        """Return the outputs in a CSV file, laid out as ``from_dataframe`` takes them; errors name its lines."""
-        import pandas
+        """Return the outputs in a table of text, laid out as ``from_dataframe`` takes them; errors name its lines.
 
-        try:
-            frame = pandas.read_csv(path)
-        except (OSError, ValueError) as error:
-            rule = "outputs must be in a readable CSV file"
-            remedy = "check the path, and that the first line names the columns"
-            raise FileFormatError(complain(rule, got=f"{path} ({error})", remedy=remedy)) from error
-        # The first line holds the names, so that row 0 stands in line 2.
-        return cls.from_dataframe(frame.set_axis(range(2, len(frame) + 2), axis=0), model)
+        Separator, decimal sign and the names of columns may be others, as long as it is clear which is meant.
+        """
+        from .outputs import read_frame
+        from .tables import naming
+
+        with naming(path, "a file of outputs"):
+            return cls.from_dataframe(read_frame(path, model), model)
 
     def __repr__(self) -> str:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]
@@ -206,68 +206,3 @@ def _coordinate(labels: list[Any]) -> list[Any]:
     """Return labels that an index can hold: as they are if all are numbers or all are text, else their text."""
     kinds = {type(label) for label in labels}
     return labels if len(kinds) == 1 and kinds <= {int, float, str} else [str(label) for label in labels]
-
-
-def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Return one row for each output, with columns replicate, time, agent and public."""
-    columns = set(frame.columns)
-    if "time" not in columns or frame.empty:
-        rule = "outputs must come with a column 'time' and at least one row"
-        got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
-        remedy = "use columns time, agent, public, or time and one column for each agent"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
-    keys = [name for name in ("replicate", "time") if name in columns]
-    wide = not {"agent", "public"} <= columns
-    rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
-    return rows if "replicate" in columns else rows.assign(replicate=0)
-
-
-def _run_from_rows(rows: pandas.DataFrame, model: Model) -> dict[str, Any]:
-    """Return the parts of a trajectory from tidy rows, refusing the first rows that make no sense."""
-    whole = {name: _numbers(rows, name, lambda v: (v >= 0) & (v == np.floor(v))) for name in ("replicate", "time")}
-    public = _numbers(rows, "public", lambda v: ~np.isinf(v), missing=True)
-    agent = _positions(rows, model)
-    replicates, r = np.unique(whole["replicate"].astype(np.int64), return_inverse=True)
-    times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
-    agents, a = np.unique(agent, return_inverse=True)
-    place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
-    _refuse_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must show one output at a time")
-    states = np.full(shape, np.nan)
-    states.flat[place] = public
-    final = np.full((replicates.size, model.n), np.nan)
-    final[:, agents] = states[:, -1]
-    parts: dict[str, Any] = {"replicates": replicates, "times": times, "agents": agents, "states": states}
-    return parts | dict.fromkeys(("minimum", "maximum", "mean")) | {"seed": -1, "final": State(int(times[-1]), final)}
-
-
-def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = False) -> NDArray[np.float64]:
-    """Return a column as numbers, refusing rows where it holds another thing or an illegal value."""
-    import pandas
-
-    given = rows[name]
-    values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    absent = given.isna().to_numpy()
-    text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))
-    kind = "a number" if missing else "a whole number, 0 or more"
-    _refuse_rows(rows, text | (~np.isnan(values) & ~legal(values)), f"{name} must be {kind}", name)
-    return np.asarray(values)
-
-
-def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
-    """Return the positions of the agents; a label may also be given as its text, as a file has it."""
-    labels = model.network.labels
-    known: dict[Any, int] = {str(label): i for i, label in enumerate(labels)}
-    known |= {label: i for i, label in enumerate(labels)}
-    found = rows["agent"].map(known).to_numpy(dtype=np.float64, na_value=np.nan)
-    _refuse_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
-    return np.asarray(found, dtype=np.int64)
-
-
-def _refuse_rows(rows: pandas.DataFrame, bad: Array, rule: str, column: str | None = None) -> None:
-    where = np.flatnonzero(bad)
-    if where.size:
-        first = rows.iloc[where[:5]]
-        value = "" if column is None else f"{first[column].tolist()[0]!r} in "
-        named = ", ".join(map(str, first.index))
-        got = f"{value}row {named}" + (f" and {where.size - 5} more" if where.size > 5 else "")
-        raise InvalidInputError(complain(rule, got=got, remedy="repair or remove them; leave a missing output empty"))

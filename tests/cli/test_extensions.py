@@ -60,7 +60,7 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
     assert page.count("<figure>") == len(FIGURES[kind])
     experiment = Experiment(load_scenario(file))
     assert answer.json["verdict"]["outcome"] == diagnose(experiment.system).outcome.name.lower()
-    with xarray.open_dataset(out / "run.nc", engine="scipy") as data:
+    with xarray.open_dataset(out / "run.nc") as data:
         assert np.array_equal(data["public"], np.asarray(experiment.run.states))
         assert np.array_equal(data["time"], experiment.run.times)
         assert ("held" in data) == (kind == "giving way")

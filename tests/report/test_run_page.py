@@ -77,7 +77,9 @@ def test_without_noise_no_budget_is_drawn() -> None:
 
 def test_every_table_and_figure_on_the_page_lies_beside_it() -> None:
     files = run_files(without("privacy"), "study")
-    page = files["report.html"].decode()
+    content = files["report.html"]
+    assert isinstance(content, bytes)
+    page = content.decode()
     assert set(re.findall(r"<code>(\w+\.csv)</code>", page)) == {name for name in files if name.endswith(".csv")}
     assert page.count("<figure>") == len([name for name in files if name.endswith(".png")])
     assert set(files) <= OWN | {"run.nc", "verdict.json", "scenario.toml"}

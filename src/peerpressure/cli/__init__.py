@@ -14,6 +14,7 @@ import typer
 
 from peerpressure.cli.check import check
 from peerpressure.cli.diagnosis import diagnose
+from peerpressure.cli.encoding import spell_what_is_missing
 from peerpressure.cli.exploring import explore
 from peerpressure.cli.paper import paper
 from peerpressure.cli.recovery import recover
@@ -45,14 +46,14 @@ def root(
     experiments: peerpressure paper.
     """
     if version:
-        typer.echo(f"peerpressure {__version__}")
+        print(f"peerpressure {__version__}")
     elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        print(context.get_help())
 
 
 def version() -> None:
     """Print the version."""
-    typer.echo(f"peerpressure {__version__}")
+    print(f"peerpressure {__version__}")
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -72,6 +73,7 @@ app.add_typer(sweep)
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; errors become lines on the error stream."""
+    spell_what_is_missing()
     try:
         status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
         sys.stdout.flush()

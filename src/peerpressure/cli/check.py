@@ -17,38 +17,44 @@ def check(
     """Tell everything that is wrong with a scenario or sweep file, and where.
 
     Spelling, types and ranges are checked, and whether the parts fit together: the network is built, files are
-    read, and every agent must have its numbers. Nothing is run and nothing is written. The exit status is 0 if all
-    is well and 2 if not.
+    read, and every agent must have its numbers. For a sound scenario, what was found in its files is told: how tables
+    were read, and which agents the numbers went to. Nothing is run and nothing is written. The exit status is 0 if
+    all is well and 2 if not.
 
     Example: peerpressure check scenario.toml
     """
     from peerpressure.scenario import Problem, ScenarioError
 
-    summary, problems = "", list[Problem]()
+    summary, found, problems = "", dict[str, str](), list[Problem]()
     try:
-        summary = _summary(file)
+        summary, found = _summary(file)
     except ScenarioError as error:
         problems = [*error.problems]
     if as_json:
-        print_json({"file": file, "valid": not problems, "problems": [problem.to_dict() for problem in problems]})
+        told = [problem.to_dict() for problem in problems]
+        print_json({"file": file, "valid": not problems, "problems": told, "found": found})
     elif problems:
         count = f"{len(problems)} problem{'s' * (len(problems) != 1)}"
-        typer.echo("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
+        print("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
     else:
-        typer.echo(f"{file}: {summary}")
+        print("\n".join([f"{file}: {summary}", *(f"  {key}: {text}" for key, text in found.items())]))
     if problems:
         raise typer.Exit(USAGE)
 
 
-def _summary(file: Path) -> str:
-    """Return in words what a sound file asks for."""
+def _summary(file: Path) -> tuple[str, dict[str, str]]:
+    """Return in words what a sound file asks for, and what was found in the files that it names."""
     from peerpressure.measures import load_sweep
+    from peerpressure.measures.results import disk_needed
+    from peerpressure.report.run_folder import amount
     from peerpressure.scenario import load_scenario
+    from peerpressure.scenario.findings import findings
     from peerpressure.scenario.reading import parse_toml
     from peerpressure.scenario.section import read_text
 
     if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):
         plan = load_sweep(file).plan
-        return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}"
+        return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", {}
     scenario = load_scenario(file)
-    return f"{scenario.system()!r}, {scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
+    length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
+    return f"{scenario.system()!r}, {length}, up to {amount(disk_needed(scenario))} on disk", findings(scenario)

@@ -82,7 +82,7 @@ def diagnose(
     if as_json:
         print_json(verdict.to_dict())
     else:
-        typer.echo(str(verdict))
+        print(str(verdict))
 
 
 def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:

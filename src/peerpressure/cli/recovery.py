@@ -22,10 +22,10 @@ def recover(
     file: Annotated[Path, typer.Argument(help="The scenario: network, stubbornness, pressure and noise.")],
     outputs: Annotated[
         Path,
-        typer.Option(help="CSV with columns time, agent, public; or time and one column for each agent."),
+        typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
     ],
     method: Annotated[
-        str | None, typer.Option(help="innovations, ols, wls, …; those of the file's [observe] if left out.")
+        str | None, typer.Option(help="innovations, ols, wls and others; those of the file's [observe] if left out.")
     ] = None,
     target: Annotated[
         Target | None,

@@ -23,10 +23,11 @@ def run_scenario(
 ) -> None:
     """Simulate a scenario, say what becomes of it, and write results, figures and a one-page report.
 
-    The run goes to run.nc (netCDF), its tables to CSV, figures to PDF and PNG, and all of it on one page to
+    The run goes to run.nc (netCDF-4), its tables to CSV, figures to PDF and PNG, and all of it on one page to
     report.html. With [observe] in the file, an onlooker estimates what agents hide; with [privacy], it is reckoned
     what the agents are exposed to. Where opinions give way, what agents hold is kept too; where the network changes,
-    its edges are counted round by round. A new folder appears only when everything in it is complete.
+    its edges are counted round by round. Results appear only when all of them are complete; a disk without
+    room for them is refused before the run begins.
 
     Example: peerpressure run scenario.toml --out results
     """
@@ -34,10 +35,12 @@ def run_scenario(
     folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
     refuse_file(folder)
     from peerpressure.measures import Experiment
-    from peerpressure.report.run_folder import may_be_written, run_files, write_run
+    from peerpressure.measures.results import disk_needed
+    from peerpressure.report.run_folder import may_be_written, refuse_without_room, run_files, write_run
 
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
+    refuse_without_room(folder, disk_needed(scenario))
     experiment = Experiment(scenario, progress=True)
     # The bar of the simulation and the line of the stages take turns on the terminal.
     _ = experiment.run

@@ -33,7 +33,7 @@ def new(
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
         _write_new(folder / name, text)
-    typer.echo(f"{folder / STARTER}: edit it, then peerpressure run {folder / STARTER}")
+    print(f"{folder / STARTER}: edit it, then peerpressure run {folder / STARTER}")
 
 
 def _write_new(path: Path, text: str) -> None:

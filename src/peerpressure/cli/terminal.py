@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from peerpressure.cli.encoding import as_shown, speaks_unicode
 from peerpressure.errors import PeerPressureError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def telling() -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("starting") as status:
+    with Console(stderr=True).status("starting", spinner="dots" if speaks_unicode() else "line") as status:
         yield status.update
 
 
@@ -78,7 +79,8 @@ def open_scenario(path: Path) -> Scenario:
 
 def print_json(answer: Mapping[str, Any]) -> None:
     """Print plain values as JSON; what JSON has no number for becomes null."""
-    typer.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False, allow_nan=False))
+    # JSON has escapes of its own, which keep every name as it is.
+    print(json.dumps(plain(answer), indent=2, ensure_ascii=not speaks_unicode(), allow_nan=False))
 
 
 def plain(value: Any) -> Any:
@@ -117,7 +119,7 @@ def facts(rows: Sequence[tuple[str, str]]) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, value)
+        table.add_row(as_shown(name), as_shown(value))
     return table
 
 
@@ -128,7 +130,7 @@ def columns(title: str | None, names: Sequence[str], rows: Sequence[Sequence[str
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for i, name in enumerate(names):
-        table.add_column(name, justify="left" if i < text else "right")
+        table.add_column(as_shown(name), justify="left" if i < text else "right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(as_shown, row))
     return table

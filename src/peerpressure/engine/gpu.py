@@ -41,7 +41,7 @@ def _cupy() -> Any:
 
 @cache
 def _module(**definitions: Any) -> Any:
-    source = resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text()
+    source = resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text(encoding="utf-8")
     options = [f"-D{name.upper()}={value}" for name, value in definitions.items()]
     if definitions["real"] == "float":
         # Divisions and roots to one unit in the last place more, at half the instructions.

@@ -66,6 +66,11 @@ class Experiment:
             progress=self.progress,
         )
 
+    @property
+    def lists_states(self) -> bool:
+        """Whether a table of all that agents showed was asked for and is on record."""
+        return self.scenario.output.states and self.run.states is not None
+
     @cached_property
     def fate(self) -> Verdict:
         """What becomes of the agents, whatever the length of the run."""

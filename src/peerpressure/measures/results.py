@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +12,15 @@ import numpy as np
 from peerpressure.measures.experiment import Experiment
 from peerpressure.measures.meetings import meetings
 from peerpressure.model import Model
+from peerpressure.scenario import Scenario
+from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_BUDGETS = 24  # times at which the budget is reckoned
+NUMBER = 20  # characters of a number in a table, written in full
+PAGES = 5_000_000  # bytes of figures and the page, which do not grow with the run
 
 
 def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
@@ -29,9 +36,47 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
         tables["budget"] = spent(experiment)
         if experiment.frontier is not None:
             tables["frontier"] = experiment.frontier.table
-    if experiment.scenario.output.states and experiment.run.states is not None:
-        tables["states"] = experiment.run.to_dataframe()
     return tables
+
+
+def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
+    """Yield all that agents showed, in tables of about ``most`` rows: a run can be larger than a table in memory."""
+    assert run.states is not None
+    stride = max(1, most // run.agents.size)
+    for k in range(run.replicates.size):
+        for first in range(0, run.times.size, stride):
+            part = np.s_[k : k + 1], np.s_[first : first + stride]
+            yield replace(
+                run,
+                replicates=run.replicates[part[0]],
+                times=run.times[part[1]],
+                states=run.states[part],
+                hidden=None if run.hidden is None else run.hidden[part],
+                minimum=None,
+                maximum=None,
+                mean=None,
+            ).to_dataframe()
+
+
+def disk_needed(scenario: Scenario) -> int:
+    """Return about how many bytes the results of a scenario take, a little more rather than less."""
+    keep, n, replicates, output = (
+        scenario.run.what_to_keep(),
+        scenario.graph.n,
+        scenario.run.replicates,
+        scenario.output,
+    )
+    agents = n if keep.agents is None else len(keep.agents)
+    times = math.ceil(scenario.run.steps / keep.every) + 1
+    moving = 1 + (scenario.agents.adaptation is not None)
+    label = 1 + max(len(str(name)) for name in scenario.graph.labels)
+    methods = 0 if scenario.observe is None else len(scenario.observe.methods)
+    rows = replicates * times
+    total = rows * agents * 8 * moving * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * moving)) * keep.summaries
+    total += rows * agents * (16 + label + NUMBER * moving) * (output.states and keep.states)
+    total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
+    total += scenario.run.steps * 32 * (scenario.evolution is not None)
+    return total + PAGES * (output.figures or output.report) + 50_000
 
 
 def summaries(experiment: Experiment) -> pd.DataFrame:

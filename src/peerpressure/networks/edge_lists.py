@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, NetworkError, complain
 from peerpressure.networks.labels import Label
+from peerpressure.tables import Row, Table, is_number, places_in
 
-COMMENTS = ("#", "%")
-COLUMN_NAMES = frozenset(
-    ["source", "target", "from", "to", "src", "dst", "node1", "node2", "node_1", "node_2", "weight"]
-)
+ROLES = ("source", "target", "weight")
 # Whole numbers as Python would write them: "007" stays text, so that no label is changed by reading it.
 WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
+REMEDY = "write source, target and, if any, weight, or a heading that names them"
 
 
-class Row(NamedTuple):
-    """The fields of one line, and its number."""
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """Edges by the labels of their ends; ``found`` says how the table was read."""
 
-    line: int
-    fields: list[str]
+    sources: list[Label]
+    targets: list[Label]
+    weights: NDArray[np.float64]
+    found: str
 
 
 def labels_of(texts: Iterable[str]) -> dict[str, Label]:
@@ -39,79 +40,111 @@ def labels_of(texts: Iterable[str]) -> dict[str, Label]:
     return {text: int(text) if numbers else text for text in distinct}
 
 
-def parse_edges(text: str, *, comma_first: bool) -> tuple[list[Label], list[Label], NDArray[np.float64]]:
-    """Return sources, targets and weights; the separator is the one that the first line uses."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    # Comments become empty lines so that the others keep their numbers.
-    lines = ["" if line.lstrip().startswith(COMMENTS) else line for line in lines]
-    rows = _rows(lines, _separator(lines, comma_first))
-    if rows and _is_header(rows):
-        rows = rows[1:]
-    if not rows:
+def edges_of(table: Table) -> EdgeList:
+    """Return the edges in a table, its columns taken by their names, or in the order of ``ROLES`` if it has none."""
+    table = _with_heading(table)
+    if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
         raise FileFormatError(complain("an edge list must hold edges", got="none", remedy=remedy))
-    weights = [_weight(row) for row in rows]
-    _refuse_conflicts(rows, weights)
-    label = labels_of(text for row in rows for text in row.fields[:2])
-    sources, targets = ([label[row.fields[end]] for row in rows] for end in (0, 1))
-    return sources, targets, np.array(weights)
+    places = _places(table)
+    _refuse_fields(table, places)
+    ends = [table.column(places[role]) for role in ("source", "target")]
+    weights = _weights(table, places.get("weight"))
+    _refuse_edges(table, ends, weights)
+    label = labels_of(text for side in ends for text in side)
+    sources, targets = ([label[text] for text in side] for side in ends)
+    return EdgeList(sources, targets, weights, table.description(places))
 
 
-def _separator(lines: Sequence[str], comma_first: bool) -> str | None:
-    first = next((line for line in lines if line.strip()), "")
-    candidates = (",", "\t") if comma_first else ("\t", ",")
-    return next((separator for separator in candidates if separator in first.strip()), None)
+def _with_heading(table: Table) -> Table:
+    """Return the table with its heading, if the comment above it or its first line is one."""
+    if not table.rows:
+        return table
+    if len(table.note) == table.width and _names_ends(table.note):
+        return replace(table, heading=table.note)
+    return table.headed() if _is_heading(table) else table
 
 
-def _rows(lines: Sequence[str], separator: str | None) -> list[Row]:
-    if separator is None:
-        split = (Row(number, line.split()) for number, line in enumerate(lines, start=1))
-        return [row for row in split if row.fields]
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-    try:
-        found = [Row(reader.line_num, [field.strip() for field in fields]) for fields in reader]
-    except csv.Error as error:
-        raise _malformed(reader.line_num, error, "close every quote") from None
-    return [row for row in found if any(row.fields)]
+def _names_ends(names: Sequence[str]) -> bool:
+    return {"source", "target"} <= places_in(names, ROLES).keys()
 
 
-def _is_header(rows: Sequence[Row]) -> bool:
-    names = [field.casefold() for field in rows[0].fields]
-    if len(set(names)) > 1 and COLUMN_NAMES.issuperset(names):
+def _is_heading(table: Table) -> bool:
+    names, below = table.rows[0].fields, table.taken(range(1, len(table.rows)))
+    if _names_ends(names):
         return True
+    ends = {text for row in below.rows for text in row.fields[:2]}
+    if not ends or not ends.isdisjoint(names[:2]):
+        return False
+    if places_in(names, ("source", "target")):
+        rule, remedy = "a heading must name the source and the target", "name both, or neither"
+        raise FileFormatError(complain(rule, got=", ".join(map(repr, names[:6])), remedy=remedy))
     # Words above columns of numbers are a heading too.
-    below = [WHOLE.fullmatch(text) for row in rows[1:] for text in row.fields[:2]]
-    return bool(below) and all(below) and not any(WHOLE.fullmatch(name) for name in names)
+    if all(WHOLE.fullmatch(text) for text in ends):
+        return not any(WHOLE.fullmatch(name) for name in names)
+    return len(names) == 3 and below.is_numeric(2) and not is_number(names[2])
 
 
-def _weight(row: Row) -> float:
-    if len(row.fields) not in (2, 3) or not all(row.fields):
-        remedy = "write source, target and, if any, weight"
-        raise _malformed(row.line, f"{len(row.fields)} fields {row.fields[:4]}", remedy)
-    try:
-        weight = float(row.fields[2]) if len(row.fields) == 3 else 1.0
-    except ValueError:
-        raise _malformed(row.line, f"weight {row.fields[2]!r}", "the third field must be a number") from None
-    if not 0 <= weight < np.inf:
-        raise _illegal(row, "a weight must be finite and not negative", weight, "use a weight above 0")
-    if row.fields[0] == row.fields[1]:
-        raise _illegal(row, "an agent must not be its own neighbour", row.fields[0], "remove the self-loop")
-    return weight
+def _places(table: Table) -> dict[str, int]:
+    if table.heading is None or not _names_ends(table.heading):
+        return {role: k for k, role in enumerate(ROLES[: table.width])}
+    places = table.places(ROLES)
+    unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
+    doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
+    if "weight" not in places and doubtful:
+        rule = "a column of numbers in an edge list must be called weight if it is one"
+        remedy = "rename it weight, or remove it; lists of contacts with times have a reader of their own"
+        raise FileFormatError(complain(rule, got=", ".join(map(repr, doubtful)), remedy=remedy))
+    return places
 
 
-def _refuse_conflicts(rows: Sequence[Row], weights: Sequence[float]) -> None:
-    """Raise where an edge comes twice with two weights; this is the one rule that needs two lines."""
+def _refuse_fields(table: Table, places: Mapping[str, int]) -> None:
+    if table.heading is not None:
+        table.refuse_widths()
+    for row in table.rows:
+        whole = table.heading is not None or len(row.fields) in (2, 3)
+        if not whole or not all(row.fields[places[role]] for role in ("source", "target")):
+            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:4]}", REMEDY)
+
+
+def _weights(table: Table, column: int | None) -> NDArray[np.float64]:
+    """Return the weights; a line that has none has the weight 1."""
+    weights = np.ones(len(table.rows))
+    if column is not None:
+        given = [k for k, row in enumerate(table.rows) if column < len(row.fields)]
+        weights[given] = table.taken(given).numbers(column, "weight")
+    return weights
+
+
+def _refuse_edges(table: Table, ends: Sequence[Sequence[str]], weights: NDArray[np.float64]) -> None:
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        k = int(np.argmax(bad))
+        rule, remedy = "a weight must be finite and not negative", "use a weight above 0"
+        raise _illegal(table.rows[k], rule, float(weights[k]), remedy)
     seen: dict[tuple[str, str], int] = {}
-    for k, row in enumerate(rows):
-        a, b = row.fields[:2]
+    for k, (a, b) in enumerate(zip(*ends, strict=True)):
+        if a == b:
+            raise _illegal(table.rows[k], "an agent must not be its own neighbour", a, "remove the self-loop")
         before = seen.setdefault((a, b) if a < b else (b, a), k)
         if weights[before] != weights[k]:
-            got = f"{weights[k]} for {a!r} and {b!r} after {weights[before]} on line {rows[before].line}"
-            raise _illegal(row, "an edge given more than once must keep one weight", got, "keep one of them")
+            got = f"{weights[k]} for {a!r} and {b!r} after {weights[before]} on line {table.rows[before].line}"
+            rule = "an edge given more than once must keep one weight"
+            raise _illegal(table.rows[k], rule, got, "keep one of them")
+    _refuse_one_way(table, ends)
 
 
-def _malformed(line: int, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(complain(f"line {line} must be an edge", got=got, remedy=remedy))
+def _refuse_one_way(table: Table, ends: Sequence[Sequence[str]]) -> None:
+    """Raise where a column ``Type``, as Gephi has it, says that an edge goes one way only."""
+    names = [name.casefold() for name in table.heading or ()]
+    if "type" not in names:
+        return
+    kinds = [kind.casefold() for kind in table.column(names.index("type"))]
+    pairs = set(zip(*ends, strict=True))
+    for row, kind, a, b in zip(table.rows, kinds, *ends, strict=True):
+        if kind == "directed" and (b, a) not in pairs:
+            remedy = "add the other direction, or set the type to Undirected if both listen to each other"
+            raise _illegal(row, "edges must go both ways", f"one from {a!r} to {b!r} only", remedy)
 
 
 def _illegal(row: Row, rule: str, got: object, remedy: str) -> NetworkError:

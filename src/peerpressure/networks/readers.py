@@ -12,44 +12,50 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, complain
-from peerpressure.networks.edge_lists import labels_of, parse_edges
+from peerpressure.errors import FileFormatError, complain
+from peerpressure.networks.edge_lists import edges_of, labels_of
 from peerpressure.networks.matrix_market import read_matrix
 from peerpressure.networks.network import Network
 from peerpressure.networks.refusal import nearest
 from peerpressure.networks.rules import square
 from peerpressure.networks.storage import decode
+from peerpressure.tables import naming, read_table
 
 Reader = Callable[[Path, str | None, bool], Network]
+TABLES = (".txt", ".edges", ".edgelist", ".csv", ".tsv", ".dat")  # which may be compressed with gzip
 
 
 def read_network(path: str | PathLike[str], *, connected: bool = True, weight: str | None = "weight") -> Network:
     """Read a network from an edge list, GraphML, Matrix Market or NumPy file, told apart by the suffix.
 
-    ``weight`` names the edge attribute in GraphML; None ignores the weights of every format.
+    In an edge list, the separator, the decimal sign and, by the names in its heading, the columns are found out; it may
+    be compressed (``.csv.gz``). ``weight`` names the edge attribute in GraphML; None ignores all weights.
     Labels that all are whole numbers become numbers.
     """
     file = Path(path)
-    reader = READERS[suffix_of(file, READERS)]
-    try:
+    reader = READERS[suffix_of(file, READERS, packed=True)]
+    # What a damaged file makes of the parsers of other packages has no common type.
+    with naming(file, "a network file", damage=Exception):
         if file.stat().st_size == 0:
             raise _unfit("a network file must not be empty", got="0 bytes", remedy="write the network again")
-        network = reader(file, weight, connected)
-    except NetworkError as error:
-        raise NetworkError(f"{file}: {error}") from None
-    except FileNotFoundError:
-        raise _unfit("a network file must exist", got=file, remedy="check the path") from None
-    except PeerPressureError as error:
-        raise FileFormatError(f"{file}: {error}") from None
-    except Exception as error:  # what a damaged file makes of a parser has no common type
-        rule, remedy = f"{file} must be readable as {file.suffix}", "check that the suffix tells its format"
-        raise _unfit(rule, got=f"{type(error).__name__}: {error}", remedy=remedy) from error
-    return network
+        return reader(file, weight, connected)
 
 
-def suffix_of(file: Path, known: Mapping[str, object]) -> str:
-    """Return the suffix that tells the format, or raise with those that are known."""
+def described_network(path: str | PathLike[str]) -> str | None:
+    """Say how a network file is read; None where the format leaves nothing to find out."""
+    file = Path(path)
+    return edges_of(read_table(file, "an edge")).found if _is_edge_list(file) else None
+
+
+def _is_edge_list(file: Path) -> bool:
+    return READERS[suffix_of(file, READERS, packed=True)] is _edge_list
+
+
+def suffix_of(file: Path, known: Mapping[str, object], *, packed: bool = False) -> str:
+    """Return the suffix that tells the format, or raise with those that are known; tables may be ``packed``, too."""
     name = file.name.lower()
+    if packed and name.removesuffix(".gz").endswith(TABLES):
+        name = name.removesuffix(".gz")
     found = next((suffix for suffix in known if name.endswith(suffix)), None)
     if found is None:
         suffix = file.suffix.lower()
@@ -63,15 +69,9 @@ def _unfit(rule: str, *, got: object, remedy: str) -> FileFormatError:
 
 
 def _edge_list(file: Path, weight: str | None, connected: bool) -> Network:
-    data = file.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{data[error.start]:02x} on line {line}"
-        raise _unfit("an edge list must be UTF-8 text", got=got, remedy="save it as UTF-8") from None
-    sources, targets, weights = parse_edges(text, comma_first=file.suffix.lower() == ".csv")
-    return Network.from_edges((sources, targets), None if weight is None else weights, connected=connected)
+    edges = edges_of(read_table(file, "an edge"))
+    weights = None if weight is None else edges.weights
+    return Network.from_edges((edges.sources, edges.targets), weights, connected=connected)
 
 
 def _graphml(file: Path, weight: str | None, connected: bool) -> Network:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from io import BytesIO, StringIO
 from os import PathLike
 from pathlib import Path
-from secrets import token_hex
 from types import MappingProxyType
-from typing import BinaryIO
 
 import numpy as np
 
 from peerpressure.errors import FileFormatError, NetworkError, complain
-from peerpressure.networks.edge_lists import COLUMN_NAMES, COMMENTS, WHOLE
+from peerpressure.files import replacing
+from peerpressure.networks.edge_lists import WHOLE
 from peerpressure.networks.labels import Label
 from peerpressure.networks.network import Network
 from peerpressure.networks.readers import suffix_of
 from peerpressure.networks.refusal import few, refusal
 from peerpressure.networks.storage import encode
+from peerpressure.tables import COMMENTS
 
 Writer = Callable[[Network], bytes]
 
@@ -37,27 +35,13 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     writer = WRITERS[suffix_of(file, WRITERS)]
     try:
         content = writer(network)
-        with _replacing(file) as stream:
+        with replacing(file) as stream:
             stream.write(content)
     except NetworkError as error:
         raise NetworkError(f"{file}: {error}") from None
     except OSError as error:
         rule, remedy = f"{file} must be writable", "check that its folder exists and has room"
         raise FileFormatError(complain(rule, got=error.strerror or error, remedy=remedy)) from error
-
-
-@contextmanager
-def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Open a file beside this one that takes its place once it is safe on disk."""
-    draft = file.with_name(f".{file.name}.{token_hex(8)}.tmp")
-    try:
-        with draft.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _separated(separator: str) -> Writer:
@@ -79,9 +63,9 @@ def _separated(separator: str) -> Writer:
 
 
 def _fits_line(text: str, separator: str) -> bool:
-    if text.startswith(COMMENTS) or text.casefold() in COLUMN_NAMES:
-        return False  # it would be read as a comment or as a heading
-    return separator != " " or not any(c in ',"' or c.isspace() for c in text)
+    if text.startswith(COMMENTS):
+        return False  # it would be read as a comment
+    return separator != " " or not any(c in ',;"' or c.isspace() for c in text)
 
 
 def _graphml(network: Network) -> bytes:

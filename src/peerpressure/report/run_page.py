@@ -118,7 +118,7 @@ def run_page(
         privacy=privacy_rows(experiment),
         agents=_agents(tables["agents"]),
         pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
-        files=[f"{name}.csv" for name in tables],
+        files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
         scenario=experiment.scenario.to_toml().strip(),
     )
 

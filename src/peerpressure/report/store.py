@@ -8,9 +8,9 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
 from peerpressure.files import replacing
 from peerpressure.version import __version__
@@ -20,11 +20,21 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.json"
 Files: TypeAlias = Mapping[str, bytes]  # by path below the folder
+Content: TypeAlias = (
+    bytes | Callable[[IO[bytes]], None]
+)  # what is too large to be held at once is written by a function
+PART = 1_000_000  # rows of a long table that are made at a time
 
 
 def to_csv(table: pd.DataFrame) -> bytes:
     """Return a table as CSV; numbers are written in full, so that they read back to the last bit."""
     return bytes(table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def write_csv(tables: Iterable[pd.DataFrame], file: IO[bytes]) -> None:
+    """Write tables with the same columns as one CSV."""
+    for k, table in enumerate(tables):
+        file.write(table.to_csv(index=False, lineterminator="\n", header=k == 0).encode())
 
 
 def from_csv(data: bytes) -> pd.DataFrame:
@@ -78,13 +88,16 @@ def stored(folder: Path, key: Mapping[str, Any]) -> tuple[dict[str, bytes], froz
     return kept, frozenset(hashes) - set(kept)
 
 
-def publish(folder: Path, files: Files) -> list[Path]:
+def publish(folder: Path, files: Mapping[str, Content]) -> list[Path]:
     """Put files in their places one by one, each whole, in the given order; what is there already stays untouched."""
     written = []
     for name, data in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if _read(target) != data:
+        if callable(data):
+            with replacing(target) as file:
+                data(file)
+        elif _read(target) != data:
             with replacing(target) as file:
                 file.write(data)
         written.append(target)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +10,10 @@ from pydantic import Field, model_validator
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.networks import Network
-from peerpressure.scenario.section import InputFile, OwnSeed, Section, Share, key_of, read_text, tag
+from peerpressure.networks.matching import Match, match_agents
+from peerpressure.networks.refusal import few
+from peerpressure.scenario.section import InputFile, OwnSeed, Section, Share, key_of, tag
+from peerpressure.tables import naming, read_table
 
 Vector: TypeAlias = NDArray[np.float64]
 Deviation: TypeAlias = Annotated[float, Field(ge=0)]
@@ -68,40 +69,38 @@ class TwoCamps(Section):
 
 
 class FromColumn(Section):
-    """A column of a CSV file; a column ``agent`` beside it names whose value each is, else rows are in order."""
+    """A column of a table; ``by`` names the column that says whose value each is, which is found out if left out."""
 
     file: InputFile
     column: Annotated[str, Field(min_length=1)]
+    by: Annotated[str | None, Field(description="the column with the names of the agents; found out if left out")] = (
+        None
+    )
 
     def values(self, network: Network, rng: np.random.Generator) -> Vector:
         """Return one value for each agent."""
-        rows = list(csv.DictReader(io.StringIO(read_text(self.file, "a table of agents"))))
-        names = list(rows[0]) if rows else []
-        if self.column not in names:
-            got = ", ".join(map(repr, names)) or "an empty file"
-            rule = f"{self.file} must have a column {self.column!r}"
-            raise InvalidInputError(complain(rule, got=got, remedy="name one of its columns"))
-        values = np.array([self._number(row, line) for line, row in enumerate(rows, start=2)])
-        return values if "agent" not in names else self._ordered(network, [row["agent"] for row in rows], values)
+        return self.matched(network)[1]
 
-    def _number(self, row: dict[str, str], line: int) -> float:
-        try:
-            return float(row[self.column])
-        except (TypeError, ValueError):
-            rule = f"{self.column} must be a number in every row of {self.file}"
-            got = f"{row[self.column]!r} in line {line}"
-            raise InvalidInputError(complain(rule, got=got, remedy="correct that line")) from None
+    def matched(self, network: Network) -> tuple[Match, Vector]:
+        """Return whose row each is, and one value for each agent, in the order of the network."""
+        with naming(self.file, "a table of agents"):
+            table = read_table(self.file)
+            table = table.headed() if table.rows else table
+            column = table.find(self.column)
+            table.refuse_widths()
+            match = match_agents(table, network.labels, column, self.by)
+            return match, table.taken(match.rows).numbers(column, self.column)
 
-    def _ordered(self, network: Network, names: list[str], values: Vector) -> Vector:
-        """Return the values in the order of the network's agents."""
-        given = dict(zip(names, values, strict=True))
-        labels = [str(label) for label in network.labels]
-        wrong = sorted(set(labels) ^ set(given))
-        if wrong or len(given) < len(names):
-            got = f"{', '.join(wrong[:3])} on one side only" if wrong else "an agent twice"
-            rule = f"{self.file} must name each agent of the network once"
-            raise InvalidInputError(complain(rule, got=got, remedy="correct the column 'agent', or leave it out"))
-        return np.array([given[label] for label in labels])
+    def found(self, network: Network) -> str:
+        """Say whose values were found, and by what."""
+        match, values = self.matched(network)
+        pairs = zip(network.labels, values.tolist(), strict=True)
+        first = few((f"{label!r} {value:g}" for label, value in pairs), network.n)
+        how = "in the order of the agents" if match.column is None else f"matched by {match.column!r}"
+        left = (
+            f"; left out, not in the network: {few(map(repr, match.others), len(match.others))}" if match.others else ""
+        )
+        return f"{self.file}, column {self.column!r}, {how}: {first}{left}"
 
 
 def choose_draw(value: Any) -> str | None:

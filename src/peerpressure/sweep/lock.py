@@ -1,13 +1,12 @@
 """One process at a time works on a sweep.
 
-The kernel holds the lock and lets go of it when the process ends in whatever way, so a lock is never stale; the file
-only tells who holds it.
+The operating system holds the lock and lets go of it when the process ends in whatever way, so a lock is never stale;
+the file only tells who holds it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import time
@@ -21,6 +20,7 @@ from .errors import SweepBusyError, SweepError, no_room
 
 _NAME = "lock"
 _TRIES = 5  # a status command may look at the lock for an instant
+_PLACE = 2**30  # the byte that Windows locks: nobody can read a locked one, so it lies beyond the text
 
 
 @contextlib.contextmanager
@@ -51,8 +51,8 @@ def holding(folder: Path) -> Iterator[None]:
 def is_held(folder: Path) -> bool:
     """Return whether some process is at work on the sweep."""
     try:
-        with open(folder / _NAME, encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with open(folder / _NAME, "rb", buffering=0) as file:
+            _lock(file, shared=True)
     except FileNotFoundError:
         return False
     except BlockingIOError:
@@ -63,7 +63,7 @@ def is_held(folder: Path) -> bool:
 def _acquire(file: IO[bytes], folder: Path) -> None:
     for _ in range(_TRIES):
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
             return
         except BlockingIOError:
             time.sleep(0.05)
@@ -71,3 +71,23 @@ def _acquire(file: IO[bytes], folder: Path) -> None:
     holder = file.read().decode() or "another process"
     rule = f"one process at a time may run the sweep in {folder}"
     raise SweepBusyError(complain(rule, got=f"{holder} at work on it", remedy="wait for it, or end it and run again"))
+
+
+try:
+    import fcntl
+except ImportError:
+    import msvcrt
+
+    def _lock(file: IO[bytes], *, shared: bool = False) -> None:
+        """Lock a file until it is closed, or raise BlockingIOError at once; Windows has no shared locks."""
+        file.seek(_PLACE)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError as error:
+            raise BlockingIOError(*error.args) from error
+
+else:
+
+    def _lock(file: IO[bytes], *, shared: bool = False) -> None:
+        """Lock a file until it is closed, or raise BlockingIOError at once."""
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, complain
+from peerpressure.errors import FileFormatError, NetworkError, complain
 from peerpressure.networks.evolving.network import EvolvingNetwork
-from peerpressure.networks.evolving.text import Lines, parse_lines
+from peerpressure.networks.evolving.text import Lines, lines_of
 from peerpressure.networks.labels import Label, unknown
 from peerpressure.networks.readers import suffix_of
 from peerpressure.networks.refusal import refusal
+from peerpressure.tables import naming, read_table
 
 # How the fields of a line are kept apart when it is written; a reader looks for itself.
 SEPARATORS: Mapping[str, str] = MappingProxyType({".csv": ",", ".tsv": "\t", ".txt": " ", ".dat": " "})
 ARCHIVE = ".npz"
+FORMATS: Mapping[str, None] = MappingProxyType(dict.fromkeys([*SEPARATORS, ARCHIVE]))
 
 
 def read_events(
@@ -34,13 +35,14 @@ def read_events(
 ) -> EvolvingNetwork:
     """Read a network from the list of its changes: step, source, target and, if any, weight, where 0 ends an edge.
 
-    Text is told by its suffix and may have a heading; ``columns`` says what its columns hold if that is something
-    else, such as ("source", "target", "", "time").  The lines must stand in the order of their steps.  ``labels``
-    lists all agents where some may have no line.  An ``.npz`` file is what ``write_events`` writes.
+    Text is told by its suffix, to which ``.gz`` may be added.  Columns are taken by the names in the heading; without
+    one they stand in the order above, and a file that might have another order is refused.  ``columns`` says what they
+    hold in any case, such as ("source", "target", "", "time").  The lines must stand in the order of their steps.
+    ``labels`` lists all agents where some may have no line.  An ``.npz`` file is what ``write_events`` writes.
     """
     file = Path(path)
-    suffix = suffix_of(file, dict.fromkeys([*SEPARATORS, ARCHIVE]))
-    with naming(file):
+    suffix = suffix_of(file, FORMATS, packed=True)
+    with naming(file, "a network file"):
         if suffix == ARCHIVE:
             _refuse_wishes(columns=columns, labels=labels, period=period)
             return EvolvingNetwork.from_arrays(_arrays(file))
@@ -71,8 +73,8 @@ def read_contacts(
     See ``read_events`` for the files and ``EvolvingNetwork.from_contacts`` for what becomes of the time stamps.
     """
     file = Path(path)
-    suffix_of(file, SEPARATORS)
-    with naming(file):
+    suffix_of(file, SEPARATORS, packed=True)
+    with naming(file, "a network file"):
         lines = read_lines(file, columns)
         lines.refuse(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
         if lines.weights is not None:
@@ -91,41 +93,26 @@ def read_contacts(
         )
 
 
-@contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Name the file in whatever goes wrong with it."""
-    try:
-        yield
-    except NetworkError as error:
-        raise NetworkError(f"{file}: {error}") from None
-    except FileNotFoundError:
-        raise FileFormatError(complain("a network file must exist", got=file, remedy="check the path")) from None
-    except PeerPressureError as error:
-        raise FileFormatError(f"{file}: {error}") from None
-    except (OSError, EOFError, ValueError, BadZipFile) as error:
-        rule, remedy = f"{file} must be readable as {file.suffix}", "check that the suffix tells its format"
-        raise FileFormatError(complain(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from error
-
-
 def read_lines(file: Path, columns: Sequence[str] | None) -> Lines:
     """Return the lines of a text file, in which no agent may meet itself."""
-    data = file.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{data[error.start]:02x} on line {line}"
-        raise FileFormatError(complain("a list of events must be UTF-8", got=got, remedy="save it as UTF-8")) from None
-    lines = parse_lines(text, columns, comma_first=file.suffix.lower() == ".csv")
+    lines = lines_of(read_table(file, "an event"), columns)
     loops = np.array([source == target for source, target in zip(lines.sources, lines.targets, strict=True)])
     lines.refuse(loops, "an agent must not be its own neighbour", lines.sources, "remove the line")
     return lines
 
 
+def described_events(path: str | PathLike[str], columns: Sequence[str] | None = None) -> str | None:
+    """Say how a file of events or contacts is read; None where the format leaves nothing to find out."""
+    file = Path(path)
+    return None if suffix_of(file, FORMATS, packed=True) == ARCHIVE else read_lines(file, columns).found
+
+
 def _refuse_steps(lines: Lines) -> None:
     times = lines.times
     remedy = "count steps from 1; for real time stamps use read_contacts"
-    lines.refuse(~np.isfinite(times) | (times % 1 != 0), "a step must be a whole number", times, remedy)
+    # Beyond 2⁵³ a double no longer tells one whole number from the next.
+    whole = (np.abs(times) < 2**53) & (times == np.floor(times))
+    lines.refuse(~whole, "a step must be a whole number", times, remedy)
     lines.refuse(times < 1, "a step must be 1 or more", times, remedy)
     back = np.flatnonzero(times[1:] < times[:-1]) + 1
     if back.size:

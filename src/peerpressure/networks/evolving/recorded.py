@@ -12,10 +12,11 @@ from typing import Any
 
 from peerpressure.errors import FileFormatError, complain
 from peerpressure.networks.evolving.network import EvolvingNetwork
-from peerpressure.networks.evolving.readers import naming, read_lines
+from peerpressure.networks.evolving.readers import read_lines
 from peerpressure.networks.evolving.text import Lines
 from peerpressure.networks.labels import Label
 from peerpressure.networks.refusal import nearest, refusal
+from peerpressure.tables import naming
 
 COLUMNS = ("time", "source", "target", "", "")
 FIVE_MINUTES = 300.0
@@ -90,7 +91,7 @@ def _lines(name: str) -> Lines:
 
 @lru_cache(maxsize=1)  # contacts and groups are mostly asked for together
 def _read(file: Path) -> Lines:
-    with naming(file):
+    with naming(file, "a network file"):
         return read_lines(file, COLUMNS)
 
 

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, NetworkError, complain
-from peerpressure.networks.edge_lists import COMMENTS, Row, labels_of
+from peerpressure.networks.edge_lists import WHOLE, labels_of
 from peerpressure.networks.labels import Label
 from peerpressure.networks.refusal import nearest
+from peerpressure.tables import Table, is_number, places_in
 
 ROLES = ("time", "source", "target", "weight")
-HEADINGS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("time", "t", "step", "timestamp"), "time"),
-        **dict.fromkeys(("source", "from", "src", "node1", "node_1", "i"), "source"),
-        **dict.fromkeys(("target", "to", "dst", "node2", "node_2", "j"), "target"),
-        "weight": "weight",
-    }
-)
+# The order of columns that have no names: ours, and those of other collections, which must not be taken for it.
+ORDERS: dict[int, tuple[tuple[str, ...], ...]] = {
+    3: (ROLES[:3], ("source", "target", "time")),
+    4: (ROLES, ("source", "target", "time", "weight"), ("source", "target", "weight", "time")),
+}
 REMEDY = "write time, source, target and, if any, weight, or say what the columns are with columns=(...)"
+UNCLEAR = (
+    "add a heading such as time,source,target, or say what the columns are, for instance with "
+    "columns = ['source', 'target', 'time']"
+)
+Places: TypeAlias = dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The lines of a file, column by column; ``numbers`` are those of the lines."""
+    """The lines of a file, column by column; ``numbers`` are those of the lines, ``found`` says how it was read."""
 
     numbers: list[int]
     times: NDArray[np.float64]
@@ -38,6 +39,7 @@ class Lines:
     targets: list[Label]
     weights: NDArray[np.float64] | None
     rest: list[list[str]]
+    found: str
 
     def refuse(self, bad: NDArray[np.bool_], rule: str, values: Sequence[Any] | NDArray[Any], remedy: str) -> None:
         """Raise for the first line that breaks a rule, if there is one."""
@@ -47,112 +49,124 @@ class Lines:
             raise NetworkError(complain(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy))
 
 
-def parse_lines(text: str, columns: Sequence[str] | None, *, comma_first: bool) -> Lines:
-    """Return the columns of a table with or without a heading; its first line tells the separator."""
-    rows = _rows(text, comma_first)
-    heading = _heading(rows)
-    if heading is not None:
-        rows = rows[1:]
-    if not rows:
+def lines_of(table: Table, columns: Sequence[str] | None) -> Lines:
+    """Return the columns of a table: as ``columns`` or the heading names them, or in an order that leaves no doubt."""
+    given = None if columns is None else _given_places(columns)
+    table = _with_heading(table)
+    if not table.rows:
         raise FileFormatError(complain("a list of events must hold some", got="none", remedy=REMEDY))
-    roles = _roles(columns, heading, rows[0])
-    place = {role: k for k, role in enumerate(roles) if role}
-    _refuse_widths(rows, roles, optional=columns is None and heading is None)
-    ends = [[row.fields[place[role]] for row in rows] for role in ("source", "target")]
+    _refuse_widths(table, columns)
+    places = given or _named_places(table) or _likely_places(table)
+    for row in table.rows:
+        if not all(row.fields[k] for k in places.values() if k < len(row.fields)):
+            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", REMEDY)
+    ends = [table.column(places[role]) for role in ("source", "target")]
     label = labels_of(name for side in ends for name in side)
     sources, targets = ([label[name] for name in side] for side in ends)
-    rest = [[row.fields[k] for row in rows] for k, role in enumerate(roles) if not role]
-    times = _numbers(rows, place["time"], "time")
-    weights = _numbers(rows, place["weight"], "weight") if "weight" in place else None
-    return Lines([row.line for row in rows], times, sources, targets, weights, rest)
+    rest = [table.column(k) for k in range(table.width) if k not in places.values()]
+    times = table.numbers(places["time"], "time")
+    return Lines(table.lines, times, sources, targets, _weights(table, places), rest, table.description(places))
 
 
-def _rows(text: str, comma_first: bool) -> list[Row]:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first = next((line for line in lines if line.strip() and not _is_comment(line)), "").strip()
-    candidates = (",", "\t") if comma_first else ("\t", ",")
-    separator = next((candidate for candidate in candidates if candidate in first), None)
-    split = (line.split() for line in lines) if separator is None else _fields(lines, separator)
-    found = (Row(number, fields) for number, fields in enumerate(split, start=1))
-    return [row for row in found if any(row.fields) and not _is_comment(row.fields[0])]
+def _with_heading(table: Table) -> Table:
+    """Return the table with its heading: the comment above it, or a first line in which nothing is a number."""
+    if not table.rows:
+        return table
+    if len(table.note) == table.width and {*ROLES[:3]} <= places_in(table.note, ROLES, letters=True).keys():
+        return replace(table, heading=table.note)
+    names = table.rows[0].fields
+    return table if any(map(is_number, names)) else table.headed()
 
 
-def _fields(lines: Sequence[str], separator: str) -> Iterator[list[str]]:
-    """Yield the fields of every line, each a table of its own: a quote left open ends with its line."""
-    for number, line in enumerate(lines, start=1):
-        fields = line.split(separator)
-        if '"' in line:
-            try:
-                fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
-            except csv.Error as error:
-                raise _malformed(number, error, "close every quote") from None
-        yield [field.strip() for field in fields]
+def _refuse_widths(table: Table, columns: Sequence[str] | None) -> None:
+    """Raise where a line has too few or too many fields; without names of any kind, the weight may be left out."""
+    named = columns is not None or table.heading is not None
+    width = table.width if columns is None else len(columns)
+    if not named:
+        width = 3 if len(table.rows[0].fields) not in ORDERS else min(width, 4)
+    for row in table.rows:
+        if len(row.fields) != width and (named or len(row.fields) not in ORDERS):
+            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", REMEDY)
 
 
-def _is_comment(text: str) -> bool:
-    return text.lstrip().startswith(COMMENTS)
-
-
-def _heading(rows: Sequence[Row]) -> list[str] | None:
-    """Return the names in the first line, when none of them is a number."""
-    names = rows[0].fields if rows else []
-    return names if names and not any(_is_number(name) for name in names) else None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _roles(columns: Sequence[str] | None, heading: Sequence[str] | None, row: Row) -> list[str]:
-    """Return what each column holds; '' is of no interest."""
-    if columns is not None:
-        return _given_roles(columns)
-    named = [HEADINGS.get(name.casefold(), "") for name in heading or []]
-    if sorted(filter(None, named)) in (sorted(ROLES[:3]), sorted(ROLES)):
-        return named
-    if len(row.fields) not in (3, 4):
-        raise _malformed(row.line, f"{len(row.fields)} fields {row.fields[:5]}", REMEDY)
-    # Later lines may have a weight where the first has none.
-    return list(ROLES) if heading is None else list(ROLES[: len(row.fields)])
-
-
-def _given_roles(columns: Sequence[str]) -> list[str]:
-    roles = list(columns)
-    known = [role for role in roles if role]
+def _given_places(columns: Sequence[str]) -> Places:
+    known = [role for role in columns if role]
     strange = [role for role in known if role not in ROLES]
     if strange or len(set(known)) < len(known) or not {*ROLES[:3]} <= {*known}:
         hint = nearest(strange[0], ROLES) if strange else ""
         rule = "columns must name time, source and target, and may name weight, each once"
         remedy = f"write '' for columns to leave out{hint}"
-        raise NetworkError(complain(rule, got=roles, remedy=remedy))
-    return roles
+        raise NetworkError(complain(rule, got=list(columns), remedy=remedy))
+    return {role: k for k, role in enumerate(columns) if role}
 
 
-def _refuse_widths(rows: Sequence[Row], roles: Sequence[str], *, optional: bool) -> None:
-    """Raise where a line has too few or too many fields, or an empty one; the last may be ``optional``."""
-    width = len(roles)
-    needed = [k for k, role in enumerate(roles) if role]
-    for row in rows:
-        short = width - len(row.fields)
-        if not 0 <= short <= optional or not all(row.fields[k] for k in needed[: len(needed) - short]):
-            raise _malformed(row.line, f"{len(row.fields)} fields {row.fields[:5]}", REMEDY)
+def _named_places(table: Table) -> Places | None:
+    """Return the columns by the names in the heading; None where it has none of them."""
+    if table.heading is None:
+        return None
+    places = table.places((*ROLES, "end"), letters=True)
+    if "end" in places:
+        rule = "contacts must be moments, or all last as long as duration says"
+        got, remedy = f"a column {table.heading[places['end']]!r}", "remove it, or repeat the contact at every time"
+        raise FileFormatError(complain(rule, got=got, remedy=remedy))
+    if {*ROLES[:3]} <= places.keys():
+        return places
+    # Names that are not known may stand over columns in our order, as long as none of the others contradicts that.
+    ordered = dict(zip(ROLES, range(table.width), strict=False))
+    if len(ordered) == table.width >= 3 and all(ordered.get(role) == k for role, k in places.items()):
+        return ordered
+    rule = "columns must be named time, source and target"
+    raise FileFormatError(complain(rule, got=", ".join(map(repr, table.heading[:6])), remedy=UNCLEAR))
 
 
-def _numbers(rows: Sequence[Row], column: int, name: str) -> NDArray[np.float64]:
-    values = np.ones(len(rows))
-    for k, row in enumerate(rows):
-        if column < len(row.fields):
-            try:
-                values[k] = float(row.fields[column])
-            except ValueError:
-                got, remedy = f"{name} {row.fields[column]!r}", f"the {name} must be a number"
-                raise _malformed(row.line, got, remedy) from None
-    return values
+def _likely_places(table: Table) -> Places:
+    """Return the one order of columns that their contents allow, which for numbered agents must be our own.
+
+    Only times and weights are fractions, times have no need to be agents as well while sources and targets are the
+    same agents, and lists are mostly sorted by time.
+    """
+    orders = [dict(zip(order, range(table.width), strict=True)) for order in ORDERS[table.width]]
+    legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
+    if len(legal) == 1:
+        return legal[0]
+    for test in (_is_telling, _is_sorted):
+        passed = [order for order in legal if test(table, order)]
+        if passed == orders[:1]:
+            return orders[0]
+        if passed and orders[0] not in passed:
+            break
+    got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
+    raise FileFormatError(complain("the order of columns without names must be clear", got=got, remedy=UNCLEAR))
 
 
-def _malformed(line: int, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(complain(f"line {line} must be an event", got=got, remedy=remedy))
+def _is_legal(table: Table, places: Places) -> bool:
+    def holds_agents(k: int) -> bool:
+        return all(WHOLE.fullmatch(text) or not is_number(text) for text in table.column(k))
+
+    whole = all(len(row.fields) == table.width for row in table.rows)
+    numbers = [table.is_numeric(places[role]) for role in ("time", "weight") if role in places and whole]
+    if not whole and "weight" in places:
+        # A weight that some lines leave out must come last.
+        part = table.taken(k for k, row in enumerate(table.rows) if len(row.fields) == table.width)
+        numbers = [places["weight"] == table.width - 1, table.is_numeric(places["time"])]
+        numbers.append(part.is_numeric(places["weight"]))
+    return all(numbers) and holds_agents(places["source"]) and holds_agents(places["target"])
+
+
+def _is_telling(table: Table, places: Places) -> bool:
+    """Say whether sources and targets share agents, and none of the agents is a time."""
+    times, sources, targets = (set(table.column(places[role])) for role in ROLES[:3])
+    return not sources.isdisjoint(targets) and times.isdisjoint(sources | targets)
+
+
+def _is_sorted(table: Table, places: Places) -> bool:
+    return bool(np.all(np.diff(table.numbers(places["time"], "time")) >= 0))
+
+
+def _weights(table: Table, places: Places) -> NDArray[np.float64] | None:
+    if "weight" not in places:
+        return None
+    weights = np.ones(len(table.rows))
+    given = [k for k, row in enumerate(table.rows) if places["weight"] < len(row.fields)]
+    weights[given] = table.taken(given).numbers(places["weight"], "weight")
+    return weights

@@ -14,7 +14,7 @@ from peerpressure.errors import NetworkError
 from peerpressure.files import replacing
 from peerpressure.networks.edge_lists import labels_of
 from peerpressure.networks.evolving.network import EvolvingNetwork
-from peerpressure.networks.evolving.readers import ARCHIVE, SEPARATORS
+from peerpressure.networks.evolving.readers import ARCHIVE, FORMATS, SEPARATORS
 from peerpressure.networks.evolving.text import ROLES
 from peerpressure.networks.labels import Label
 from peerpressure.networks.readers import suffix_of
@@ -28,7 +28,7 @@ def write_events(evolving: EvolvingNetwork, path: str | PathLike[str]) -> None:
     meet anybody, and a period.  What a format cannot hold is refused, not dropped.
     """
     file = Path(path)
-    suffix = suffix_of(file, dict.fromkeys([*SEPARATORS, ARCHIVE]))
+    suffix = suffix_of(file, FORMATS)
     try:
         content = _packed(evolving) if suffix == ARCHIVE else _listed(evolving, SEPARATORS[suffix])
     except NetworkError as error:
@@ -76,4 +76,4 @@ def _refuse_labels(labels: Sequence[Label], separator: str) -> None:
 
 def _fits(text: str, separator: str) -> bool:
     clean = bool(text) and text.isprintable() and text == text.strip()
-    return clean and (separator != " " or not any(c in ',"' or c.isspace() for c in text))
+    return clean and (separator != " " or not any(c in ',;"' or c.isspace() for c in text))

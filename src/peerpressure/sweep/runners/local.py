@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from peerpressure.errors import complain
 from peerpressure.sweep.errors import SweepError, no_room
@@ -18,7 +19,7 @@ from peerpressure.sweep.ledger import Outcome
 from peerpressure.sweep.plan import Plan, Unit
 from peerpressure.sweep.work import Work
 
-_LOOK_AROUND = 1.0  # seconds after which a death is noticed even if the pipe did not tell
+_LOOK_AROUND = 1.0  # seconds after which a death is noticed even if no pipe told
 _MOST_FALSE_STARTS = 3
 # One thread each: workers share the cores among themselves, and sums do not depend on the number of cores.
 _ONE_THREAD = dict.fromkeys(
@@ -37,23 +38,24 @@ _ONE_THREAD = dict.fromkeys(
 
 @final
 class Worker:
-    """The parent's end of a worker process, and the batch that it works on."""
+    """The parent's end of a worker process, and the batch that it works on.
 
-    def __init__(self, setting: Mapping[str, str]) -> None:
-        self.pipe, theirs = Pipe()
-        with theirs:
-            command = [sys.executable, "-P", "-m", "peerpressure.sweep.runners.worker", str(theirs.fileno())]
-            path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-            self.process = subprocess.Popen(
-                command,
-                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=2,  # what a task prints must not mix with what a command prints
-                start_new_session=True,
-            )
+    Messages are lines of JSON through the pipes of the process, which every system has. Pipes cannot be waited for
+    everywhere, so a thread puts what the worker says into ``heard``, and None when there is nothing more to come.
+    """
+
+    def __init__(self, setting: Mapping[str, str], heard: queue.SimpleQueue[Heard]) -> None:
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "peerpressure.sweep.runners.worker"],
+            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
         self.ready = False
         self.batch: list[Unit] = []
+        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
         self._tell(setting)
 
     def give(self, batch: list[Unit]) -> None:
@@ -61,29 +63,33 @@ class Worker:
         self.batch = batch
         self._tell(batch)
 
-    def answer(self) -> dict[str, Any] | None:
-        """Return what the worker says; None if it is dead."""
-        try:
-            if self.pipe.poll():
-                answer: dict[str, Any] = json.loads(self.pipe.recv_bytes())
-                return answer
-        except (EOFError, OSError):
-            self.process.kill()
-            return None
-        return {} if self.process.poll() is None else None
-
     def end(self) -> str:
         """End the process at once, which no result file minds, and say how it ended."""
-        self.pipe.close()
         self.process.kill()
         code = self.process.wait()
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         return f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
 
     def _tell(self, message: object) -> None:
+        assert self.process.stdin is not None
         try:
-            self.pipe.send_bytes(json.dumps(message).encode())
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
         except OSError:
-            self.process.kill()  # the next look finds it dead
+            self.process.kill()  # the listener finds it dead
+
+    def _listen(self, heard: queue.SimpleQueue[Heard]) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines, contextlib.suppress(ValueError):
+            # A worker that was killed may leave half a line, which is no JSON.
+            for line in lines:
+                heard.put((self, json.loads(line)))
+        heard.put((self, None))
+
+
+Heard: TypeAlias = tuple[Worker, dict[str, Any] | None]
 
 
 @final
@@ -92,6 +98,7 @@ class Crew:
 
     def __init__(self, work: Work, setting: Mapping[str, str], size: int) -> None:
         self.workers: list[Worker] = []
+        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._work, self._setting, self._size = work, setting, size
         self._false_starts = 0
 
@@ -102,21 +109,26 @@ class Crew:
                 worker.give(batch)
         starting = sum(not worker.ready for worker in self.workers)
         while len(self.workers) < self._size and starting < self._work.left:
-            self.workers.append(Worker(self._setting))
+            self.workers.append(Worker(self._setting, self._heard))
             starting += 1
 
     def look(self) -> None:
         """Wait until some worker has something to say, and see to it."""
-        pipes: list[Connection[Any, Any]] = [worker.pipe for worker in self.workers]
-        heard = wait(pipes, timeout=_LOOK_AROUND)
-        for worker in [worker for worker in self.workers if not heard or worker.pipe in heard]:
-            answer = worker.answer()
-            if answer is None:
-                self._bury(worker)
-            elif answer:
+        try:
+            worker, answer = self._heard.get(timeout=_LOOK_AROUND)
+        except queue.Empty:
+            dead = [worker for worker in self.workers if worker.process.poll() is not None]
+        else:
+            if answer is not None:
                 self._hear(worker, answer)
+            dead = [worker] if answer is None else []
+        for worker in dead:
+            if worker in self.workers:
+                self._bury(worker)
 
     def _hear(self, worker: Worker, answer: dict[str, Any]) -> None:
+        if worker not in self.workers:
+            return  # its units were given to others
         if "unwritten" in answer:
             raise no_room(answer["unwritten"])
         worker.ready, worker.batch, self._false_starts = True, [], 0

@@ -1,4 +1,4 @@
-"""A worker process: ``python -m peerpressure.sweep.runners.worker FD`` reads batches from a pipe and answers.
+"""A worker process: ``python -m peerpressure.sweep.runners.worker`` reads batches from its input and answers.
 
 A process of its own rather than one of ``multiprocessing``, so that a caller's script is not imported again, and
 Ctrl-C at a terminal reaches the parent only.
@@ -12,9 +12,8 @@ import queue
 import signal
 import sys
 import threading
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from peerpressure.sweep.plan import Unit
 from peerpressure.sweep.results import write_result
@@ -23,26 +22,28 @@ from .compute import compute
 
 
 def main() -> None:
-    """Serve the parent at the other end of the pipe until it hangs up."""
+    """Serve the parent at the other end of the pipes until it hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pipe: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    # What a task prints must not mix with the answers, nor with what a command prints.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
     batches: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
-    setting = json.loads(pipe.recv_bytes())
-    threading.Thread(target=_listen, args=(pipe, batches), daemon=True).start()
-    _send(pipe, {"ready": os.getpid()})
+    setting = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, batches), daemon=True).start()
+    _send(answers, {"ready": os.getpid()})
     while True:
         try:
-            _send(pipe, {"outcomes": [_serve(setting, Unit(*unit)) for unit in batches.get()]})
+            _send(answers, {"outcomes": [_serve(setting, Unit(*unit)) for unit in batches.get()]})
         except OSError as error:
-            _send(pipe, {"unwritten": str(error)})
+            _send(answers, {"unwritten": str(error)})
 
 
-def _listen(pipe: Connection[Any, Any], batches: queue.SimpleQueue[list[Any]]) -> None:
+def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
     """Pass batches on, and end the process with its parent, even in the middle of a unit."""
     try:
-        while True:
-            batches.put(json.loads(pipe.recv_bytes()))
-    except (EOFError, OSError):
+        for line in orders:
+            batches.put(json.loads(line))
+    finally:
         os._exit(0)
 
 
@@ -53,9 +54,10 @@ def _serve(setting: dict[str, str], unit: Unit) -> tuple[str, float, str | None]
     return unit.key, computed.seconds, computed.traceback
 
 
-def _send(pipe: Connection[Any, Any], message: dict[str, Any]) -> None:
+def _send(answers: IO[bytes], message: dict[str, Any]) -> None:
     try:
-        pipe.send_bytes(json.dumps(message).encode())
+        answers.write(json.dumps(message).encode() + b"\n")
+        answers.flush()
     except OSError:
         os._exit(0)  # the parent is gone
 

@@ -1,0 +1,354 @@
+"""Tables of text, as spreadsheets, other programs and people write them.
+
+One reader serves edges, contacts, numbers of agents and outputs. It finds out the encoding, the separator and the
+decimal sign, takes columns by their names, can say what it found, and refuses what has two meanings.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import FileFormatError, InvalidInputError, PeerPressureError, complain
+
+COMMENTS = ("#", "%")
+SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
+# Names of columns by what they hold, without case, spaces and punctuation; a column may bear the role's own name too.
+ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        role: frozenset([role, *names.split()])
+        for role, names in {
+            "source": "from src node1 nodea sender ego sourceid fromid fromnode fromnodeid id1 name1 person1 agent1",
+            "target": "to dst node2 nodeb receiver alter targetid toid tonode tonodeid id2 name2 person2 agent2",
+            "weight": "weights strength value count",
+            "time": "times timestamp step unixtime start begin",
+            "end": "stop finish duration",
+            "agent": "agents name names id ids label labels node nodes nodeid person actor member user vertex",
+            "public": "opinion output value",
+            "replicate": "replicates",
+        }.items()
+    }
+)
+# Letters are names of columns only where the others leave no doubt, for they are names of agents as well.
+LETTERS: Mapping[str, str] = MappingProxyType({"t": "time", "i": "source", "j": "target", "y": "public"})
+DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
+SAMPLE = 100_000  # characters from whose lines the separator is told
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
+
+
+class Row(NamedTuple):
+    """The fields of one record, and the number of the line on which it begins."""
+
+    line: int
+    fields: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Records of text fields; ``what`` is the word for one of them in messages.
+
+    ``heading`` has the names of the columns, once it is known that there are any, and ``note`` the words of the comment
+    right above the first record, which may be such names.
+    """
+
+    rows: list[Row]
+    separator: str
+    what: str = "a row"
+    note: tuple[str, ...] = ()
+    heading: tuple[str, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """The number of columns: of the heading, or else of the longest record."""
+        return max(len(row.fields) for row in self.rows) if self.heading is None else len(self.heading)
+
+    @property
+    def lines(self) -> list[int]:
+        """The line on which each record begins."""
+        return [row.line for row in self.rows]
+
+    def headed(self) -> Table:
+        """Return the table whose first record is its heading."""
+        return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields))
+
+    def taken(self, chosen: Iterable[int]) -> Table:
+        """Return the table of some records, in this order."""
+        return replace(self, rows=[self.rows[k] for k in chosen])
+
+    def column(self, k: int) -> list[str]:
+        """Return the texts in a column."""
+        return [row.fields[k] for row in self.rows]
+
+    def is_numeric(self, k: int) -> bool:
+        """Say whether a column holds nothing but numbers, and some of them."""
+        return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
+
+    def numbers(self, k: int, name: str) -> NDArray[np.float64]:
+        """Return a column of numbers, written with decimal points or decimal commas but not with both."""
+        for row in self.rows:
+            if not is_number(row.fields[k]):
+                raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be a number")
+        texts = self.column(k)
+        if self.has_decimal_commas(k):
+            texts = [text.replace(",", ".") for text in texts]
+        return np.array([float(text) for text in texts], dtype=np.float64)
+
+    def has_decimal_commas(self, k: int) -> bool:
+        """Say whether the numbers in a column have decimal commas, and raise where that cannot be told."""
+        with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
+        with_point = next((row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])), None)
+        if not with_comma:
+            return False
+        first = f"{with_comma[0].fields[k]!r} on line {with_comma[0].line}"
+        if with_point is not None:
+            got = f"{first} and {with_point.fields[k]!r} on line {with_point.line}"
+            raise _unfit("the numbers of a column must use one decimal sign", got, "write all of them with points")
+        # Where semicolons keep fields apart, it is because commas are decimal signs.
+        if self.separator != ";" and all(_THOUSANDS.fullmatch(row.fields[k]) for row in with_comma):
+            remedy = "write numbers without separators of thousands and with decimal points"
+            raise _unfit("a comma must be told from a separator of thousands", first, remedy)
+        return True
+
+    def places(self, roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
+        """Return the columns that the heading gives to these roles; the role's own name comes before other names."""
+        return places_in(self.heading or (), roles, letters=letters)
+
+    def find(self, name: str) -> int:
+        """Return the column of this name, whatever its case if that leaves no doubt."""
+        names = self.heading or ()
+        same = [k for k, other in enumerate(names) if other == name]
+        close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
+        if len(close) != 1:
+            got = ", ".join(map(repr, names)) or "an empty file"
+            raise InvalidInputError(complain(f"there must be one column {name!r}", got=got, remedy="name one of these"))
+        return close[0]
+
+    def refuse_widths(self) -> None:
+        """Raise where a record has more or fewer fields than the heading has names."""
+        for row in self.rows:
+            if len(row.fields) != self.width:
+                got = f"{len(row.fields)} fields {row.fields[:5]} for {self.width} columns"
+                raise self.malformed(row, got, "fill every column, and quote fields that hold the separator")
+
+    def malformed(self, row: Row, got: object, remedy: str) -> FileFormatError:
+        """Return the error for a record that is not what it should be."""
+        return _unfit(f"line {row.line} must be {self.what}", got, remedy)
+
+    def description(self, places: Mapping[str, int]) -> str:
+        """Say how the table was read: its separator, its decimal sign, and which column was taken for what."""
+        parts = [f"separated by {SEPARATORS[self.separator]}"]
+        if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
+            parts.append("decimal commas")
+        if self.heading is None:
+            return ", ".join([*parts, f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}"])
+        parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
+        unused = [repr(name) for k, name in enumerate(self.heading) if k not in places.values()]
+        return ", ".join(parts) + (f"; not used: {', '.join(unused)}" if unused else "")
+
+
+def read_table(path: str | Path, what: str = "a row") -> Table:
+    """Return the table in a text file, which may be compressed with gzip."""
+    return parse_table(_decoded(_content(Path(path))), what)
+
+
+def parse_table(text: str, what: str = "a row") -> Table:
+    r"""Return the table in a text.
+
+    >>> table = parse_table("name;opinion\nAnna;0,5\n").headed()
+    >>> table.column(0), table.numbers(1, "opinion")
+    (['Anna'], array([0.5]))
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    separator = _separator(text)
+    rows = _without_empty_columns(list(_records(text, separator, what)))
+    return Table(rows, separator, what, note=_note(text, rows[0].line if rows else 0, separator))
+
+
+def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
+    """Return the positions of the names that stand for these roles, in the order of the names.
+
+    >>> places_in(["To", "From", "note"], ("source", "target"))
+    {'target': 0, 'source': 1}
+    """
+    found: dict[str, int] = {}
+    plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
+    for role in roles:
+        known = ROLES[role] | {letter for letter, of in LETTERS.items() if letters and of == role}
+        columns = [k for k, name in enumerate(plain) if name in known]
+        own = [k for k in columns if plain[k] == role]
+        if len(columns) > 1 and len(own) != 1:
+            got = ", ".join(repr(names[k]) for k in columns)
+            raise _unfit(f"one column must hold the {role}", got, f"name one of them {role}, and rename the others")
+        if columns:
+            found[role] = (own or columns)[0]
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number, with a decimal point or comma.
+
+    >>> [is_number(text) for text in ("1,5", "-2e3", "nan", "noon", "")]
+    [True, True, True, False, False]
+    """
+    return _NUMBER.fullmatch(text) is not None
+
+
+@contextmanager
+def naming(
+    file: str | Path, what: str, damage: type[Exception] | tuple[type[Exception], ...] = DAMAGE
+) -> Iterator[None]:
+    """Name the file in whatever goes wrong with it.
+
+    ``what`` is the word for the file, such as "a network file", and ``damage`` what a damaged file may raise.
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        raise type(error)(f"{file}: {error}") from None
+    except FileNotFoundError:
+        raise _unfit(f"{what} must exist", file, "check the path") from None
+    except PeerPressureError as error:
+        raise FileFormatError(f"{file}: {error}") from None
+    except damage as error:
+        rule, remedy = f"{file} must be readable as {Path(file).suffix}", "check that the suffix tells its format"
+        raise _unfit(rule, f"{type(error).__name__}: {error}", remedy) from error
+
+
+def _unfit(rule: str, got: object, remedy: str) -> FileFormatError:
+    return FileFormatError(complain(rule, got=got, remedy=remedy))
+
+
+def _content(file: Path) -> bytes:
+    if file.suffix.lower() != ".gz":
+        return file.read_bytes()
+    import psutil
+
+    # A few bytes can be the archive of very many.
+    limit = psutil.virtual_memory().available // 8
+    with gzip.open(file) as stream:
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise _unfit("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
+    return data
+
+
+def _decoded(data: bytes) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 if it says so; other encodings cannot be told apart."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
+        raise _unfit("a table must be UTF-8 text", got, remedy) from None
+    if "\0" in text:
+        raise _unfit("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
+    return text
+
+
+def _separator(text: str) -> str:
+    """Return what keeps fields apart; the first line tells, and the others where it has several separators."""
+    whole = len(text) <= SAMPLE
+    lines = _QUOTED.sub("Q", text[:SAMPLE]).split("\n")[: None if whole else -1]
+    lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
+    present = [separator for separator in "\t;," if lines and separator in lines[0]]
+    found = [separator for separator in present if all(separator in line for line in lines)] or present
+    if not found:
+        return " "
+    if "\t" in found:
+        return "\t"  # nobody types a tab into a name
+    if "," in found:
+        for separator in (";", " "):
+            if all(_has_decimal_commas_only(line, separator) for line in lines):
+                return separator
+    if len(found) > 1:
+        number = next(k for k, line in enumerate(text.split("\n"), start=1) if line.strip() and not _is_comment(line))
+        remedy = "add a heading, or quote the fields that hold one of them"
+        raise _unfit("the separator of fields must be clear", f"both ',' and ';' on line {number}", remedy)
+    return found[0]
+
+
+def _has_decimal_commas_only(line: str, separator: str) -> bool:
+    """Say whether a line has two names and something more, and no commas but those in numbers."""
+    fields = line.split(separator if separator != " " else None)
+    return len(fields) > 2 and all("," not in field or is_number(field.strip()) for field in fields)
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(COMMENTS)
+
+
+def _records(text: str, separator: str, what: str) -> Iterator[Row]:
+    """Yield the records that are neither empty nor comments; quoted fields may hold separators and line breaks."""
+    lines = text.split("\n")
+    if separator == " ":
+        lines = [line.replace("\t", " ") for line in lines]
+    if '"' not in text:
+        for number, line in enumerate(lines, start=1):
+            fields = line.split() if separator == " " else [field.strip() for field in line.split(separator)]
+            if any(fields) and not _is_comment(line):
+                yield Row(number, fields)
+        return
+    begins, number = True, 0
+
+    def feed() -> Iterator[str]:
+        nonlocal begins, number
+        for line in lines:
+            number += 1
+            yield "\n" if begins and _is_comment(line) else line + "\n"
+            begins = False
+
+    first = 1
+    try:
+        for record in csv.reader(feed(), delimiter=separator, skipinitialspace=True, strict=True):
+            fields = [field.strip() for field in record]
+            if any(fields):
+                yield Row(first, fields if separator != " " else [field for field in fields if field])
+            begins, first = True, number + 1
+    except csv.Error as error:
+        raise _unfit(f"line {first} must be {what}", error, "close every quote") from None
+
+
+def _without_empty_columns(rows: list[Row]) -> list[Row]:
+    """Return the records less last columns that are empty, name and all, as spreadsheets leave them."""
+    while rows and len(rows[0].fields) > 1 and len({len(row.fields) for row in rows}) == 1:
+        if any(row.fields[-1] for row in rows):
+            break
+        rows = [Row(row.line, row.fields[:-1]) for row in rows]
+    return rows
+
+
+def _note(text: str, first: int, separator: str) -> tuple[str, ...]:
+    """Return the words of the comment right above the first record."""
+    above = [line for line in text.split("\n", first)[: max(first - 1, 0)] if line.strip()]
+    if not above or not _is_comment(above[-1]):
+        return ()
+    words = above[-1].strip().lstrip("".join(COMMENTS)).strip()
+    return tuple(word.strip() for word in (words.split(separator) if separator in words else words.split()))
+
+
+def texts_of(labels: Iterable[Any]) -> dict[str, int]:
+    """Return the position of each label by its text, which is what a table has of it."""
+    names = [str(label) for label in labels]
+    found = {name: k for k, name in enumerate(names)}
+    if len(found) < len(names):
+        twice = next(name for k, name in enumerate(names) if found[name] != k)
+        remedy = "give one of them another label"
+        raise InvalidInputError(complain("labels must differ as text to be found in a table", got=twice, remedy=remedy))
+    return found

@@ -1,0 +1,151 @@
+"""Results of any size are written, or refused before the work begins; a disk that fills up loses nothing silently."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+import pytest
+import xarray
+
+from peerpressure import files
+from peerpressure.measures import Experiment
+from peerpressure.report import store
+from peerpressure.scenario import load_scenario
+from tests.cli.calling import run
+
+Captured = pytest.CaptureFixture[str]
+SCENARIO = """[network]
+edges = [[0, 1], [1, 2], [0, 2]]
+labels = [10000000000, 2, 3]
+[agents]
+adaptation = 0.1
+[noise]
+law = "gaussian"
+[run]
+steps = 40
+replicates = 2
+seed = 9000000000000000000
+[output]
+figures = false
+report = false
+states = true
+"""
+
+
+class Usage(NamedTuple):
+    """What ``shutil.disk_usage`` returns."""
+
+    total: int
+    used: int
+    free: int
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+def test_what_classic_netcdf_cannot_hold_is_written(file: Path, capfd: Captured) -> None:
+    answer = run(capfd, "run", file)
+    assert (answer.status, answer.err) == (0, "")
+    made = file.with_name("study-results") / "run.nc"
+    # netCDF-4: variables beyond 2 GiB, and the whole numbers that agents are often known by.
+    assert made.read_bytes().startswith(b"\x89HDF")
+    with xarray.open_dataset(made) as data:
+        found = Experiment(load_scenario(file)).run
+        assert data["agent"].to_numpy().tolist() == [10000000000, 2, 3]
+        np.testing.assert_array_equal(data["public"], np.asarray(found.states))
+        np.testing.assert_array_equal(data["held"], np.asarray(found.hidden))
+
+
+def test_long_tables_are_written_in_parts(file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peerpressure.report.run_folder.PART", 50, raising=False)
+    assert run(capfd, "run", file).status == 0
+    written = (file.with_name("study-results") / "states.csv").read_bytes()
+    assert written == store.to_csv(Experiment(load_scenario(file)).run.to_dataframe())
+
+
+def test_a_disk_without_room_is_refused_before_the_run(
+    file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**6, 10**6 - 10**3, 10**3))
+    monkeypatch.setattr("peerpressure.measures.experiment.simulate", None)
+    answer = run(capfd, "run", file)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
+    assert "fit on the disk" in answer.err
+    assert "--out" in answer.err
+    assert [path.name for path in file.parent.iterdir()] == ["study.toml"]
+
+
+def test_check_tells_the_room_that_results_need(file: Path, capfd: Captured) -> None:
+    file.write_text(SCENARIO.replace("steps = 40", "steps = 10000").replace("states = true", ""), encoding="utf-8")
+    told = run(capfd, "check", file).out
+    run(capfd, "run", file)
+    size = sum(path.stat().st_size for path in file.with_name("study-results").iterdir())
+    amount = float(told.split(" MB on disk")[0].rpartition(" ")[2]) * 1e6
+    assert size < amount < 2 * size
+
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+from peerpressure import cli
+sys.exit(cli.run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not limited there")
+def test_a_disk_that_fills_up_ends_in_one_line_and_leaves_old_results(file: Path, capfd: Captured) -> None:
+    assert run(capfd, "run", file).status == 0
+    out = file.with_name("study-results")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    file.write_text(SCENARIO.replace("steps = 40", "steps = 4000").replace("states = true", ""), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "run", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TMPDIR": str(file.parent)},
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert "File too large" in done.stderr
+    assert "nothing could be kept" in done.stderr
+    assert "the same numbers" in done.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert sorted(path.name for path in file.parent.iterdir()) == ["study-results", "study.toml"]
+
+
+def test_results_without_a_place_go_to_another(
+    file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rescue = tmp_path_factory.mktemp("rescue")
+    monkeypatch.setattr(tempfile, "tempdir", str(rescue))
+
+    @contextmanager
+    def full_here(path: Path) -> Iterator[IO[bytes]]:
+        if path.name == "run.nc" and path.is_relative_to(file.parent):
+            raise OSError(28, "No space left on device")
+        with files.replacing(path) as stream:
+            yield stream
+
+    monkeypatch.setattr(store, "replacing", full_here)
+    answer = run(capfd, "run", file)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
+    assert "No space left on device" in answer.err
+    kept = next(rescue.glob("*/study-results"))
+    assert f"kept in {kept}" in answer.err
+    with xarray.open_dataset(kept / "run.nc") as data:
+        assert data.sizes == {"replicate": 2, "time": 41, "agent": 3}
+    assert [path.name for path in file.parent.iterdir()] == ["study.toml"]

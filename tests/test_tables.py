@@ -1,0 +1,71 @@
+"""The one reader of tables: whatever is in a file, only the package's own errors come out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import peerpressure as pp
+from peerpressure.errors import PeerPressureError
+from peerpressure.networks import path, read_contacts, read_events
+from peerpressure.scenario.draws import FromColumn
+from peerpressure.tables import parse_table
+
+MODEL = pp.Model(path(3).relabelled(["a", "001", "ρ"]), hidden=[0.0, 0.5, 1.0])
+READERS: dict[str, Callable[[Path], Any]] = {
+    "edges": pp.read_network,
+    "contacts": read_contacts,
+    "events": read_events,
+    "outputs": lambda file: pp.Trajectory.from_csv(file, MODEL),
+    "agents": lambda file: FromColumn.model_construct(file=str(file), column="x").matched(MODEL.network),
+}
+VALUES = (
+    "a",
+    "001",
+    "ρ",
+    "1",
+    "2",
+    "1.5",
+    "1,5",
+    "1e999",
+    "nan",
+    "-",
+    "",
+    '"',
+    '"a;b"',
+    "#",
+    "\0",
+    "1_0",
+    "٣",
+    "1,000",
+)
+NAMES = ("time", "source", "target", "weight", "agent", "public", "x", "end", "from", "to", "type", "Directed")
+FIELDS = st.sampled_from([*VALUES, *NAMES])
+TEXTS = st.tuples(st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(FIELDS, max_size=6), max_size=6)).map(
+    lambda drawn: "\n".join(drawn[0].join(row) for row in drawn[1]).encode()
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+@settings(max_examples=100, deadline=None)
+@given(content=TEXTS | st.binary(max_size=80))
+def test_only_our_errors_come_out_of_a_table(name: str, content: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "table.csv"
+        file.write_bytes(content)
+        with suppress(PeerPressureError):
+            READERS[name](file)
+
+
+def test_numbers_are_what_people_write_as_numbers() -> None:
+    table = parse_table("x;y\n1,5;1_0\n-,5;2\n")
+    np.testing.assert_array_equal(table.headed().numbers(0, "x"), [1.5, -0.5])
+    with pytest.raises(pp.FileFormatError, match=r"line 2 must be a row, got y '1_0'; the y must be a number"):
+        table.headed().numbers(1, "y")
