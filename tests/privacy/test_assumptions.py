@@ -205,3 +205,9 @@ def test_a_scenario_whose_start_reveals_opinions_is_refused_before_it_runs(
     assert answer.status == 2
     assert "does not depend on the hidden opinions" in answer.err
     assert not (tmp_path / "study-results").exists()
+
+
+def test_what_is_wrong_with_agents_is_told_once(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answer = ran(capfd, tmp_path, start='{ file = "nowhere.csv", column = "opinion" }')
+    assert answer.status == 2
+    assert answer.err.count("nowhere.csv") == 1

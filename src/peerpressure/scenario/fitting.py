@@ -110,9 +110,15 @@ def _believe(scenario: Scenario) -> None:
 
 
 def _private(scenario: Scenario) -> None:
-    if scenario.privacy is not None:
+    if scenario.privacy is None:
+        return
+    try:
         hidden, start = (_agents(scenario, name) for name in ("hidden", "start"))
-        require_independent_start(_model_with(scenario, hidden=hidden, start=start))
+        model = _model_with(scenario, hidden=hidden, start=start)
+    except PeerPressureError:
+        # What is wrong with the agents is told at the part that is to blame.
+        return
+    require_independent_start(model)
 
 
 # Each part with the sections that must have been read for it, and what tries it.
