@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Observation, recover
+from peerpressure.recovery import METHODS, Observation, kalman_filter, kalman_smoother, outputs_of, recover
 
 TEMPORAL = ("persistent", "persistent", "white", pp.AR1(0.9999))
 NETWORKS = (pp.complete, pp.path, pp.star, pp.cycle)
@@ -30,6 +31,19 @@ def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(meth
     estimate = recover(model, pp.simulate(model, steps, seed=seed), method, Observation(agents=[0]))
     known = estimate.identified
     assert (np.abs(estimate.residuals()[0, known]) <= 6 * estimate.std[known]).all()
+
+
+@pytest.mark.parametrize("follow", [kalman_filter, kalman_smoother])
+def test_beliefs_over_time_know_their_rounding_errors(follow: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(0)
+    model = pp.Model(
+        pp.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="persistent"), adaptation=0.1
+    )
+    run = pp.simulate(model, 40, replicates=2, seed=0)
+    path = follow(model, outputs_of(model, run, Observation(agents=[0])))
+    assert path.hidden.mean.shape == (2, 41, 6)
+    off = np.abs(path.hidden.mean[0] - model.x0)
+    assert (off[path.hidden.identified] <= 6 * path.hidden.std[path.hidden.identified]).all()
 
 
 def random_case(rng: np.random.Generator, case: int) -> tuple[pp.Model, pp.Trajectory, Observation | None]:
@@ -81,7 +95,7 @@ def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
     model = pp.Model(pp.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=3, seed=1)
     estimate: Any = recover(model, run)
-    direct = METHODS["innovations"](model, pp.recovery.outputs_of(model, run), None)
+    direct = METHODS["innovations"](model, outputs_of(model, run), None)
     np.testing.assert_array_equal(estimate.variance, direct.variance)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     assert estimate.value.shape == (3, n)

@@ -23,6 +23,7 @@ from peerpressure.recovery.filtering import Moment, run_filter
 from peerpressure.recovery.knowledge import Belief, estimate_of
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
+from peerpressure.recovery.rounding import with_copies, without_copies
 from peerpressure.recovery.smoothing import run_smoother
 from peerpressure.recovery.sparse_estimate import sparse_estimate
 
@@ -101,7 +102,7 @@ def kalman_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None =
     _refuse_large(model, data)
     hidden: list[Belief] = []
     states: list[Parts] = []
-    for moment in run_filter(model, data, prior):
+    for moment in run_filter(model, with_copies(data), prior):
         hidden.append(moment.knowledge.solve().belief)
         states.append(_parts(model, believed_state(moment, hidden[-1]), hidden[-1]))
     return _path(model, hidden, states)
@@ -110,7 +111,7 @@ def kalman_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None =
 def kalman_smoother(model: Model | Diffusion, data: Outputs, prior: Prior | None = None) -> StatePath:
     """Return what is believed of x₀, y_t and x_{t+1} at each time t, given all outputs, earlier and later."""
     _refuse_large(model, data)
-    moments = list(run_filter(model, data, prior))
+    moments = list(run_filter(model, with_copies(data), prior))
     hidden = moments[-1].knowledge.solve().belief
     states = [_parts(model, belief, hidden) for _, belief in run_smoother(moments, hidden)]
     return _path(model, [hidden] * len(states), states[::-1])
@@ -136,9 +137,11 @@ def _path(model: Model | Diffusion, hidden: list[Belief], states: list[Parts]) -
 
 
 def _over_time(beliefs: Iterable[Belief]) -> Beliefs:
+    """Return beliefs over time, made from outputs with copies, with the error that rounding makes in them."""
     each = list(beliefs)
-    mean = np.stack([belief.mean for belief in each], axis=1)
-    return Beliefs(mean, np.stack([b.covariance for b in each]), np.stack([b.identified for b in each]))
+    mean, moved = without_copies(np.stack([b.mean for b in each], axis=1), np.stack([b.variance for b in each]))
+    covariance = np.stack([b.covariance for b in each]) + np.einsum("cti,ctj->tij", moved, moved)
+    return Beliefs(mean, covariance, np.stack([b.identified for b in each]))
 
 
 def _refuse_large(model: Model | Diffusion, data: Outputs) -> None:

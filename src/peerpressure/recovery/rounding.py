@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from peerpressure.recovery.estimate import Estimate
+from peerpressure.recovery.estimate import Array, Estimate
 from peerpressure.recovery.outputs import Outputs
 
 # Perturbed copies of the first replicate; eight give the size of the error to about a quarter.
@@ -33,17 +33,11 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
         found = estimator(data)
         if not _is_suspicious(found, data):
             return found
-    probed = estimator(_with_copies(data))
-    rows = data.values.shape[0]
-    consistency = None if probed.consistency is None else probed.consistency[:rows]
-    found = replace(probed, value=probed.value[:rows], consistency=consistency)
-    moved = _SAFETY / np.sqrt(_COPIES) * (probed.value[rows:] - probed.value[0])
-    matters = np.square(moved).sum(axis=0) > _NEGLIGIBLE * found.variance
-    if not matters.any():
-        return found
-    # Directions in which nothing matters keep their exact covariance.
-    moved[:, ~matters] = 0.0
-    return replace(found, covariance=found.covariance @ np.eye(n) + moved.T @ moved)
+    probed = estimator(with_copies(data))
+    value, moved = without_copies(probed.value, probed.variance)
+    consistency = None if probed.consistency is None else probed.consistency[: len(value)]
+    found = replace(probed, value=value, consistency=consistency)
+    return replace(found, covariance=found.covariance @ np.eye(n) + moved.T @ moved) if moved.any() else found
 
 
 def _is_suspicious(found: Estimate, data: Outputs) -> bool:
@@ -54,7 +48,7 @@ def _is_suspicious(found: Estimate, data: Outputs) -> bool:
     return bool((claimed < _SUSPICIOUS * np.abs(data.values[0]).max(initial=0.0)).any())
 
 
-def _with_copies(data: Outputs) -> Outputs:
+def with_copies(data: Outputs) -> Outputs:
     """Return the outputs with perturbed copies of the first replicate appended."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))
     digits = _DIGITS * np.finfo(data.values.dtype).eps
@@ -65,3 +59,14 @@ def _with_copies(data: Outputs) -> Outputs:
         known=np.concatenate([data.known, np.repeat(data.known[:1], _COPIES, axis=0)]),
         replicates=np.concatenate([data.replicates, np.full(_COPIES, data.replicates[0])]),
     )
+
+
+def without_copies(values: Array, variance: Array) -> tuple[Array, Array]:
+    """Return the estimates of the data themselves, and D with DᵀD the covariance that rounding adds to theirs.
+
+    ``values`` are (replicates and copies, …, n) and ``variance`` (…, n); D is (copies, …, n), 0 where it is negligible.
+    """
+    own, copies = values[:-_COPIES], values[-_COPIES:]
+    moved = _SAFETY / np.sqrt(_COPIES) * (copies - own[0])
+    # Entries that rounding hardly moves keep their exact covariance.
+    return own, np.where(np.square(moved).sum(axis=0) > _NEGLIGIBLE * variance, moved, 0.0)
