@@ -1,4 +1,4 @@
-"""What hidden opinions that give way, networks that change and continuous time cost."""
+"""What hidden opinions that adapt, networks that change and continuous time cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import Diffusion, Model, failing_edges, simulate
+from peerpressure import SDE, Model, failing_edges, simulate
 
 from .clock import Job, costs, ratio, typical
 from .sections import Cell, Section, Table, count
@@ -22,7 +22,7 @@ STEP = 0.1
 RATE = 0.01
 
 TEXT = f"""\
-The same agents where hidden opinions give way to public ones (η = {RATE:g}), where 1 in {1 / SHARE:,.0f} edges fails at
+The same agents where hidden opinions adapt to public ones (η = {RATE:g}), where 1 in {1 / SHARE:,.0f} edges fails at
 every round, and in continuous time by Euler–Maruyama steps of {STEP:g}. *constant* is the
 paper's model. The SciPy loop keeps the hidden state beside the public one, writes the failing edges' weights into its
 matrix, or takes a part of the step. One thread each.
@@ -32,22 +32,22 @@ Loop = Callable[[int], NDArray[np.float64]]
 
 
 @lru_cache(maxsize=4)
-def systems(agents: int) -> dict[str, Model | Diffusion]:
+def systems(agents: int) -> dict[str, Model | SDE]:
     """Return the benchmark's model and its extensions."""
     plain = workload(agents).model
     rest: dict[str, Any] = {"hidden": plain.hidden, "stubbornness": plain.stubbornness, "noise": plain.noise}
     return {
         "constant": plain,
-        "giving way": Model(plain.network, adaptation=RATE, **rest),
+        "adapting": Model(plain.network, adaptation=RATE, **rest),
         "failing edges": Model(failing_edges(plain.network, SHARE, SPAN, seed=2, repeat=True), **rest),
-        "continuous time": Diffusion(plain, step=STEP, scaling="model", method="euler"),
+        "continuous time": SDE(plain, step=STEP, scaling="model", method="euler"),
     }
 
 
-def scipy_loop(system: Model | Diffusion, replicates: int) -> Loop:
+def scipy_loop(system: Model | SDE, replicates: int) -> Loop:
     """Return the same in NumPy and SciPy, as a careful user would write it."""
-    model = system.model if isinstance(system, Diffusion) else system
-    pace = system.step if isinstance(system, Diffusion) else 1.0
+    model = system.model if isinstance(system, SDE) else system
+    pace = system.step if isinstance(system, SDE) else 1.0
     s, rng = model.stubbornness[:, None], np.random.default_rng(1)
 
     def run(steps: int) -> NDArray[np.float64]:
@@ -85,7 +85,7 @@ def _rows(settings: Settings, agents: int, replicates: int) -> list[list[Cell]]:
     ]
 
 
-def _ours(system: Model | Diffusion, replicates: int) -> Loop:
+def _ours(system: Model | SDE, replicates: int) -> Loop:
     return lambda steps: simulate(system, steps, replicates, record="final", threads=1).final.public
 
 

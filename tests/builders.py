@@ -18,9 +18,9 @@ NOISES: dict[str, pp.Noise] = {
     "rademacher": pp.Rademacher(0.7),
     "custom": pp.Custom(stats.logistic(scale=0.3)),
     "centred": pp.Custom(stats.expon(scale=0.5), centre=True),
-    "scaled over time": pp.Gaussian(0.7, over_time=pp.Power(-0.5)),
-    "persistent": pp.Gaussian(0.7, temporal="persistent"),
-    "persistent custom": pp.Custom(stats.logistic(scale=0.3), temporal="persistent"),
+    "scaled over time": pp.Gaussian(0.7, time_scale=pp.Power(-0.5)),
+    "frozen": pp.Gaussian(0.7, temporal="frozen"),
+    "frozen custom": pp.Custom(stats.logistic(scale=0.3), temporal="frozen"),
     "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
     "negative ar1": pp.Laplace(0.7, temporal=pp.AR1(-0.4)),
     "ar1 custom": pp.Custom(stats.logistic(scale=0.3), temporal=pp.AR1(0.6)),
@@ -38,7 +38,7 @@ SCHEDULES: dict[str, pp.Schedule] = {
 }
 
 N = 23  # agents of a small model
-KINDS = ("giving way", "evolving", "periodic", "unweighted", "both")  # the extensions
+KINDS = ("adapting", "temporal", "periodic", "unweighted", "both")  # the extensions
 
 
 def weighted_network(n: int = N, seed: int = 0, m: int = 2) -> pp.Network:
@@ -56,7 +56,7 @@ def random_model(n: int = N, seed: int = 0, *, weighted: bool = True, **parts: A
     return pp.Model(network, **(values | parts))
 
 
-def evolving_network(n: int = N, period: int | None = None, weighted: bool = True, seed: int = 0) -> pp.EvolvingNetwork:
+def temporal_network(n: int = N, period: int | None = None, weighted: bool = True, seed: int = 0) -> pp.TemporalNetwork:
     """Return a network in which pairs come, go and change their weights at any step; some agents are alone at times."""
     rng = np.random.default_rng(seed)
     i, j, weights = weighted_network(n, seed).edges()
@@ -67,19 +67,19 @@ def evolving_network(n: int = N, period: int | None = None, weighted: bool = Tru
         for a, b in sorted(pairs | known):
             strength = float(rng.uniform(0.2, 3.0)) if weighted else 1.0
             events.append((t, a, b, strength if rng.random() < 0.4 else 0.0))
-    return pp.EvolvingNetwork.from_events(events, n=n, period=period)
+    return pp.TemporalNetwork.from_events(events, n=n, period=period)
 
 
 def extended_model(kind: str, **parts: Any) -> pp.Model:
     """Return a model of a named extension."""
     rng = np.random.default_rng(5)
-    rates = pp.Adaptation("0.6/(1 + t)", susceptibility=rng.uniform(0, 1, N))
+    rates = pp.Adaptation("0.6/(1 + t)", adaptation_weight=rng.uniform(0, 1, N))
     values = {"hidden": rng.normal(size=N), "stubbornness": rng.uniform(0.3, 2.0, N), "noise": pp.Gaussian(0.7)}
     chosen: dict[str, Any] = {
-        "giving way": {"network": weighted_network(), "adaptation": rates},
-        "evolving": {"network": evolving_network()},
-        "periodic": {"network": evolving_network(period=12)},
-        "unweighted": {"network": evolving_network(weighted=False, period=15)},
-        "both": {"network": evolving_network(period=12), "adaptation": rates},
+        "adapting": {"network": weighted_network(), "adaptation": rates},
+        "temporal": {"network": temporal_network()},
+        "periodic": {"network": temporal_network(period=12)},
+        "unweighted": {"network": temporal_network(weighted=False, period=15)},
+        "both": {"network": temporal_network(period=12), "adaptation": rates},
     }
     return pp.Model(**(values | chosen[kind] | parts))

@@ -26,7 +26,7 @@ def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
     if isinstance(noise.temporal, pp.White):
         return fresh
     held = fresh_draw(model, 0, replicate, seed, STREAM_HELD)
-    if isinstance(noise.temporal, pp.Persistent):
+    if isinstance(noise.temporal, pp.Frozen):
         return np.tile(held, (steps, 1))
     phi, out = noise.temporal.coefficient, []
     for z in fresh:
@@ -36,11 +36,11 @@ def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
 
 
 def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[Array, Array]:
-    """Return y_0 … y_T and what agents hold after each, where networks change and opinions give way, too."""
+    """Return y_0 … y_T and what agents hold after each, where networks change and opinions adapt, too."""
     S, u = np.diag(model.s), unit_noise(model, steps, replicate, seed)
     y, x = [model.start_state], [np.asarray(model.x0)]
     for t in range(1, steps + 1):
-        A = (model.network.adjacency if model.evolution is None else model.evolution.at(t)).toarray()
+        A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(t)).toarray()
         rho = float(model.pressure(t))
         xi = x[-1] + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
         y.append(np.linalg.solve(S + rho * np.diag(A.sum(axis=1)), S @ xi + rho * A @ y[-1]))

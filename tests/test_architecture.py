@@ -21,7 +21,7 @@ LAYERS = (
     ("noises", "adaptation"),
     ("model",),
     ("engine", "outputs", "storage", "trajectory"),
-    ("diffusion",),
+    ("sde",),
     ("simulation",),
     ("theory", "recovery", "privacy"),
     ("experiments", "sweep"),

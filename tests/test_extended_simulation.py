@@ -1,4 +1,4 @@
-"""Opinions that give way, networks that change and continuous time in the engine: oracles, and bit for bit."""
+"""Opinions that adapt, networks that change and continuous time in the engine: oracles, and bit for bit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
-from peerpressure.diffusion.euler import euler_step
 from peerpressure.engine import layout, runner
+from peerpressure.sde.euler import euler_step
 from tests.builders import KINDS, NOISES, N, extended_model, random_model
 from tests.oracles import dense_run, fresh_draw, unit_noise
 
@@ -30,7 +30,7 @@ def test_every_extension_matches_the_dense_oracle(kind: str, noise: str) -> None
     assert (run.hidden is None) == (model.adaptation is None)
 
 
-@pytest.mark.parametrize("noise", ["gaussian", "ar1", "persistent", "custom"])
+@pytest.mark.parametrize("noise", ["gaussian", "ar1", "frozen", "custom"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_opinions_that_give_way_by_nothing_are_constant_to_the_bit(noise: str, dtype: str) -> None:
     plain = random_model(noise=NOISES[noise])
@@ -47,8 +47,8 @@ def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: i
     plain = random_model(weighted=False, noise=pp.Gaussian(0.5))
     rest: dict[str, Any] = {"hidden": plain.x0, "stubbornness": plain.s, "noise": plain.noise}
     i, j, _ = plain.network.edges()
-    once = pp.EvolvingNetwork.constant(plain.network)
-    repeated = pp.EvolvingNetwork.from_events(
+    once = pp.TemporalNetwork.constant(plain.network)
+    repeated = pp.TemporalNetwork.from_events(
         [(1, a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)], period=3
     )
     expected = pp.simulate(plain, 20, replicates, seed=2).states
@@ -59,7 +59,7 @@ def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: i
 def test_a_switch_of_networks_is_two_runs_one_after_the_other() -> None:
     first, second = pp.cycle(9), pp.complete(9)
     rest: dict[str, Any] = {"hidden": np.arange(9.0), "noise": pp.Gaussian(0.5), "pressure": pp.Linear(0.2)}
-    both = pp.EvolvingNetwork.from_snapshots([first, second], times=[1, 6])
+    both = pp.TemporalNetwork.from_snapshots([first, second], times=[1, 6])
     whole = pp.simulate(pp.Model(both, **rest), 12, 18, seed=3)
     begin = pp.simulate(pp.Model(first, **rest), 5, 18, seed=3)
     end = pp.simulate(pp.Model(second, **rest), 7, 18, seed=3, start=begin)
@@ -67,7 +67,7 @@ def test_a_switch_of_networks_is_two_runs_one_after_the_other() -> None:
 
 
 def test_agents_without_a_neighbour_show_their_own_noisy_opinion_under_any_pressure() -> None:
-    network = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 1, 2), (5, 1, 2, 0.0)])
+    network = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (5, 1, 2, 0.0)])
     for pressure in (pp.Linear(), pp.StretchedExponential(), pp.Constant(0.0)):
         model = pp.Model(network, hidden=[0.0, 1.0, 5.0], noise=pp.Gaussian(0.3), pressure=pressure)
         start = pp.State(10**6, np.array([[3.0, 4.0, 9.0]]), None)
@@ -120,13 +120,13 @@ def test_agents_of_a_step_can_be_shared_among_threads(
     n = 3000
     rng = np.random.default_rng(1)
     network: Any = pp.barabasi_albert(n, 2, seed=1)
-    if kind != "giving way":
+    if kind != "adapting":
         i, j, _ = network.edges()
         down = [(3, a, b, 0.0) for a, b in zip(i[::5].tolist(), j[::5].tolist(), strict=True)]
         up = [(5, *event[1:3], 2.0) for event in down]
         start = [(1, a, b, 1.0) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
-        network = pp.EvolvingNetwork.from_events(start + down + up, period=6 if kind == "periodic" else None)
-    adaptation = 0.1 if kind in ("giving way", "both") else None
+        network = pp.TemporalNetwork.from_events(start + down + up, period=6 if kind == "periodic" else None)
+    adaptation = 0.1 if kind in ("adapting", "both") else None
     model = pp.Model(network, hidden=rng.normal(size=n), noise=pp.Gaussian(0.5), adaptation=adaptation)
     alone = pp.simulate(model, 9, replicates, seed=3, threads=1)
     monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
@@ -141,7 +141,7 @@ def test_agents_of_a_step_can_be_shared_among_threads(
 @pytest.mark.parametrize("replicates", [1, 20])
 def test_a_euler_step_of_length_one_is_the_discrete_model_to_the_bit(replicates: int) -> None:
     model = random_model(noise=pp.Gaussian(0.6))
-    flow = pp.Diffusion(model, step=1.0, scaling="model", method="euler")
+    flow = pp.SDE(model, step=1.0, scaling="model", method="euler")
     a, b = (pp.simulate(system, 25, replicates, seed=4) for system in (model, flow))
     np.testing.assert_array_equal(a.states, b.states)
     np.testing.assert_array_equal(b.times, np.arange(26.0))
@@ -151,8 +151,8 @@ def test_a_euler_step_of_length_one_is_the_discrete_model_to_the_bit(replicates:
 @pytest.mark.parametrize("pressure", [pp.Linear(), pp.Table(np.linspace(0, 3, 12)), pp.Formula("1 + sqrt(t)")])
 @pytest.mark.parametrize("replicates", [3, 20])
 def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.Schedule, replicates: int) -> None:
-    noise = pp.Gaussian(np.random.default_rng(0).uniform(0.1, 1.0, N), over_time=pp.Power(-0.3))
-    flow = pp.Diffusion(random_model(noise=noise, pressure=pressure), step=0.07, scaling=scaling, method="euler")
+    noise = pp.Gaussian(np.random.default_rng(0).uniform(0.1, 1.0, N), time_scale=pp.Power(-0.3))
+    flow = pp.SDE(random_model(noise=noise, pressure=pressure), step=0.07, scaling=scaling, method="euler")
     run = pp.simulate(flow, 60, replicates, seed=4)
     assert run.states is not None
     np.testing.assert_allclose(run.times, 0.07 * np.arange(61), rtol=1e-15)
@@ -163,7 +163,7 @@ def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.Schedule,
 
 
 def test_continuous_runs_go_on_and_are_recorded_like_others() -> None:
-    flow = pp.Diffusion(random_model(noise=pp.Gaussian(0.5)), step=0.25)
+    flow = pp.SDE(random_model(noise=pp.Gaussian(0.5)), step=0.25)
     whole = pp.simulate(flow, 20, replicates=5, seed=1)
     first = pp.simulate(flow, 8, replicates=5, seed=1, record="final")
     rest = pp.simulate(flow, 12, replicates=5, seed=1, start=first)
@@ -198,14 +198,14 @@ def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
-    model = extended_model("giving way")
+    model = extended_model("adapting")
     with pytest.raises(pp.InvalidInputError, match="must start with what agents hold, got a state without it"):
         pp.simulate(model, 3, start=pp.State(5, np.asarray(model.x0)[None, :], None))
 
 
 def test_all_agents_must_meet_over_time() -> None:
-    apart = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
+    apart = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
     with pytest.raises(pp.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
         pp.Model(apart, hidden=[0, 1, 2, 3])
-    late = pp.EvolvingNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
-    assert pp.Model(late, hidden=[0, 1, 2, 3]).evolution is late
+    late = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
+    assert pp.Model(late, hidden=[0, 1, 2, 3]).temporal_network is late

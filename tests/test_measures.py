@@ -72,7 +72,7 @@ def test_agents_who_never_agree_have_no_time_to_consensus() -> None:
     loud = scenario_from(with_fields(DATA, {"noise.std": 5.0, "pressure.kind": "constant", "pressure.value": 1.0}))
     found = measure(Experiment(loud), ["time_to_consensus", "verdict"])
     assert all(math.isnan(row["value"]) for row in found[:3])
-    assert (found[3]["detail"], found[3]["value"]) == ("spread", 0.0)
+    assert (found[3]["detail"], found[3]["value"]) == ("disagreement", 0.0)
 
 
 def test_a_unit_sets_fields_and_draws_all_else_from_its_seed() -> None:

@@ -1,4 +1,4 @@
-"""Measures, tables and outputs of opinions that give way, networks that change and time that flows."""
+"""Measures, tables and outputs of opinions that adapt, networks that change and time that flows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from peerpressure.networks import shortest_window
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover
 from peerpressure.scenario import scenario_from
-from peerpressure.theory import diagnose, landing, mode_error
+from peerpressure.theory import consensus_limit, diagnose, mode_error
 
 RING: dict[str, Any] = {
     "network": {"generator": "cycle", "n": 9},
@@ -30,7 +30,7 @@ GIVING_WAY = RING | {
     "observe": {"methods": ["innovations", "kalman"], "target": "current"},
     "privacy": {"sensitivity": 0.5},
 }
-FAILING = RING | {"network": RING["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.4}}}
+FAILING = RING | {"network": RING["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.4}}}
 FLOWING = RING | {
     "network": {"generator": "cycle", "n": 5},
     "run": RING["run"] | {"steps": 8},
@@ -46,7 +46,7 @@ def values(data: dict[str, Any], name: str, detail: str = "") -> list[float]:
 
 
 @st.composite
-def evolving(draw: Any) -> pp.EvolvingNetwork:
+def temporal(draw: Any) -> pp.TemporalNetwork:
     """Networks of six agents whose edges come, change and go at random, some of them periodic."""
     pairs = [(i, j) for i in range(6) for j in range(i)]
     events = draw(
@@ -55,12 +55,12 @@ def evolving(draw: Any) -> pp.EvolvingNetwork:
         )
     )
     rows = [(time, *pair, weight) for (time, pair), weight in sorted(events.items())]
-    return pp.EvolvingNetwork.from_events(np.array(rows), n=6, period=draw(st.sampled_from([None, 12, 15])))
+    return pp.TemporalNetwork.from_events(np.array(rows), n=6, period=draw(st.sampled_from([None, 12, 15])))
 
 
 @settings(max_examples=60, deadline=None)
-@given(evolving())
-def test_meetings_are_counted_as_in_the_matrices(network: pp.EvolvingNetwork) -> None:
+@given(temporal())
+def test_meetings_are_counted_as_in_the_matrices(network: pp.TemporalNetwork) -> None:
     rounds = np.arange(1, 40)
     found = meetings(network, rounds)
     dense = [network.at(int(t)).toarray() for t in rounds]
@@ -69,7 +69,7 @@ def test_meetings_are_counted_as_in_the_matrices(network: pp.EvolvingNetwork) ->
 
 
 def test_who_is_alone_and_how_long_it_takes_to_be_joined() -> None:
-    network = scenario_from(FAILING).model().evolution
+    network = scenario_from(FAILING).model().temporal_network
     assert network is not None
     dense = [network.at(t).toarray() for t in range(1, 41)]
     share = np.array([(A.sum(axis=1) == 0).mean() for A in dense])
@@ -81,7 +81,7 @@ def test_who_is_alone_and_how_long_it_takes_to_be_joined() -> None:
 
 
 def test_agents_who_are_not_joined_within_the_run_have_no_window() -> None:
-    network = RING["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.9, "steps": 400}}
+    network = RING["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.9, "steps": 400}}
     assert math.isnan(values(RING | {"network": network, "run": RING["run"] | {"steps": 2}}, "window")[0])
 
 
@@ -93,11 +93,11 @@ def test_what_agents_hold_is_measured_where_it_moves_and_where_it_does_not() -> 
 
 
 def test_what_is_left_of_first_opinions_is_known_in_closed_form() -> None:
-    assert values(GIVING_WAY, "sincerity") == [pytest.approx(0.9**40, rel=1e-12)]
-    assert values(RING | {"agents": {"adaptation": "1/(1 + t)"}}, "sincerity") == [pytest.approx(1 / 41, rel=1e-12)]
-    deaf = {"rate": 0.1, "susceptibility": [0.0] * 3 + [1.0] * 6}
-    assert values(RING | {"agents": {"adaptation": deaf}}, "sincerity") == [pytest.approx((3 + 6 * 0.9**40) / 9)]
-    assert values(RING, "sincerity") == [1.0]
+    assert values(GIVING_WAY, "retention") == [pytest.approx(0.9**40, rel=1e-12)]
+    assert values(RING | {"agents": {"adaptation": "1/(1 + t)"}}, "retention") == [pytest.approx(1 / 41, rel=1e-12)]
+    deaf = {"rate": 0.1, "adaptation_weight": [0.0] * 3 + [1.0] * 6}
+    assert values(RING | {"agents": {"adaptation": deaf}}, "retention") == [pytest.approx((3 + 6 * 0.9**40) / 9)]
+    assert values(RING, "retention") == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -106,36 +106,36 @@ def test_what_is_left_of_first_opinions_is_known_in_closed_form() -> None:
         GIVING_WAY,
         RING,
         RING | {"pressure": {"kind": "power", "exponent": 1.5}},
-        RING | {"noise": {"law": "gaussian", "temporal": "persistent"}},
+        RING | {"noise": {"law": "gaussian", "temporal": "frozen"}},
     ],
 )
 def test_landing_values_are_those_of_the_theory(data: dict[str, Any]) -> None:
-    expected = landing(scenario_from(data).model())
+    expected = consensus_limit(scenario_from(data).model())
     near = 1e-3 + 2 * expected.residual
-    assert values(data, "landing", "mean") == [pytest.approx(expected.mean, abs=near)]
-    assert values(data, "landing", "std") == [pytest.approx(expected.std, abs=near)]
+    assert values(data, "consensus_limit", "mean") == [pytest.approx(expected.mean, abs=near)]
+    assert values(data, "consensus_limit", "std") == [pytest.approx(expected.std, abs=near)]
 
 
 def test_agents_who_stay_apart_land_on_no_value() -> None:
     apart = RING | {"pressure": {"kind": "constant", "value": 1.0}}
-    assert math.isnan(values(apart, "landing", "mean")[0])
+    assert math.isnan(values(apart, "consensus_limit", "mean")[0])
 
 
 def test_flowing_time_lands_where_the_verdict_says() -> None:
     fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}}
     verdict = diagnose(scenario_from(fast).system())
-    assert verdict.landing is not None
-    assert values(fast, "landing", "mean") == [verdict.landing.mean]
+    assert verdict.consensus_limit is not None
+    assert values(fast, "consensus_limit", "mean") == [verdict.consensus_limit.mean]
     slow = scenario_from(FLOWING).model()
-    assert values(FLOWING, "landing", "mean") == [slow.consensus_value]
+    assert values(FLOWING, "consensus_limit", "mean") == [slow.consensus_value]
 
 
 def test_errors_and_verdicts_are_those_of_the_system_that_is_run() -> None:
     fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}, "network": {"generator": "star", "n": 5}}
     system = scenario_from(fast).system()
     assert values(fast, "exact_error") == [mode_error(system, 8)]
-    # In rounds the two sides of a star would swing for ever.
-    assert measure(Experiment(scenario_from(fast)), ["verdict"])[0]["detail"] == "wrong_value"
+    # In steps the two sides of a star would swing for ever.
+    assert measure(Experiment(scenario_from(fast)), ["verdict"])[0]["detail"] == "biased_consensus"
 
 
 @pytest.mark.parametrize("target", ["initial", "current"])
@@ -187,7 +187,7 @@ def test_a_record_without_the_states_of_all_tells_only_how_it_ended() -> None:
 
 def test_the_table_of_a_changing_network_has_every_round() -> None:
     experiment = Experiment(scenario_from(FAILING | {"run": RING["run"] | {"record": "final"}}))
-    table, network = results(experiment)["network"], experiment.model.evolution
+    table, network = results(experiment)["network"], experiment.model.temporal_network
     assert network is not None
     assert table["time"].tolist() == list(range(1, 41))
     assert table["edges"].tolist() == [network.at(t).nnz // 2 for t in range(1, 41)]
@@ -196,7 +196,7 @@ def test_the_table_of_a_changing_network_has_every_round() -> None:
 
 def test_flowing_time_is_run_and_looked_at_as_the_library_does() -> None:
     experiment = Experiment(scenario_from(FLOWING))
-    assert isinstance(experiment.system, pp.Diffusion)
+    assert isinstance(experiment.system, pp.SDE)
     run = pp.simulate(experiment.system, 8, 3, seed=4)
     assert np.array_equal(experiment.run.states, run.states)  # type: ignore[arg-type]  # all states were asked for
     np.testing.assert_allclose(results(experiment)["summaries"]["time"].iloc[:3], [0.0, 0.2, 0.4])
@@ -211,7 +211,7 @@ def test_flowing_time_is_run_and_looked_at_as_the_library_does() -> None:
     ("data", "field", "choices"),
     [
         (RING, "agents.adaptation", [0.0, 0.5, "0.1/t"]),
-        (FAILING, "network.evolution.probability", [0.0, 0.5]),
+        (FAILING, "network.dynamics.probability", [0.0, 0.5]),
         (FLOWING, "time.step", [0.1, 0.5]),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_sweep_may_go_over_them(data: dict[str, Any], field: str, choices: lis
 def test_opinions_that_give_way_by_nothing_are_constant() -> None:
     still = values(RING | {"agents": {"adaptation": 0.0}}, "spread")
     assert still == values(RING, "spread")
-    never = RING["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.0}}
+    never = RING["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.0}}
     assert values(RING | {"network": never}, "spread") == still
 
 

@@ -59,11 +59,11 @@ def test_every_law_is_in_the_suite() -> None:
 
 
 def test_deviations_by_agent_are_kept_read_only_and_round_trip() -> None:
-    noise = pp.Laplace([0.0, 1.0, 2.0], temporal="persistent")
+    noise = pp.Laplace([0.0, 1.0, 2.0], temporal="frozen")
     assert noise.deviations(3).tolist() == [0.0, 1.0, 2.0]
     assert not np.asarray(noise.std).flags.writeable
     assert noise_from_dict(noise.to_dict()) == noise
-    assert noise != pp.Laplace([0.0, 1.0, 2.5], temporal="persistent")
+    assert noise != pp.Laplace([0.0, 1.0, 2.5], temporal="frozen")
 
 
 def test_agents_hear_their_own_deviation() -> None:
@@ -74,9 +74,9 @@ def test_agents_hear_their_own_deviation() -> None:
 
 
 def test_a_silent_noise_says_so() -> None:
-    assert pp.NoNoise().is_silent
-    assert pp.Gaussian(0.0).is_silent
-    assert not pp.Gaussian([0.0, 1.0]).is_silent
+    assert pp.NoNoise().is_zero
+    assert pp.Gaussian(0.0).is_zero
+    assert not pp.Gaussian([0.0, 1.0]).is_zero
 
 
 def test_a_custom_law_may_be_rescaled() -> None:
@@ -101,10 +101,10 @@ def test_a_custom_law_may_be_rescaled() -> None:
         (lambda: pp.Gaussian([]), "shape"),
         (lambda: pp.StudentT(1.0, df=2.0), "df=2.0"),
         (lambda: pp.StudentT(1.0, df=np.nan), "df=nan"),
-        (lambda: pp.AR1(1.0), "persistent"),
+        (lambda: pp.AR1(1.0), "frozen"),
         (lambda: pp.AR1(float("nan")), "between"),
         (lambda: pp.Gaussian(1.0, temporal="pink"), "'pink'"),
-        (lambda: pp.Gaussian(1.0, over_time="t.__class__"), "formula"),
+        (lambda: pp.Gaussian(1.0, time_scale="t.__class__"), "formula"),
         (lambda: pp.Custom(stats.expon()), "centre=True"),
         (lambda: pp.Custom(stats.cauchy()), "finite"),
         (lambda: pp.Custom(stats.norm), "freeze|frozen"),

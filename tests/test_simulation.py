@@ -77,7 +77,7 @@ def test_splitting_replicates_changes_no_bit(noise: str) -> None:
             _same(whole, run, slice(part[0], part[-1] + 1))
 
 
-@pytest.mark.parametrize("noise", ["gaussian", "ar1", "ar1 custom", "persistent"])
+@pytest.mark.parametrize("noise", ["gaussian", "ar1", "ar1 custom", "frozen"])
 @pytest.mark.parametrize("replicates", [1, 3, 20])
 def test_threads_and_sharing_of_agents_change_no_bit(
     noise: str, replicates: int, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Peer Pressure: will this network agree, on what, how fast, and what can an onlooker learn about its members.
+"""Peer Pressure: will this network agree, on what, how fast, and what can an observer learn about its members.
 
 Agents on a graph hold a hidden opinion each, show a noisy public one, and are pulled to their neighbours by growing
 peer pressure. Build a ``Model``; then ``diagnose`` it, ``simulate`` it, take its exact ``moments``, or ``recover`` what
@@ -14,7 +14,7 @@ _HOMES = {
     "networks": """
         Network read_network write_network named
         k2 path cycle complete star grid erdos_renyi watts_strogatz barabasi_albert random_regular
-        EvolvingNetwork read_events read_contacts write_events recorded_contacts
+        TemporalNetwork read_events read_contacts write_events recorded_contacts
         failing_edges edge_markovian activity_driven rewiring growing
         joint_connectivity shortest_window
     """,
@@ -22,16 +22,16 @@ _HOMES = {
         Schedule Growth Constant Linear Power Logarithmic StretchedExponential Table Formula
     """,
     "noises": """
-        Noise Gaussian Laplace Uniform StudentT Rademacher NoNoise Custom White Persistent AR1
+        Noise Gaussian Laplace Uniform StudentT Rademacher NoNoise Custom White Frozen AR1
     """,
     "adaptation": "Adaptation",
     "model": "Model Update",
-    "diffusion": "Diffusion exact_density solve_density",
+    "sde": "SDE exact_density solve_density",
     "simulation": "simulate Record",
     "trajectory": "Trajectory State",
     "theory": """
         diagnose Verdict Outcome moments Moments consensus_mode fixed_point contraction contraction_product
-        predicted_limit landing landing_curve sincerity replicates_needed steps_needed
+        predicted_limit consensus_limit consensus_limit_curve retention replicates_needed steps_needed
     """,
     "recovery": "recover Observation Prior Estimate information",
     "privacy": "exposure budget calibrate frontier",

@@ -1,11 +1,6 @@
 from .adaptation import (
     Adaptation as Adaptation,
 )
-from .diffusion import (
-    Diffusion as Diffusion,
-    exact_density as exact_density,
-    solve_density as solve_density,
-)
 from .errors import (
     AdaptationError as AdaptationError,
     FileFormatError as FileFormatError,
@@ -23,8 +18,8 @@ from .model import (
     Update as Update,
 )
 from .networks import (
-    EvolvingNetwork as EvolvingNetwork,
     Network as Network,
+    TemporalNetwork as TemporalNetwork,
     activity_driven as activity_driven,
     barabasi_albert as barabasi_albert,
     complete as complete,
@@ -53,11 +48,11 @@ from .networks import (
 from .noises import (
     AR1 as AR1,
     Custom as Custom,
+    Frozen as Frozen,
     Gaussian as Gaussian,
     Laplace as Laplace,
     Noise as Noise,
     NoNoise as NoNoise,
-    Persistent as Persistent,
     Rademacher as Rademacher,
     StudentT as StudentT,
     Uniform as Uniform,
@@ -91,6 +86,11 @@ from .schedules import (
     StretchedExponential as StretchedExponential,
     Table as Table,
 )
+from .sde import (
+    SDE as SDE,
+    exact_density as exact_density,
+    solve_density as solve_density,
+)
 from .simulation import (
     Record as Record,
     simulate as simulate,
@@ -99,17 +99,17 @@ from .theory import (
     Moments as Moments,
     Outcome as Outcome,
     Verdict as Verdict,
+    consensus_limit as consensus_limit,
+    consensus_limit_curve as consensus_limit_curve,
     consensus_mode as consensus_mode,
     contraction as contraction,
     contraction_product as contraction_product,
     diagnose as diagnose,
     fixed_point as fixed_point,
-    landing as landing,
-    landing_curve as landing_curve,
     moments as moments,
     predicted_limit as predicted_limit,
     replicates_needed as replicates_needed,
-    sincerity as sincerity,
+    retention as retention,
     steps_needed as steps_needed,
 )
 from .trajectory import (

@@ -13,33 +13,33 @@ from peerpressure.errors import AdaptationError, ScheduleError, complain
 from peerpressure.schedules import Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
-Susceptibility: TypeAlias = float | Sequence[float] | NDArray[np.float64]
+Weights: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Adaptation:
-    """How far a hidden opinion gives way in a round: x_{t+1} = x_t + η_t (y_t − x_t), from x_1 = x₀ on.
+    """How far a hidden opinion adapts in a step: x_{t+1} = x_t + η_t (y_t − x_t), from x_1 = x₀ on.
 
-    η_t of an agent is ``rate`` at t times the agent's ``susceptibility``, and lies between 0, where opinions are
+    η_t of an agent is ``rate`` at t times the agent's ``adaptation_weight``, and lies between 0, where opinions are
     constant, and 1, where agents believe whatever they have just said. The rate is a number, a schedule or a formula.
 
-    >>> Adaptation("0.1/t", susceptibility=[1.0, 0.5]).at(2, agents=2)
+    >>> Adaptation("0.1/t", adaptation_weight=[1.0, 0.5]).at(2, agents=2)
     array([0.05 , 0.025])
     """
 
     rate: Schedule
-    susceptibility: float | Vector
+    adaptation_weight: float | Vector
 
-    def __init__(self, rate: Schedule | float | str | Sequence[float], susceptibility: Susceptibility = 1.0) -> None:
+    def __init__(self, rate: Schedule | float | str | Sequence[float], adaptation_weight: Weights = 1.0) -> None:
         object.__setattr__(self, "rate", as_schedule(rate))
-        object.__setattr__(self, "susceptibility", _as_susceptibility(susceptibility))
+        object.__setattr__(self, "adaptation_weight", _as_weights(adaptation_weight))
         if not isinstance(rate, Sequence) or isinstance(rate, str):
             self.pace(1)
 
     def pace(self, times: ArrayLike) -> Vector:
         """Return the common factor of η at the given times."""
-        rule = "hidden opinions may give way by a share η_t from 0 to 1 in a round"
+        rule = "hidden opinions may adapt by a share η_t from 0 to 1 in a step"
         try:
             rate = np.asarray(self.rate(times), dtype=np.float64)
         except ScheduleError as error:
@@ -54,26 +54,26 @@ class Adaptation:
             )
         return rate
 
-    def susceptibilities(self, agents: int) -> Vector:
+    def adaptation_weights(self, agents: int) -> Vector:
         """Return the factor of each agent, shape (agents,)."""
-        return np.broadcast_to(np.asarray(self.susceptibility, dtype=np.float64), (agents,))
+        return np.broadcast_to(np.asarray(self.adaptation_weight, dtype=np.float64), (agents,))
 
     def at(self, t: int, agents: int) -> Vector:
         """Return η_t of each agent, shape (agents,)."""
-        return self.susceptibilities(agents) * float(self.pace(t))
+        return self.adaptation_weights(agents) * float(self.pace(t))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that ``from_dict`` turns back into this adaptation."""
-        factor = self.susceptibility
+        factor = self.adaptation_weight
         return {
             "rate": self.rate.to_dict(),
-            "susceptibility": factor.tolist() if isinstance(factor, np.ndarray) else factor,
+            "adaptation_weight": factor.tolist() if isinstance(factor, np.ndarray) else factor,
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Adaptation:
         """Return the adaptation that ``to_dict`` described."""
-        return cls(schedule_from_dict(values["rate"]), values["susceptibility"])
+        return cls(schedule_from_dict(values["rate"]), values["adaptation_weight"])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Adaptation) and self.to_dict() == other.to_dict()
@@ -82,7 +82,7 @@ class Adaptation:
         return hash(self.rate)
 
     def __str__(self) -> str:
-        factor = np.asarray(self.susceptibility)
+        factor = np.asarray(self.adaptation_weight)
         text = f"η_t = {self.rate.formula_text}"
         if factor.ndim:
             return f"{text}, times {factor.min():.4g}–{factor.max():.4g} by agent"
@@ -96,14 +96,14 @@ def as_adaptation(value: object) -> Adaptation | None:
     return Adaptation(value)  # type: ignore[arg-type]  # what is no schedule is refused there
 
 
-def _as_susceptibility(value: Susceptibility) -> float | Vector:
+def _as_weights(value: Weights) -> float | Vector:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.array(np.nan)
     if array.ndim > 1 or array.size == 0 or not np.all((array >= 0) & (array <= 1)):
-        rule = "susceptibility must be a number from 0 to 1, or one for each agent"
-        raise AdaptationError(complain(rule, got=repr(value)[:80], remedy="use 0 for an agent who never gives way"))
+        rule = "adaptation_weight must be a number from 0 to 1, or one for each agent"
+        raise AdaptationError(complain(rule, got=repr(value)[:80], remedy="use 0 for an agent who never adapts"))
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False

@@ -1,4 +1,4 @@
-"""The physics, written once: y_t = gain ∘ (x + ε_t) + pull ∘ (A y_{t−1}), and x gives way to y.
+"""The physics, written once: y_t = gain ∘ (x + ε_t) + coupling_scale ∘ (A y_{t−1}), and x adapts to y.
 
 Peer pressure enters in homogeneous coordinates, ρ_t = weight/relief with both in [0, 1], so that no pressure, however
 large, turns into ∞/∞. The same source serves NumPy arrays here and, compiled, single numbers in the engine.
@@ -15,7 +15,7 @@ Number = TypeVar("Number")
 
 
 def coefficients(relief: Number, weight: Number, stubbornness: Number, degree: Number) -> tuple[Number, Number]:
-    """Return gain = s/(s + ρd) and pull = ρ/(s + ρd) of one agent, or of all.
+    """Return gain = s/(s + ρd) and coupling_scale = ρ/(s + ρd) of one agent, or of all.
 
     >>> coefficients(1.0, 0.5, 2.0, 4.0)  # ρ = 1/2
     (0.5, 0.125)
@@ -27,17 +27,17 @@ def coefficients(relief: Number, weight: Number, stubbornness: Number, degree: N
     return own / total, weight / total
 
 
-def giving_way(hidden: Number, public: Number, rate: Number) -> Number:
+def adapted(hidden: Number, public: Number, rate: Number) -> Number:
     """Return what an agent holds after it has said something: x + η (y − x).
 
-    >>> giving_way(1.0, 3.0, 0.25)
+    >>> adapted(1.0, 3.0, 0.25)
     1.5
     """
     return hidden + rate * (public - hidden)  # type: ignore[operator, no-any-return]
 
 
 def least_relief(dtype: DTypeLike) -> float:
-    """Return the least relief under which gain and pull are right for agents without a neighbour, too.
+    """Return the least relief under which gain and coupling_scale are right for agents without a neighbour, too.
 
     With relief 0 both would be 0/0 there, where gain is 1; with this one, agents who have neighbours give their own
     opinion a weight far below rounding.

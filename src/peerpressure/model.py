@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from .adaptation import Adaptation, as_adaptation
-from .affine import coefficients, giving_way, least_relief
+from .affine import adapted, coefficients, least_relief
 from .errors import ModelError, complain
-from .networks import EvolvingNetwork, Network
+from .networks import Network, TemporalNetwork
 from .noises import Noise, NoNoise
 from .schedules import Linear, Schedule, as_schedule
 
@@ -28,43 +28,47 @@ PerAgent: TypeAlias = Sequence[float] | NDArray[Any]
 @final
 @dataclass(frozen=True, eq=False)
 class Update:
-    """One step of the model as an affine map: y = gain ∘ (x + ε) + pull ∘ (A y_before).
+    """One step of the model as an affine map: y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before).
 
-    ``preferred`` is x where hidden opinions are constant. Where they give way, ``yielding`` holds η of each agent: then
-    x is a state beside y, and goes on as x + η ∘ (y − x). A consumer that takes network and opinions from here, rather
-    than from the model, follows them through time.
+    ``preferred`` is x where hidden opinions are constant. Where they adapt, ``adaptation_rate`` holds η of each agent:
+    then x is a state beside y, and goes on as x + η ∘ (y − x). A consumer that takes network and opinions from here,
+    rather than from the model, follows them through time.
     """
 
     gain: Vector
-    pull: Vector
+    coupling_scale: Vector
     preferred: Vector
     adjacency: sparse.csr_array
-    yielding: Vector | None = None
+    adaptation_rate: Vector | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
         """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; its rows sum to 1 − gain."""
-        return sparse.csr_array(sparse.diags_array(self.pull) @ self.adjacency)
+        return sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
 
     def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
         """Return what agents show next, for states of shape (agents,) or (agents, batch).
 
-        ``hidden`` is what they hold by now, in the same shape, where opinions give way.
+        ``hidden`` is what they hold by now, in the same shape, where opinions adapt.
         """
         held = self._columns(self.preferred, public) if hidden is None else hidden
         return self._columns(self.gain, public) * (held + noise) + self.couple(public)
 
-    def give_way(self, hidden: Vector, public: Vector) -> Vector:
+    def adapt(self, hidden: Vector, public: Vector) -> Vector:
         """Return what agents hold once they have shown ``public``."""
-        return hidden if self.yielding is None else giving_way(hidden, public, self._columns(self.yielding, public))
+        return (
+            hidden
+            if self.adaptation_rate is None
+            else adapted(hidden, public, self._columns(self.adaptation_rate, public))
+        )
 
     def couple(self, public: Vector) -> Vector:
         """Return C y."""
-        return np.asarray(self._columns(self.pull, public) * (self.adjacency @ public))
+        return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
 
     def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = A (pull ∘ v), for A is symmetric."""
-        return np.asarray(self.adjacency @ (self._columns(self.pull, vector) * vector))
+        """Return Cᵀ v = A (coupling_scale ∘ v), for A is symmetric."""
+        return np.asarray(self.adjacency @ (self._columns(self.coupling_scale, vector) * vector))
 
     @staticmethod
     def _columns(values: Vector, like: Vector) -> Vector:
@@ -82,9 +86,9 @@ class Model:
     y_t = g_t ∘ (x₀ + ε_t) + C_t y_{t−1},  g_t = s/(s + ρ_t d),  C_t = (S + ρ_t D)⁻¹ρ_t A.
 
     ``hidden`` and ``stubbornness`` hold one number for each agent (a single stubbornness serves all); ``start`` is
-    y₀: the hidden opinions, or a vector. With an ``adaptation`` hidden opinions give way to public ones; with an
-    ``EvolvingNetwork`` for a network, who listens to whom changes with t: it is kept as ``evolution``, and ``network``
-    holds all who ever meet, weighted by how much they do.
+    y₀: the hidden opinions, or a vector. With an ``adaptation`` hidden opinions adapt to public ones; with a
+    ``TemporalNetwork`` for a network, who listens to whom changes with t: it is kept as ``temporal_network``, and
+    ``network`` holds all who ever meet, weighted by how much they do.
 
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
@@ -101,11 +105,11 @@ class Model:
     noise: Noise
     start: Vector | Literal["hidden"]
     adaptation: Adaptation | None
-    evolution: EvolvingNetwork | None
+    temporal_network: TemporalNetwork | None
 
     def __init__(
         self,
-        network: Network | EvolvingNetwork,
+        network: Network | TemporalNetwork,
         hidden: PerAgent,
         stubbornness: float | PerAgent = 1.0,
         pressure: Schedule | float | str | Sequence[float] = Linear(),  # noqa: B008 — frozen, so sharing it is safe
@@ -113,13 +117,13 @@ class Model:
         start: PerAgent | str = "hidden",
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
-        evolution: EvolvingNetwork | None = None,
+        temporal_network: TemporalNetwork | None = None,
     ) -> None:
         keep = object.__setattr__
-        evolving = network if isinstance(network, EvolvingNetwork) else evolution
-        network = network.aggregate if isinstance(network, EvolvingNetwork) else network
-        keep(self, "network", _checked_network(network, evolving))
-        keep(self, "evolution", _checked_evolution(evolving, network))
+        temporal = network if isinstance(network, TemporalNetwork) else temporal_network
+        network = network.aggregate if isinstance(network, TemporalNetwork) else network
+        keep(self, "network", _checked_network(network, temporal))
+        keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
         spread = np.full(network.n, stubbornness) if isinstance(stubbornness, (int, float)) else stubbornness
         keep(self, "stubbornness", self._per_agent("stubbornness", spread))
@@ -187,24 +191,24 @@ class Model:
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1."""
         relief, weight = self.pressure.homogeneous(t)
-        if self.evolution is not None:
+        if self.temporal_network is not None:
             relief = np.maximum(relief, least_relief(np.float64))
-        gain, pull = coefficients(relief, weight, self.s, self.degrees_at(t))
-        yielding = None if self.adaptation is None else self.adaptation.at(t, self.n)
-        return Update(gain, pull, self.x0, self.adjacency_at(t), yielding)
+        gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
+        adaptation_rate = None if self.adaptation is None else self.adaptation.at(t, self.n)
+        return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
-        """Return who listens to whom in round t."""
-        return self.network.adjacency if self.evolution is None else self.evolution.at(t)
+        """Return who listens to whom in step t."""
+        return self.network.adjacency if self.temporal_network is None else self.temporal_network.at(t)
 
     def degrees_at(self, t: int) -> Vector:
-        """Return the sum of the weights at every agent in round t."""
-        return self.network.degrees if self.evolution is None else self.evolution.degrees_at(t)
+        """Return the sum of the weights at every agent in step t."""
+        return self.network.degrees if self.temporal_network is None else self.temporal_network.degrees_at(t)
 
     @property
     def is_plain(self) -> bool:
         """Whether this is the paper's own model: one network for ever, and constant hidden opinions."""
-        return self.evolution is None and self.adaptation is None
+        return self.temporal_network is None and self.adaptation is None
 
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
         """Return each agent's social energy at time t; ``update`` minimises it in the agent's own y.
@@ -219,40 +223,42 @@ class Model:
     def __repr__(self) -> str:
         s = self.s
         stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
-        network = self.network if self.evolution is None else self.evolution
-        moving = "" if self.adaptation is None else f", giving way by {self.adaptation}"
+        network = self.network if self.temporal_network is None else self.temporal_network
+        moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
         return (
             f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
             f"{self.pressure}, {self.noise})"
         )
 
 
-def _checked_network(network: object, evolution: object) -> Network:
+def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(complain("the network must be a Network", got=type(network).__name__, remedy=remedy))
     if not network.is_connected:
-        rule = "the network must be connected" if evolution is None else "all agents must meet, if only over time"
+        rule = (
+            "the network must be connected" if temporal_network is None else "all agents must meet, if only over time"
+        )
         remedy = "use network.largest_component()"
         raise ModelError(complain(rule, got=repr(network), remedy=remedy))
     return network
 
 
-def _checked_evolution(evolution: object, network: Network) -> EvolvingNetwork | None:
-    if evolution is None:
+def _checked_temporal_network(temporal_network: object, network: Network) -> TemporalNetwork | None:
+    if temporal_network is None:
         return None
-    if not isinstance(evolution, EvolvingNetwork) or evolution.n != network.n:
-        rule = f"an evolution must be an EvolvingNetwork of the {network.n} agents"
-        remedy = "pass the evolving network itself as the network"
-        raise ModelError(complain(rule, got=repr(evolution)[:120], remedy=remedy))
-    return evolution
+    if not isinstance(temporal_network, TemporalNetwork) or temporal_network.n != network.n:
+        rule = f"a temporal network must be a TemporalNetwork of the {network.n} agents"
+        remedy = "pass the temporal network itself as the network"
+        raise ModelError(complain(rule, got=repr(temporal_network)[:120], remedy=remedy))
+    return temporal_network
 
 
 def _checked_adaptation(value: object, n: int) -> Adaptation | None:
     adaptation = as_adaptation(value)
-    if adaptation is not None and np.ndim(adaptation.susceptibility) and np.size(adaptation.susceptibility) != n:
-        rule = f"susceptibility must be one number, or one for each of the {n} agents"
-        got = f"{np.size(adaptation.susceptibility)} of them"
+    if adaptation is not None and np.ndim(adaptation.adaptation_weight) and np.size(adaptation.adaptation_weight) != n:
+        rule = f"adaptation_weight must be one number, or one for each of the {n} agents"
+        got = f"{np.size(adaptation.adaptation_weight)} of them"
         raise ModelError(complain(rule, got=got, remedy="check their number"))
     return adaptation
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .diffusion import Diffusion
 from .errors import InvalidInputError, PeerPressureError, TooLargeError, complain
 from .model import Model
 from .noises import White
+from .sde import SDE
 from .trajectory import State, Trajectory
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def as_record(value: Record | str) -> Record:
 
 
 def simulate(
-    model: Model | Diffusion,
+    model: Model | SDE,
     steps: int,
     replicates: int | Sequence[int] | None = None,
     *,
@@ -90,7 +90,7 @@ def simulate(
     unless you say so, and serves to branch off with fresh noise. With ``start_step`` alone, the model's own start is
     taken to belong to that time.
 
-    ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. A ``Diffusion`` is the model in
+    ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. An ``SDE`` is the model in
     continuous time: its steps have the length that it says.
 
     >>> from peerpressure import Gaussian, Model, k2
@@ -98,8 +98,8 @@ def simulate(
     >>> run.states.shape
     (3, 101, 2)
     """
-    equation = model if isinstance(model, Diffusion) else None
-    model = model.model if isinstance(model, Diffusion) else model
+    equation = model if isinstance(model, SDE) else None
+    model = model.model if isinstance(model, SDE) else model
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
@@ -137,7 +137,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
             complain(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
         )
     if model.adaptation is not None and state.hidden is None:
-        rule = "a run of opinions that give way must start with what agents hold"
+        rule = "a run of opinions that adapt must start with what agents hold"
         raise InvalidInputError(complain(rule, got="a state without it", remedy="start from a run of this model"))
     if not (np.isfinite(state.public).all() and (state.hidden is None or np.isfinite(state.hidden).all())):
         rule = "a run must start from the opinions of all agents, as finite numbers"
@@ -264,18 +264,18 @@ def _engine(device: str) -> Callable[..., Result]:
     raise InvalidInputError(complain("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
 
 
-def _in_words(equation: Diffusion) -> str:
+def _in_words(equation: SDE) -> str:
     scaling = "as printed" if equation.scaling == "printed" else "as in the discrete model"
     return f"continuous time, {equation.path_method} steps of {equation.step:g}, noise {scaling}"
 
 
-def _exact(equation: Diffusion, device: str) -> Callable[..., Result]:
+def _exact(equation: SDE, device: str) -> Callable[..., Result]:
     """Return the engine that draws from the exact law of each step."""
-    from .diffusion.paths import exact_paths
+    from .sde.paths import exact_paths
 
     if device != "cpu":
         rule = "exact paths are drawn on the processor, device='cpu'"
-        remedy = "use Diffusion(..., method='euler') elsewhere"
+        remedy = "use SDE(..., method='euler') elsewhere"
         raise InvalidInputError(complain(rule, got=repr(device), remedy=remedy))
 
     def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], held: None) -> Result:

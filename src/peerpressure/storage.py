@@ -15,7 +15,7 @@ from .adaptation import Adaptation
 from .errors import FileFormatError, PeerPressureError, complain
 from .files import replacing
 from .model import Model
-from .networks import EvolvingNetwork, Network
+from .networks import Network, TemporalNetwork
 from .noises import noise_from_dict
 from .schedules import schedule_from_dict
 
@@ -38,10 +38,10 @@ def save_trajectory(run: Trajectory, path: str | Path) -> None:
         "noise": model.noise.to_dict(),
         "start": "hidden" if isinstance(model.start, str) else "given",
         "adaptation": None if model.adaptation is None else model.adaptation.to_dict(),
-        "evolving": model.evolution is not None,
+        "temporal": model.temporal_network is not None,
         "equation": run.equation,
     }
-    network = model.network if model.evolution is None else model.evolution
+    network = model.network if model.temporal_network is None else model.temporal_network
     arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
     arrays |= {"opinions": model.x0, "stubbornness": model.s, "start": model.start_state}
     arrays |= {
@@ -154,7 +154,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
     parts = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
     adaptation = facts["adaptation"]
     model = Model(
-        (EvolvingNetwork if facts["evolving"] else Network).from_arrays(parts),
+        (TemporalNetwork if facts["temporal"] else Network).from_arrays(parts),
         hidden=arrays["opinions"],
         stubbornness=arrays["stubbornness"],
         pressure=schedule_from_dict(facts["pressure"]),

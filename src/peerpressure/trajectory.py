@@ -26,7 +26,7 @@ SUMMARIES = ("minimum", "maximum", "mean", "spread", "distance")
 class State:
     """Where a run stands: the step, what agents show, (replicates, agents), and the memory of correlated noise.
 
-    ``hidden`` is what agents hold after this step, in the same shape, where hidden opinions give way. ``seed`` and
+    ``hidden`` is what agents hold after this step, in the same shape, where hidden opinions adapt. ``seed`` and
     ``replicates`` say whose noise led here, and with which noise a run from here goes on; None leaves both open.
     """
 
@@ -48,7 +48,7 @@ class Trajectory:
 
     ``times`` are the recorded steps and ``agents`` the recorded agents (as indices); ``states`` is (replicates, times,
     agents), and ``minimum``, ``maximum`` and ``mean`` over all agents are (replicates, times); each is None if it was
-    not recorded. ``final`` is always there. Where hidden opinions give way, ``hidden`` has the shape of ``states`` and
+    not recorded. ``final`` is always there. Where hidden opinions adapt, ``hidden`` has the shape of ``states`` and
     is what agents hold once they have shown that state. In continuous time ``times`` are real, and ``equation`` says
     which equation and which steps the run took.
     """
@@ -115,7 +115,7 @@ class Trajectory:
         return {
             "software": f"peerpressure {self.version}",
             "seed": self.seed,
-            "network": repr(self.model.network if self.model.evolution is None else self.model.evolution),
+            "network": repr(self.model.network if self.model.temporal_network is None else self.model.temporal_network),
             "pressure": str(self.model.pressure),
             "noise": str(self.model.noise),
             "consensus_value": self.model.consensus_value,
@@ -124,7 +124,7 @@ class Trajectory:
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
 
-        ``hidden`` is what agents held at first, and ``held``, where opinions give way, what they hold at each time.
+        ``hidden`` is what agents held at first, and ``held``, where opinions adapt, what they hold at each time.
         """
         import xarray
 

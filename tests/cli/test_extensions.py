@@ -1,4 +1,4 @@
-"""Opinions that give way, networks that change and time that flows, through every command."""
+"""Opinions that adapt, networks that change and time that flows, through every command."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RUN = "[run]\nsteps = 30\nreplicates = 2\nseed = 3\n"
 GIVING_WAY = (
     f"{RING}[agents]\nadaptation = 0.1\n{NOISE}{RUN}[observe]\nmethods = ['kalman']\ntarget = 'current'\n[privacy]\n"
 )
-FAILING = f"{RING}evolution = {{ kind = 'failing_edges', probability = 0.3 }}\n{NOISE}{RUN}"
+FAILING = f"{RING}dynamics = {{ kind = 'failing_edges', probability = 0.3 }}\n{NOISE}{RUN}"
 FLOWING = f"{RING}{NOISE}[time]\nstep = 0.2\n{RUN.replace('30', '10')}[observe]\nmethods = ['innovations']\n"
-TEXTS = {"giving way": GIVING_WAY, "failing": FAILING, "flowing": FLOWING}
+TEXTS = {"adapting": GIVING_WAY, "failing": FAILING, "flowing": FLOWING}
 FIGURES = {
-    "giving way": {"opinions", "held", "estimates", "exposure", "exposure_map", "budget"},
+    "adapting": {"opinions", "held", "estimates", "exposure", "exposure_map", "budget"},
     "failing": {"opinions", "network"},
     "flowing": {"opinions", "estimates"},
 }
@@ -47,7 +47,7 @@ def file(kind: str, tmp_path: Path) -> Path:
 def test_check_says_what_will_be_run(file: Path, kind: str, capfd: Captured) -> None:
     answer = run(capfd, "check", file)
     assert answer.status == 0
-    words = {"giving way": "giving way by η_t = 0.1", "failing": "EvolvingNetwork(7 agents", "flowing": "Diffusion("}
+    words = {"adapting": "adapting by η_t = 0.1", "failing": "TemporalNetwork(7 agents", "flowing": "SDE("}
     assert words[kind] in answer.out
 
 
@@ -63,10 +63,10 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
     with xarray.open_dataset(out / "run.nc") as data:
         assert np.array_equal(data["public"], np.asarray(experiment.run.states))
         assert np.array_equal(data["time"], experiment.run.times)
-        assert ("held" in data) == (kind == "giving way")
-        if kind == "giving way":
+        assert ("held" in data) == (kind == "adapting")
+        if kind == "adapting":
             assert np.array_equal(data["held"], np.asarray(experiment.run.hidden))
-    words = {"giving way": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
+    words = {"adapting": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
     assert words[kind] in page
 
 
@@ -92,7 +92,7 @@ def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> Non
     ("flags", "text"),
     [
         (["--adaptation", "0.1"], GIVING_WAY),
-        (["--evolution", "failing:0.3"], FAILING),
+        (["--dynamics", "failing:0.3"], FAILING),
     ],
 )
 def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, tmp_path: Path) -> None:
@@ -104,18 +104,18 @@ def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, 
 
 
 def test_continuous_time_has_a_flag(capfd: Captured) -> None:
-    # On a bipartite graph the same pressure makes rounds swing for ever, and flowing time not.
+    # On a bipartite graph the same pressure makes steps swing for ever, and flowing time not.
     graph = ["--graph", "star:5", "--pressure", "t^2", "--json"]
     assert run(capfd, "diagnose", *graph).json["outcome"] == "oscillation"
-    assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "wrong_value"
+    assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "biased_consensus"
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--evolution", "failing:0.3"], "--steps"),
-        (["--evolution", "fading", "--steps", "9"], "failing:0.2"),
-        (["--evolution", "failing:0.3:1", "--steps", "9"], "failing:PROBABILITY"),
+        (["--dynamics", "failing:0.3"], "--steps"),
+        (["--dynamics", "fading", "--steps", "9"], "failing:0.2"),
+        (["--dynamics", "failing:0.3:1", "--steps", "9"], "failing:PROBABILITY"),
         (["--adaptation", "2"], "at most 1"),
         (["--adaptation", "nan"], "finite"),
         (["--adaptation", "a lot"], "arithmetic"),
@@ -161,15 +161,15 @@ SWEEP = """scenario = "study.toml"
 field = "{field}"
 values = {choices}
 [measure]
-names = ["spread", "hidden_spread", "sincerity", "verdict"]
+names = ["spread", "hidden_spread", "retention", "verdict"]
 """
 
 
 @pytest.mark.parametrize(
     ("text", "field", "choices"),
     [
-        (GIVING_WAY, "agents.adaptation", "[0.0, 0.1, '0.1/t', { rate = 0.1, susceptibility = 0.5 }]"),
-        (FAILING, "network.evolution.probability", "[0.1, 0.4]"),
+        (GIVING_WAY, "agents.adaptation", "[0.0, 0.1, '0.1/t', { rate = 0.1, adaptation_weight = 0.5 }]"),
+        (FAILING, "network.dynamics.probability", "[0.1, 0.4]"),
         (FLOWING, "time.step", "[0.1, 0.2]"),
     ],
 )
@@ -187,7 +187,7 @@ def test_a_sweep_over_rates_and_formulas_is_collected_by_them(capfd: Captured, t
     assert (answer.status, answer.json["failed"]) == (0, 0)
     assert run(capfd, "sweep", "collect", sweep).status == 0
     table = pd.read_csv(tmp_path / "sweep-results" / "table.csv", dtype={"agents.adaptation": str})
-    left = table[table["measure"] == "sincerity"].set_index("agents.adaptation")["value"]
+    left = table[table["measure"] == "retention"].set_index("agents.adaptation")["value"]
     expected = {"0.0": 1.0, "0.1": 0.9**30, "0.5/t": np.prod(1 - 0.5 / np.arange(1, 31))}
     assert dict(left) == pytest.approx(expected, rel=1e-12)
 
@@ -196,7 +196,7 @@ def test_a_value_on_an_axis_that_cannot_be_is_told(capfd: Captured, tmp_path: Pa
     (tmp_path / "study.toml").write_text(FAILING)
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(
-        'scenario = "study.toml"\n[[axis]]\nfield = "network.evolution.probability"\nvalues = [0.1, 1.5]\n'
+        'scenario = "study.toml"\n[[axis]]\nfield = "network.dynamics.probability"\nvalues = [0.1, 1.5]\n'
         '[measure]\nnames = ["alone"]\n'
     )
     (problem,) = run(capfd, "check", sweep, "--json").json["problems"]

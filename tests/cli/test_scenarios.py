@@ -75,7 +75,7 @@ def _with_offer(text: str, offer: str) -> str:
     key = offer[2:].partition(" = ")[0]
     section = next(part for part in re.split(r"(?m)^(?=\[)", text) if offer in part)
     others = dict.fromkeys(("named", "file", "edges", "events", "contacts", "recorded"), "generator|n|m")
-    rival = (others | {"evolving": "generator|m", "formula": "kind|slope"}).get(key, key)
+    rival = (others | {"temporal": "generator|m", "formula": "kind|slope"}).get(key, key)
     chosen = re.sub(rf"(?m)^({rival}) = .*\n", "", section).replace(offer, offer[2:])
     return text.replace(section, chosen)
 
@@ -233,7 +233,7 @@ def test_diagnose_from_flags_says_what_the_library_says(capfd: Captured) -> None
 def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) -> None:
     assert run(capfd, "diagnose", file, "--json").json["forecast"]["steps"] == 40
     changed = run(capfd, "diagnose", file, "--pressure", "2^sqrt(t)", "--steps", "30", "--json").json
-    assert (changed["outcome"], changed["forecast"]["steps"]) == ("wrong_value", 30)
+    assert (changed["outcome"], changed["forecast"]["steps"]) == ("biased_consensus", 30)
 
 
 @pytest.mark.parametrize(

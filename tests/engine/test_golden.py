@@ -32,12 +32,12 @@ KERNELS: dict[str, dict[str, Any]] = {
     "adapting and changing": {"replicates": [5]},
     "euler": {"replicates": 17},
 }
-EXTENSIONS = {"adapting": "giving way", "changing": "evolving", "adapting and changing": "both"}
+EXTENSIONS = {"adapting": "adapting", "changing": "temporal", "adapting and changing": "both"}
 # Laws and schedules that take logarithms, powers or quantiles from libraries.
 INEXACT = {
     "custom",
     "centred",
-    "persistent custom",
+    "frozen custom",
     "ar1 custom",
     "scaled over time",
     "power",
@@ -50,7 +50,7 @@ def final_state(kernel: str, **parts: Any) -> Any:
     """Return where a small model ends in one kernel."""
     system: Any = extended_model(EXTENSIONS[kernel], **parts) if kernel in EXTENSIONS else random_model(**parts)
     if kernel == "euler":
-        system = pp.Diffusion(system, step=0.25, method="euler")
+        system = pp.SDE(system, step=0.25, method="euler")
     return pp.simulate(system, STEPS, seed=SEED, record="final", **KERNELS[kernel]).final.public
 
 

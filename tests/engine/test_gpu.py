@@ -50,7 +50,7 @@ def test_going_on_equals_running_in_one_go(name: str) -> None:
 
 @needs_device
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["gaussian", "ar1", "persistent"])
+@pytest.mark.parametrize("name", ["gaussian", "ar1", "frozen"])
 @pytest.mark.parametrize("replicates", [1, 33])
 def test_extensions_equal_the_processors(kind: str, name: str, replicates: int) -> None:
     model = extended_model(kind, noise=NOISES[name])
@@ -67,7 +67,7 @@ def test_extensions_equal_the_processors(kind: str, name: str, replicates: int) 
 @pytest.mark.parametrize("scaling", ["printed", "model"])
 @pytest.mark.parametrize("replicates", [1, 33])
 def test_euler_steps_equal_the_processors(scaling: Any, replicates: int) -> None:
-    flow = pp.Diffusion(random_model(300, noise=pp.Gaussian(0.7)), step=0.1, scaling=scaling, method="euler")
+    flow = pp.SDE(random_model(300, noise=pp.Gaussian(0.7)), step=0.1, scaling=scaling, method="euler")
     here = pp.simulate(flow, 50, replicates=replicates, seed=5)
     there = pp.simulate(flow, 50, replicates=replicates, seed=5, device="gpu")
     for part in ("states", "times", "mean"):
@@ -75,7 +75,7 @@ def test_euler_steps_equal_the_processors(scaling: Any, replicates: int) -> None
 
 
 def test_exact_paths_are_refused_elsewhere() -> None:
-    flow = pp.Diffusion(random_model(noise=pp.Gaussian(0.7)), method="exact")
+    flow = pp.SDE(random_model(noise=pp.Gaussian(0.7)), method="exact")
     with pytest.raises(pp.InvalidInputError, match="method='euler'"):
         pp.simulate(flow, 3, device="gpu")
 

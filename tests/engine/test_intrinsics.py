@@ -22,7 +22,7 @@ def _both(
     weights: Any,
     stride: Any,
     end: Any,
-    pull: Any,
+    coupling_scale: Any,
     jitter: Any,
     drift: Any,
     noise: Any,
@@ -31,8 +31,12 @@ def _both(
     past_caches: bool,
 ) -> None:
     zero, one = U(0), U(WIDTH)
-    update_row(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, a, one, past_caches)
-    update_row_plain(public, columns, weights, stride, zero, end, pull, jitter, drift, noise, zero, b, one, past_caches)
+    update_row(
+        public, columns, weights, stride, zero, end, coupling_scale, jitter, drift, noise, zero, a, one, past_caches
+    )
+    update_row_plain(
+        public, columns, weights, stride, zero, end, coupling_scale, jitter, drift, noise, zero, b, one, past_caches
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -43,7 +43,7 @@ Turn = Callable[[Evidence], Evidence]
 TIMES = (10, 100, 1_000)
 SMALL = scale_free_model(3, agents=12, noise=1.0)
 MANY = scale_free_model(3, agents=30)
-HELD = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0, temporal="persistent"), start=[0.0, 0.0])
+HELD = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0, temporal="frozen"), start=[0.0, 0.0])
 
 
 def pair_of(**changes: object) -> Turn:

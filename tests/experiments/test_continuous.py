@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure.diffusion import exact_density
-from peerpressure.diffusion.convergence import observed_order
 from peerpressure.experiments.continuous import (
     SEEN,
     density_tables,
     euler_tables,
-    pair_diffusion,
+    pair_sde,
     swing_tables,
 )
+from peerpressure.sde import exact_density
+from peerpressure.sde.convergence import observed_order
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def swing() -> dict[str, pd.DataFrame]:
 def test_the_law_is_the_exact_one_and_the_grid_is_near_it(density: dict[str, pd.DataFrame]) -> None:
     law = density["density_law"]
     for row in law.iloc[[0, 12, -1]].itertuples():
-        exact = exact_density(pair_diffusion(), row.time)
+        exact = exact_density(pair_sde(), row.time)
         np.testing.assert_allclose([row.mean_1, row.mean_2], exact.mean, rtol=1e-8)
         np.testing.assert_allclose(
             [row.variance_1, row.covariance, row.variance_2], exact.covariance[[0, 0, 1], [0, 1, 1]], rtol=1e-7

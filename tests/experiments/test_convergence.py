@@ -97,7 +97,7 @@ def test_the_three_runs_differ_in_kind(tables: dict[str, pd.DataFrame]) -> None:
     assert summary["predicted"].to_dict() == {
         "slow_tree": "consensus",
         "fast_tree": "oscillation",
-        "fast_cycles": "wrong_value",
+        "fast_cycles": "biased_consensus",
     }
     # On the tree each agent crosses from one extreme to the other at each step.
     tree = summary.loc["fast_tree"]

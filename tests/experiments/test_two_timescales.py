@@ -1,4 +1,4 @@
-"""Opinions that give way: tables against runs without noise, ensembles and closed forms."""
+"""Opinions that adapt: tables against runs without noise, ensembles and closed forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from peerpressure import Linear, Model, NoNoise, information, simulate
 from peerpressure.experiments.closeness import closeness, shown_and_held
 from peerpressure.experiments.forgetting import forgetting, information_over_time
 from peerpressure.experiments.rates import NORMAL_95, scale_free_model
-from peerpressure.experiments.two_timescales import TwoTimescalesResult, giving_way_at, two_timescales
+from peerpressure.experiments.two_timescales import TwoTimescalesResult, adapting_at, two_timescales
 from peerpressure.theory.functionals import consensus_mode
 
 RATES = (0.02, 0.2, 1.0)
@@ -36,7 +36,7 @@ def plain() -> Model:
 
 def test_means_are_the_path_without_noise(found: TwoTimescalesResult) -> None:
     for rate, opinions in found.opinions.groupby("rate"):
-        run = simulate(replace(giving_way_at(found.model, float(rate)), noise=NoNoise()), 200)
+        run = simulate(replace(adapting_at(found.model, float(rate)), noise=NoNoise()), 200)
         assert run.states is not None
         assert run.hidden is not None
         lowest = int(np.argmin(found.model.x0))
@@ -47,7 +47,7 @@ def test_means_are_the_path_without_noise(found: TwoTimescalesResult) -> None:
 
 def test_bands_hold_what_runs_do(found: TwoTimescalesResult) -> None:
     own = found.opinions.query("rate == 0.1 and who == 'highest' and kind == 'held'").iloc[-1]
-    run = simulate(giving_way_at(found.model, 0.1), 200, 2_000, seed=8, record="final")
+    run = simulate(adapting_at(found.model, 0.1), 200, 2_000, seed=8, record="final")
     assert run.final.hidden is not None
     sample = run.final.hidden[:, int(np.argmax(found.model.x0))]
     std = (own["high"] - own["low"]) / (2 * NORMAL_95)
@@ -57,17 +57,17 @@ def test_bands_hold_what_runs_do(found: TwoTimescalesResult) -> None:
 
 
 def test_runs_land_where_theory_says(found: TwoTimescalesResult) -> None:
-    law = found.landing
+    law = found.consensus_limit
     assert ((law["sampled_mean"] - law["mean"]).abs() < 5 * law["standard_error"]).all()
     # Slower rates lead to v, and keep less noise.
     off = (law["mean"] - law["consensus_value"]).abs()
     assert off.is_monotonic_increasing
     assert law["std"].is_monotonic_increasing
-    assert (found.landed.groupby("rate").size() == 40).all()
+    assert (found.sampled_limit.groupby("rate").size() == 40).all()
 
 
 def test_spreads_are_those_of_an_ensemble(plain: Model) -> None:
-    model, times = giving_way_at(plain, 0.05), np.array([5, 30])
+    model, times = adapting_at(plain, 0.05), np.array([5, 30])
     run, mode = simulate(model, 30, 2_000, seed=3), consensus_mode(model)
     assert run.states is not None
     assert run.hidden is not None
@@ -79,7 +79,7 @@ def test_spreads_are_those_of_an_ensemble(plain: Model) -> None:
 
 
 def test_what_is_shown_is_near_as_it_is_without_asking_for_what_is_held(plain: Model) -> None:
-    model, times = giving_way_at(plain, 0.05), np.array([1, 20])
+    model, times = adapting_at(plain, 0.05), np.array([1, 20])
     shown, _ = shown_and_held(model, times)
     alone = closeness(model, times)
     for name in ("bias", "std", "spread", "distance"):
@@ -102,7 +102,7 @@ def test_information_is_the_librarys_and_stays_below_its_limit(forgotten: dict[s
     start = np.full(10, 0.5)
     for rate, told in forgotten["forgetting_information"].groupby("rate"):
         model = replace(scale_free_model(5, agents=10), start=start)
-        model = giving_way_at(model, float(rate)) if rate else model
+        model = adapting_at(model, float(rate)) if rate else model
         for row in told.query("time in (1, 5, 50)").itertuples():
             known = information(model, int(row.time)).of(model.network.labels[0])
             assert row.information == pytest.approx(known * 0.25**2, rel=1e-9)

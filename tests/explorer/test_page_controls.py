@@ -79,8 +79,8 @@ def test_every_kind_of_network_law_schedule_and_noise_can_be_chosen(driver: Driv
 
 
 def test_noise_through_time_and_stubbornness(driver: Driver) -> None:
-    choose(driver, "noise.temporal", "persistent")
-    assert driver.scenario()["noise"]["temporal"] == "persistent"
+    choose(driver, "noise.temporal", "frozen")
+    assert driver.scenario()["noise"]["temporal"] == "frozen"
     choose(driver, "noise.temporal", "ar1")
     with driver.answering():
         driver.type("noise.temporal.ar1", 0.5)

@@ -1,4 +1,4 @@
-"""The page can be read in light and dark, on a desk and a phone, by eye, by ear and by keyboard."""
+"""The page can be read in light and dark, on a queue and a phone, by eye, by ear and by keyboard."""
 
 from __future__ import annotations
 

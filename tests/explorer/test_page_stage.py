@@ -165,7 +165,7 @@ def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
     hidden = np.array(driver.scenario()["agents"]["hidden"])
     painted = hidden == 3
     away = np.min([np.hypot(*(agents - place).T) for place in path], axis=0)
-    # A pixel more or less is the browser's to round.
+    # A pixel more or less is the browser's to step.
     assert painted[away < reach - 1].all()
     assert not painted[away > reach + 1].any()
     assert 1 <= painted.sum() < AGENTS

@@ -13,10 +13,10 @@ import peerpressure as pp
 from peerpressure.experiments.convergence import convergence
 from peerpressure.explorer.answers.exact import exact_answer
 from peerpressure.explorer.answers.run import run_answer
+from peerpressure.explorer.cancellation import CancellationToken
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.preparing import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.explorer.tickets import Ticket
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean
 from peerpressure.trajectory import SUMMARIES
@@ -27,7 +27,7 @@ FLOWING = SMALL | {
     "time": {"continuous": True, "step": 0.25, "method": "euler"},
     "observe": {"methods": ["innovations"]},
 }
-EVOLVING = SMALL | {"network": SMALL["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.3}}}
+TEMPORAL = SMALL | {"network": SMALL["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.3}}}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def library(scenario: dict[str, Any]) -> tuple[Scenario, pp.Trajectory]:
 
 
 @pytest.mark.parametrize(
-    "scenario", [SMALL, ADAPTING, FLOWING, EVOLVING], ids=["plain", "adapting", "flowing", "evolving"]
+    "scenario", [SMALL, ADAPTING, FLOWING, TEMPORAL], ids=["plain", "adapting", "flowing", "temporal"]
 )
 def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> None:
     facts, arrays = asker.packed("run", scenario)
@@ -76,7 +76,7 @@ def test_the_verdict_is_the_librarys_word_for_word(asker: Asker, pressure: dict[
         assert told == str(pp.diagnose(scenario_from(scenario).model(), steps))
 
 
-# Where agents are left alone in some rounds, the common value is found by following it back over many of them.
+# Where agents are left alone in some steps, the common value is found by following it back over many of them.
 FOLLOWED = SMALL | {
     "network": {
         "generator": "watts_strogatz",
@@ -84,16 +84,16 @@ FOLLOWED = SMALL | {
         "k": 4,
         "p": 0.8103818371460603,
         "seed": 1,
-        "evolution": {"kind": "failing_edges", "probability": 0.14476767848828773, "steps": 40},
+        "dynamics": {"kind": "failing_edges", "probability": 0.14476767848828773, "steps": 40},
     }
 }
 
 
 @pytest.mark.parametrize(
-    ("limits", "scenario"), [(Limits(rounds=500), EVOLVING), (Limits(verdict_seconds=0.0), FOLLOWED)]
+    ("limits", "scenario"), [(Limits(rounds=500), TEMPORAL), (Limits(verdict_seconds=0.0), FOLLOWED)]
 )
 def test_a_run_does_not_wait_for_a_verdict_that_takes_too_long(limits: Limits, scenario: dict[str, Any]) -> None:
-    asked = Study(limits).prepare({"scenario": scenario}, Ticket(60))
+    asked = ModelCache(limits).prepare({"scenario": scenario}, CancellationToken(60))
     facts, arrays = unpack(run_answer(asked, limits))
     assert arrays["times"][-1] == 40
     assert facts["verdict"]["outcome"] == "unknown"
@@ -129,7 +129,7 @@ def test_a_long_run_is_thinned_and_never_changed(asker: Asker, scenario: dict[st
         assert np.array_equal(arrays["hidden"], run.hidden[0, times].astype(np.float32))
 
 
-@pytest.mark.parametrize("scenario", [SMALL, FLOWING, EVOLVING], ids=["plain", "flowing", "evolving"])
+@pytest.mark.parametrize("scenario", [SMALL, FLOWING, TEMPORAL], ids=["plain", "flowing", "temporal"])
 def test_exact_laws_are_the_librarys(asker: Asker, scenario: dict[str, Any]) -> None:
     facts, arrays = asker.packed("exact", scenario, agents=[3, 7])
     system = scenario_from(scenario).system()
@@ -167,8 +167,8 @@ def test_of_very_many_edges_some_are_drawn(asker: Asker) -> None:
     ("pressure", "text", "outcome"),
     [
         ({"kind": "linear", "slope": 2.0}, "ρ_t = 2 t", "consensus"),
-        ({"formula": "2^sqrt(t)"}, "ρ_t = 2^sqrt(t)", "wrong_value"),
-        ({"kind": "constant", "value": 3.0}, "ρ_t = 3", "spread"),
+        ({"formula": "2^sqrt(t)"}, "ρ_t = 2^sqrt(t)", "biased_consensus"),
+        ({"kind": "constant", "value": 3.0}, "ρ_t = 3", "disagreement"),
     ],
 )
 def test_pressure_is_plotted_with_its_verdict(asker: Asker, pressure: Any, text: str, outcome: str) -> None:

@@ -11,12 +11,12 @@ from peerpressure.explorer import choices
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.choices import Choice, Parameter
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.preparing import ModelCache
 from peerpressure.explorer.presets import DEFAULT, EXTENSIONS, PAPER, PRESETS, Preset
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.scenario import scenario_from
 
-STUDY = Study(Limits())
+STUDY = ModelCache(Limits())
 
 
 def section(choice: Choice, key: str, ends: str) -> dict[str, Any]:

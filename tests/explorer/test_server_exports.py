@@ -19,13 +19,13 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
+from peerpressure.explorer.cancellation import CancellationToken
 from peerpressure.explorer.exports import pictures
 from peerpressure.explorer.exports.script import script
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.preparing import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.refusals import WithdrawnError
-from peerpressure.explorer.tickets import Ticket
 from peerpressure.measures import Experiment
 from peerpressure.measures.results import estimates
 from peerpressure.report.store import from_csv
@@ -54,8 +54,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "noise": {
             "law": "laplace",
             "std": 0.3,
-            "temporal": "persistent",
-            "over_time": {"kind": "power", "exponent": -0.5},
+            "temporal": "frozen",
+            "time_scale": {"kind": "power", "exponent": -0.5},
         },
         "run": {"steps": 9, "seed": 2},
     },
@@ -68,16 +68,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "table": SMALL
     | {"pressure": {"kind": "table", "values": [float(t) for t in range(1, 60)]}, "noise": {"law": "none"}},
-    "giving way": SMALL
-    | {"agents": {"adaptation": {"rate": "0.1/t", "susceptibility": {"law": "uniform", "low": 0.2, "high": 0.9}}}},
+    "adapting": SMALL
+    | {"agents": {"adaptation": {"rate": "0.1/t", "adaptation_weight": {"law": "uniform", "low": 0.2, "high": 0.9}}}},
     "following": SMALL | {"agents": {"adaptation": 0.02}},
     "flowing": SMALL
     | {
         "time": {"continuous": True, "step": 0.2, "scaling": "model", "method": "euler"},
         "observe": {"methods": ["kalman"]},
     },
-    "failing": SMALL | {"network": SMALL["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.4}}},
-    "meeting": SMALL | {"network": {"evolving": "activity_driven", "n": 40, "contacts": 2, "floor": 0.1}},
+    "failing": SMALL | {"network": SMALL["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.4}}},
+    "meeting": SMALL | {"network": {"temporal": "activity_driven", "n": 40, "contacts": 2, "floor": 0.1}},
 }
 
 
@@ -222,13 +222,13 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
 
 
 def test_a_picture_that_waits_for_another_to_be_drawn_can_be_called_off() -> None:
-    ticket = Ticket(60)
-    asked = Study(Limits()).prepare({"scenario": SMALL}, ticket)
+    token = CancellationToken(60)
+    asked = ModelCache(Limits()).prepare({"scenario": SMALL}, token)
     with ThreadPoolExecutor(1) as pool, pictures._DRAWING:
-        waiting = pool.submit(pictures.picture, asked, "curves", 0, "svg", Study(Limits()))
+        waiting = pool.submit(pictures.picture, asked, "curves", 0, "svg", ModelCache(Limits()))
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.5)
-        ticket.withdraw()
+        token.withdraw()
         with pytest.raises(WithdrawnError):
             waiting.result(timeout=30)
 
@@ -239,11 +239,11 @@ def test_a_picture_that_waits_for_another_to_be_drawn_can_be_called_off() -> Non
 def test_what_a_picture_is_computed_from_can_be_called_off(
     what: str, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ticket, ended = Ticket(60), []
+    token, ended = CancellationToken(60), []
     original = getattr(pictures, part)
 
     def watched(*arguments: Any, **named: Any) -> Any:
-        ticket.withdraw()
+        token.withdraw()
         try:
             return original(*arguments, **named)
         except WithdrawnError:
@@ -251,10 +251,10 @@ def test_what_a_picture_is_computed_from_can_be_called_off(
             raise
 
     monkeypatch.setattr(pictures, part, watched)
-    study = Study(Limits())
-    asked = study.prepare({"scenario": SMALL}, ticket)
+    cache = ModelCache(Limits())
+    asked = cache.prepare({"scenario": SMALL}, token)
     with pytest.raises(WithdrawnError):
-        pictures.picture(asked, what, 3, "svg", study)
+        pictures.picture(asked, what, 3, "svg", cache)
     assert ended == [part]
 
 

@@ -51,7 +51,7 @@ numbers = st.sampled_from(
 )
 hostile = """
     /etc/passwd ../../x.csv __class__ t 1/(t-3) exp(exp(t)) -t hidden 0 ü☃ {{7*7}} ');os.abort()# <script> linear custom
-    tuned persistent kalman file k2 events output
+    tuned frozen kalman file k2 events output
 """
 texts = st.sampled_from([*hostile.split(), "", "\0", "\u202e", "a" * 3_000])
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -19,11 +19,11 @@ import peerpressure as pp
 from peerpressure.explorer import questions
 from peerpressure.explorer.answers.run import run_answer
 from peerpressure.explorer.caches import Cache
-from peerpressure.explorer.desk import Desk
+from peerpressure.explorer.cancellation import CancellationToken, Watched
+from peerpressure.explorer.job_queue import JobQueue
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import Prepared, Study
+from peerpressure.explorer.preparing import ModelCache, Prepared
 from peerpressure.explorer.refusals import OverdueError, RequestError, WithdrawnError, refusal_of
-from peerpressure.explorer.tickets import Ticket, Watched
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served
 
 # A run that the watcher repeats until it is called off; SHORT takes milliseconds.
@@ -31,36 +31,36 @@ LONG = SMALL | {"run": {"steps": 100_000, "replicates": 20, "seed": 1}}
 SHORT = SMALL | {"run": {"steps": 3, "replicates": 1, "seed": 1}}
 
 
-def patient(begun: threading.Event) -> Callable[[Ticket], str]:
+def patient(begun: threading.Event) -> Callable[[CancellationToken], str]:
     """Return work that goes on until it is called off."""
 
-    def work(ticket: Ticket) -> str:
+    def work(token: CancellationToken) -> str:
         begun.set()
         while True:
-            ticket.check()
+            token.check()
             threading.Event().wait(0.005)
 
     return work
 
 
-def quick(ticket: Ticket) -> str:
+def quick(token: CancellationToken) -> str:
     return "done"
 
 
 def test_a_new_question_withdraws_the_old_one_and_no_other() -> None:
     async def scene() -> list[Any]:
-        desk = Desk(Limits(workers=3))
+        queue = JobQueue(Limits(workers=3))
         begun = [threading.Event(), threading.Event()]
-        old = asyncio.create_task(desk.do(("tab", "run"), patient(begun[0])))
-        other = asyncio.create_task(desk.do(("other", "run"), patient(begun[1])))
+        old = asyncio.create_task(queue.do(("tab", "run"), patient(begun[0])))
+        other = asyncio.create_task(queue.do(("other", "run"), patient(begun[1])))
         await asyncio.to_thread(lambda: [event.wait(10) for event in begun])
-        answer = await desk.do(("tab", "run"), quick)
-        elsewhere = await desk.do(("tab", "network"), quick)
+        answer = await queue.do(("tab", "run"), quick)
+        elsewhere = await queue.do(("tab", "network"), quick)
         first = await asyncio.gather(old, return_exceptions=True)
         still = not other.done()
-        desk.withdraw(("other", "run"))
+        queue.withdraw(("other", "run"))
         second = await asyncio.gather(other, return_exceptions=True)
-        desk.close()
+        queue.close()
         return [answer, elsewhere, still, *map(type, [*first, *second])]
 
     assert in_a_loop(scene()) == ["done", "done", True, WithdrawnError, WithdrawnError]
@@ -68,20 +68,20 @@ def test_a_new_question_withdraws_the_old_one_and_no_other() -> None:
 
 def test_who_goes_away_withdraws_its_own_question_and_not_the_one_that_took_its_place() -> None:
     async def scene() -> list[Any]:
-        desk, left, begun = Desk(Limits(workers=2)), asyncio.Event(), threading.Event()
+        queue, left, begun = JobQueue(Limits(workers=2)), asyncio.Event(), threading.Event()
 
         async def gone() -> None:
             await left.wait()
 
-        old = asyncio.create_task(desk.do(("tab", "run"), patient(threading.Event()), gone))
+        old = asyncio.create_task(queue.do(("tab", "run"), patient(threading.Event()), gone))
         await asyncio.sleep(0)
-        new = asyncio.create_task(desk.do(("tab", "run"), patient(begun)))
+        new = asyncio.create_task(queue.do(("tab", "run"), patient(begun)))
         # The old page leaves in the same breath in which its question is taken up anew.
         left.set()
         first = await asyncio.gather(old, return_exceptions=True)
         await asyncio.to_thread(begun.wait, 10)
         still = not new.done()
-        desk.close()
+        queue.close()
         second = await asyncio.gather(new, return_exceptions=True)
         return [type(first[0]), still, type(second[0])]
 
@@ -92,17 +92,17 @@ def test_work_that_was_withdrawn_while_it_waited_is_never_begun() -> None:
     begun: list[str] = []
 
     async def scene() -> None:
-        desk = Desk(Limits(workers=1))
+        queue = JobQueue(Limits(workers=1))
         blocking = threading.Event()
-        first = asyncio.create_task(desk.do(("a", "run"), patient(blocking)))
+        first = asyncio.create_task(queue.do(("a", "run"), patient(blocking)))
         await asyncio.to_thread(blocking.wait, 10)
-        waiting = asyncio.create_task(desk.do(("b", "run"), lambda ticket: begun.append("b")))
+        waiting = asyncio.create_task(queue.do(("b", "run"), lambda token: begun.append("b")))
         await asyncio.sleep(0)
-        desk.withdraw(("b", "run"))
-        desk.withdraw(("a", "run"))
+        queue.withdraw(("b", "run"))
+        queue.withdraw(("a", "run"))
         await asyncio.gather(first, waiting, return_exceptions=True)
-        assert await desk.do(("c", "run"), quick) == "done"
-        desk.close()
+        assert await queue.do(("c", "run"), quick) == "done"
+        queue.close()
 
     in_a_loop(scene())
     assert begun == []
@@ -110,19 +110,19 @@ def test_work_that_was_withdrawn_while_it_waited_is_never_begun() -> None:
 
 def test_the_queue_is_bounded_and_empties() -> None:
     async def scene() -> list[int]:
-        desk = Desk(Limits(workers=1, waiting=3))
-        tasks = [asyncio.create_task(desk.do((str(tab), "run"), patient(threading.Event()))) for tab in range(3)]
+        queue = JobQueue(Limits(workers=1, waiting=3))
+        tasks = [asyncio.create_task(queue.do((str(tab), "run"), patient(threading.Event()))) for tab in range(3)]
         await asyncio.sleep(0)
         with pytest.raises(RequestError) as told:
-            await desk.do(("one more", "run"), quick)
-        taken = desk.taken
+            await queue.do(("one more", "run"), quick)
+        taken = queue.taken
         for tab in range(3):
-            desk.withdraw((str(tab), "run"))
+            queue.withdraw((str(tab), "run"))
         await asyncio.gather(*tasks, return_exceptions=True)
-        # Two had not begun and are gone at once; the third ends with its next look at its ticket.
-        assert desk.taken <= 1
-        assert await desk.do(("one more", "run"), quick) == "done"
-        desk.close()
+        # Two had not begun and are gone at once; the third ends with its next look at its token.
+        assert queue.taken <= 1
+        assert await queue.do(("one more", "run"), quick) == "done"
+        queue.close()
         return [told.value.status, taken]
 
     assert in_a_loop(scene()) == [429, 3]
@@ -130,11 +130,11 @@ def test_the_queue_is_bounded_and_empties() -> None:
 
 def test_work_without_end_is_ended() -> None:
     async def scene() -> None:
-        desk = Desk(Limits(workers=1, seconds=0.05))
+        queue = JobQueue(Limits(workers=1, seconds=0.05))
         with pytest.raises(OverdueError, match=r"within 0\.05 seconds") as told:
-            await desk.do(("tab", "run"), patient(threading.Event()))
+            await queue.do(("tab", "run"), patient(threading.Event()))
         assert refusal_of(told.value) == (422, {"error": {"text": str(told.value), "where": None}})
-        desk.close()
+        queue.close()
 
     in_a_loop(scene())
 
@@ -143,12 +143,12 @@ def test_work_that_never_asks_is_left_to_itself() -> None:
     free = threading.Event()
 
     async def scene() -> None:
-        desk = Desk(Limits(workers=2, seconds=0.05))
+        queue = JobQueue(Limits(workers=2, seconds=0.05))
         with pytest.raises(OverdueError):
-            await desk.do(("tab", "run"), lambda ticket: free.wait(10))
-        assert await desk.do(("tab", "run"), quick) == "done"
+            await queue.do(("tab", "run"), lambda token: free.wait(10))
+        assert await queue.do(("tab", "run"), quick) == "done"
         free.set()
-        desk.close()
+        queue.close()
 
     in_a_loop(scene())
 
@@ -163,32 +163,32 @@ READINGS: dict[str, Callable[[pp.Model], object]] = {
 
 @pytest.mark.parametrize("reading", READINGS.values(), ids=[*READINGS])
 def test_every_reading_of_a_model_can_be_called_off(reading: Callable[[pp.Model], object]) -> None:
-    ticket = Ticket(60)
-    model = Study(Limits()).prepare({"scenario": SMALL}, ticket).model
+    token = CancellationToken(60)
+    model = ModelCache(Limits()).prepare({"scenario": SMALL}, token).model
     assert isinstance(model.pressure, Watched)
     reading(model)
-    ticket.withdraw()
+    token.withdraw()
     with pytest.raises(WithdrawnError):
         reading(model)
 
 
 def test_a_part_of_the_work_can_be_hurried_and_is_called_off_with_the_whole() -> None:
-    ticket = Ticket(60)
-    ticket.begin()
-    asked = Study(Limits()).prepare({"scenario": SMALL}, ticket)
+    token = CancellationToken(60)
+    token.begin()
+    asked = ModelCache(Limits()).prepare({"scenario": SMALL}, token)
     with pytest.raises(OverdueError):
         pp.moments(asked.hurried(0.0), 9)
     pp.moments(asked.hurried(60.0), 9)
     pp.moments(asked.system, 9)
-    ticket.withdraw()
+    token.withdraw()
     with pytest.raises(WithdrawnError):
         pp.moments(asked.hurried(60.0), 9)
 
 
 def test_watching_changes_no_number() -> None:
-    ticket = Ticket(60)
+    token = CancellationToken(60)
     schedule = pp.Formula("2^sqrt(t)")
-    watched = Watched(schedule, ticket)
+    watched = Watched(schedule, token)
     times = np.array([1.0, 7.0, 2e6])
     for one, other in zip(watched.homogeneous(times), schedule.homogeneous(times), strict=True):
         assert np.array_equal(one, other)
@@ -260,8 +260,8 @@ def test_a_page_that_goes_away_takes_its_question_with_it(monkeypatch: pytest.Mo
         ({"values": 20}, SMALL | {"agents": {"hidden": [0.5] * 30}}, "must be at most 20 here", None),
         (
             {"changes": 100},
-            SMALL | {"network": SMALL["network"] | {"evolution": {"kind": "rewiring", "rate": 0.5}}},
-            "changes of an evolving network must be at most 100 here",
+            SMALL | {"network": SMALL["network"] | {"dynamics": {"kind": "rewiring", "rate": 0.5}}},
+            "changes of a temporal network must be at most 100 here",
             "network",
         ),
     ],
@@ -270,7 +270,7 @@ def test_every_bound_is_named_with_the_value_and_the_remedy(
     limits: dict[str, int], scenario: dict[str, Any], says: str, where: str | None
 ) -> None:
     with pytest.raises(RequestError) as told:
-        Study(Limits(**limits)).read({"scenario": scenario})
+        ModelCache(Limits(**limits)).read({"scenario": scenario})
     assert says in str(told.value)
     assert "; " in str(told.value)
     assert (told.value.status, told.value.where) == (422, where)
@@ -287,24 +287,24 @@ def test_every_bound_is_named_with_the_value_and_the_remedy(
         {"generator": "random_regular", "n": 50_000, "degree": 40_000},
         {"generator": "star", "n": 2**62},
         {"edges": [[0, 2**31 - 1]]},
-        {"evolving": "edge_markovian", "n": 50_000, "birth": 0.5, "death": 0.5},
-        {"evolving": "activity_driven", "n": 50_000, "contacts": 2**40},
-        {"evolving": "growing", "n": 2**40, "m": 3},
-        {"generator": "cycle", "n": 50_000, "evolution": {"kind": "failing_edges", "probability": 0.5, "steps": 2**40}},
+        {"temporal": "edge_markovian", "n": 50_000, "birth": 0.5, "death": 0.5},
+        {"temporal": "activity_driven", "n": 50_000, "contacts": 2**40},
+        {"temporal": "growing", "n": 2**40, "m": 3},
+        {"generator": "cycle", "n": 50_000, "dynamics": {"kind": "failing_edges", "probability": 0.5, "steps": 2**40}},
     ],
 )
 def test_a_network_without_bounds_is_refused_before_it_is_built(
     network: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Study, "_build", lambda *_: pytest.fail("it was built"))
+    monkeypatch.setattr(ModelCache, "_build", lambda *_: pytest.fail("it was built"))
     with pytest.raises(RequestError) as told:
-        Study(Limits()).read({"scenario": SMALL | {"network": network}})
+        ModelCache(Limits()).read({"scenario": SMALL | {"network": network}})
     assert told.value.where == "network"
 
 
 def test_a_flood_of_mistakes_is_told_in_one_sentence() -> None:
     with pytest.raises(RequestError, match="99,999 others"):
-        Study(Limits()).read({"scenario": SMALL | {"agents": {"hidden": ["a"] * 99_999}}})
+        ModelCache(Limits()).read({"scenario": SMALL | {"agents": {"hidden": ["a"] * 99_999}}})
 
 
 def test_what_is_kept_is_bounded_and_the_oldest_goes_first() -> None:
@@ -329,9 +329,9 @@ def test_a_cache_never_holds_more_than_its_bound(asked: list[tuple[int, int]]) -
 
 
 def test_a_network_is_built_once_for_all_questions_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = Study(Limits())
-    first = study.read({"scenario": SMALL}).graph
+    cache = ModelCache(Limits())
+    first = cache.read({"scenario": SMALL}).graph
     louder = SMALL | {"noise": {"law": "gaussian", "std": 2.0}, "run": SMALL["run"] | {"steps": 99}}
-    assert study.read({"scenario": louder}).graph is first
-    assert study.drawing(first) is study.drawing(pp.barabasi_albert(30, 2, seed=5))
-    assert study.read({"scenario": SMALL | {"run": SMALL["run"] | {"seed": 6}}}).graph is not first
+    assert cache.read({"scenario": louder}).graph is first
+    assert cache.drawing(first) is cache.drawing(pp.barabasi_albert(30, 2, seed=5))
+    assert cache.read({"scenario": SMALL | {"run": SMALL["run"] | {"seed": 6}}}).graph is not first

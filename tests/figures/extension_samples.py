@@ -13,14 +13,14 @@ RATES = np.array([0.01, 0.1, 1.0])
 
 
 def timescale_samples() -> dict[str, pd.DataFrame]:
-    """Tables of opinions that give way."""
+    """Tables of opinions that adapt."""
     return {
         "timescale_opinions": _opinions(),
-        "timescale_landing": pd.DataFrame(
+        "timescale_consensus_limit": pd.DataFrame(
             {"rate": RATES, "mean": V - 0.02 * RATES, "std": 0.02 * np.sqrt(RATES), "steps": 1000}
             | {"sampled_mean": V - 0.021 * RATES, "standard_error": 0.004, "consensus_value": V}
         ),
-        "timescale_landed": pd.DataFrame({"rate": np.repeat(RATES, 2), "run": [0, 1] * 3, "value": V - 0.01}),
+        "timescale_sampled_limit": pd.DataFrame({"rate": np.repeat(RATES, 2), "run": [0, 1] * 3, "value": V - 0.01}),
         "timescale_hidden_spread": pd.DataFrame(
             [
                 {"rate": rate, "steps": steps, "spread": 0.3 * np.exp(-rate * steps) + 0.01 / steps}
@@ -64,12 +64,12 @@ def _forgetting() -> dict[str, pd.DataFrame]:
     return {"forgetting_information": pd.concat(told), "forgetting_recovery": pd.concat(errors)}
 
 
-def evolving_samples() -> dict[str, pd.DataFrame]:
+def temporal_samples() -> dict[str, pd.DataFrame]:
     """Tables of networks that change."""
-    networks = {"constant": 0.0, "slow": 1e-4, "fast": -8e-3, "rewired": 3e-4, "lonely": 0.1}
+    networks = {"constant": 0.0, "slow": 1e-4, "fast": -8e-3, "rewired": 3e-4, "isolated": 0.1}
     law = [
         pd.DataFrame({"network": name, "time": TIME, "bias": off, "std": 0.1 / np.sqrt(TIME)}).assign(
-            spread=(0.3 / TIME if name != "lonely" else 0.3 + 0.1 / TIME), distance=abs(off) + 0.3 / TIME
+            spread=(0.3 / TIME if name != "isolated" else 0.3 + 0.1 / TIME), distance=abs(off) + 0.3 / TIME
         )
         for name, off in networks.items()
     ]
@@ -79,8 +79,8 @@ def evolving_samples() -> dict[str, pd.DataFrame]:
         "changes": [0.0, 2.0, 105.0, 41.0, 129.0],
         "alone": [0.0, 0.0, 0.0, 0.0, 0.03],
     }
-    fates = ["consensus", "wrong_value", "wrong_value", "wrong_value", "cycle"]
-    common = [(name, V + off, off) for name, off in networks.items() if name != "lonely"]
+    fates = ["consensus", "biased_consensus", "biased_consensus", "biased_consensus", "periodic"]
+    common = [(name, V + off, off) for name, off in networks.items() if name != "isolated"]
     return {
         "turnover_networks": pd.DataFrame({"network": list(networks)} | facts | {"outcome": fates}),
         "turnover_targets": pd.DataFrame(common, columns=["network", "target", "off"]),

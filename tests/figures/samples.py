@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from tests.figures.extension_samples import continuous_samples, evolving_samples, timescale_samples
+from tests.figures.extension_samples import continuous_samples, temporal_samples, timescale_samples
 
 V = 0.5
 TIMES = np.arange(0, 1001)
@@ -39,7 +39,7 @@ def path_of(run: str, low: float, high: float) -> pd.DataFrame:
 def sample_tables() -> dict[str, pd.DataFrame]:
     """Return one table of each name that a figure or the report reads."""
     parts = (_convergence(), _rates(), _two_agents(), _residuals(), _sweep(), _noise_levels(), _beyond())
-    further = (timescale_samples(), evolving_samples(), continuous_samples())
+    further = (timescale_samples(), temporal_samples(), continuous_samples())
     return {name: table for part in parts + further for name, table in part.items()} | {"audit": sample_audit()}
 
 
@@ -63,7 +63,7 @@ def _convergence() -> dict[str, pd.DataFrame]:
                 "spread": [0.01, 0.1, 1e-16],
                 "distance": [0.01, 0.1, 0.1],
                 "swing": [0.001, 0.1, 0.0],
-                "predicted": ["consensus", "oscillation", "wrong_value"],
+                "predicted": ["consensus", "oscillation", "biased_consensus"],
             }
         ),
     }

@@ -13,7 +13,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from peerpressure.figures import ANIMATIONS, FIGURES, continuous, draw, evolving, timescales
+from peerpressure.figures import ANIMATIONS, FIGURES, continuous, draw, temporal, timescales
 from tests.figures.extension_samples import TIME, V
 from tests.figures.samples import sample_tables
 
@@ -36,9 +36,9 @@ def words(axes: Axes) -> str:
     return " | ".join([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
 
 
-def test_giving_way_shows_what_is_shown_and_held_at_both_rates(tables: dict[str, pd.DataFrame]) -> None:
+def test_adaptation_shows_what_is_shown_and_held_at_both_rates(tables: dict[str, pd.DataFrame]) -> None:
     opinions = tables["timescale_opinions"].query("time >= 1")
-    slow, fast = timescales.giving_way(tables["timescale_opinions"]).axes
+    slow, fast = timescales.adaptation(tables["timescale_opinions"]).axes
     for axes, rate in ((slow, 0.003), (fast, 0.1)):
         assert rf"$\eta = {rate}$" in words(axes)
         for _, own in opinions[opinions["rate"] == rate].groupby(["who", "kind"]):
@@ -50,10 +50,10 @@ def test_giving_way_shows_what_is_shown_and_held_at_both_rates(tables: dict[str,
 
 
 def test_landing_shows_law_runs_and_target_and_the_spread_at_each_horizon(tables: dict[str, pd.DataFrame]) -> None:
-    law, spread = tables["timescale_landing"], tables["timescale_hidden_spread"]
-    left, right = draw("landing", tables).axes
+    law, spread = tables["timescale_consensus_limit"], tables["timescale_hidden_spread"]
+    left, right = draw("consensus_limit", tables).axes
     assert drawn(left, law["rate"], law["mean"])
-    assert drawn(left, tables["timescale_landed"]["rate"], tables["timescale_landed"]["value"])
+    assert drawn(left, tables["timescale_sampled_limit"]["rate"], tables["timescale_sampled_limit"]["value"])
     assert has_level(left, V)
     for steps in (10, 100):
         own = spread[spread["steps"] == steps]
@@ -83,7 +83,7 @@ def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_floor(tab
 
 def test_turnover_names_every_network_and_shows_where_distances_end(tables: dict[str, pd.DataFrame]) -> None:
     law = tables["turnover_law"]
-    spread, distance = evolving.turnover(law, tables["turnover_targets"]).axes
+    spread, distance = temporal.turnover(law, tables["turnover_targets"]).axes
     for name, own in law.groupby("network"):
         assert drawn(spread, own["time"], own["spread"]), name
         assert drawn(distance, own["time"], own["distance"]), name
@@ -94,7 +94,7 @@ def test_turnover_names_every_network_and_shows_where_distances_end(tables: dict
 
 def test_speaker_shows_paths_with_their_targets_and_shares(tables: dict[str, pd.DataFrame]) -> None:
     paths, shares = draw("speaker", tables).axes
-    for target, name in ((0.15, "stretches of 1 round"), (0.05, "stretches of 10 rounds"), (0.01, "constant")):
+    for target, name in ((0.15, "stretches of 1 step"), (0.05, "stretches of 10 steps"), (0.01, "constant")):
         assert has_level(paths, target)
         assert name in words(paths)
     for weight, own in tables["speaker_shares"].groupby("weight"):

@@ -108,7 +108,7 @@ def test_agreement_shows_extremes_expectation_and_target(tables: dict[str, pd.Da
     assert all(word in words(early) for word in ("minimum", "maximum", "expected", "consensus value $v$"))
 
 
-def test_failure_shows_the_swing_and_the_wrong_value(tables: dict[str, pd.DataFrame]) -> None:
+def test_failure_shows_the_swing_and_the_biased_consensus(tables: dict[str, pd.DataFrame]) -> None:
     tree, cycles = convergence.failure(tables["paths"], tables["summary"]).axes
     fast = tables["paths"].query("run == 'fast_tree'")
     assert drawn(tree, fast.query(f"time <= {2 * convergence.EARLY}"), "time", "agent_1")

@@ -105,7 +105,7 @@ def test_size_effect_shows_both_families(tables: dict[str, pd.DataFrame]) -> Non
     for edges in (1, 2):
         own = tables["size_effect"].query(f"edges == {edges}")
         assert (own["agents"].tolist(), own["variance"].tolist()) in curves(axes)
-    assert "1 edge per round" in words(axes)
+    assert "1 edge per step" in words(axes)
 
 
 def test_noise_levels_show_every_level_and_the_common_expectation(tables: dict[str, pd.DataFrame]) -> None:

@@ -23,7 +23,7 @@ def edges() -> pd.DataFrame:
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    names = ["white", "growing as t^0.75", "persistent mask", "one shot", "zero sum", "my own"]
+    names = ["white", "growing as t^0.75", "frozen noise", "one shot", "zero sum", "my own"]
     rows = [(name, T, mu) for name in names for T in (10, 100) for mu in (0.1, 1.0, 10.0)]
     errors = pd.DataFrame(rows, columns=["design", "horizon", "mu"])
     errors["rms_error"] = [(1 + k / 7) / row[2] for k, row in enumerate(rows)]
@@ -55,7 +55,7 @@ def test_frontier_names_every_design_that_can_be_drawn() -> None:
     errors, units = tables()
     left, right = privacy.frontier(errors, units, 0.5).axes
     written = {text.get_text() for text in left.texts}
-    assert {"white", "growing as $t^{0.75}$", "persistent mask", "one shot", "my own", "limit"} == written
+    assert {"white", "growing as $t^{0.75}$", "frozen noise", "one shot", "my own", "limit"} == written
     assert "zero sum" not in {text.get_text() for text in right.texts}
     assert "100 steps" in left.get_title(loc="left")
     assert "10 steps" in privacy.frontier(errors, units, 0.5, horizon=10).axes[0].get_title(loc="left")

@@ -103,7 +103,7 @@ def test_a_million_agents_in_a_line_have_two_sides() -> None:
 
 def test_largest_component_keeps_labels() -> None:
     pairs = [("x", "y"), ("a", "b"), ("b", "c")]
-    network = Network.from_edges(pairs, labels=["x", "lonely", "y", "a", "b", "c"], connected=False)
+    network = Network.from_edges(pairs, labels=["x", "isolated", "y", "a", "b", "c"], connected=False)
     assert network.largest_component().labels == ("a", "b", "c")
     assert not network.is_connected
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
-from peerpressure.networks import EvolvingNetwork, Network, read_contacts, read_events, read_network
+from peerpressure.networks import Network, TemporalNetwork, read_contacts, read_events, read_network
 from tests.networks.strategies import edge_table, networks
 
 GEPHI = "Source,Target,Type,Id,Label,Weight\nAnna,Bernd,{0},0,,1.5\nBernd,Carla,{0},1,,2.0\n"
@@ -78,7 +78,7 @@ def test_what_is_open_to_doubt_is_refused(name: str, tmp_path: Path) -> None:
     assert all(fragment in str(caught.value) for fragment in ["friends.csv", *fragments]), caught.value
 
 
-def contacts(folder: Path, text: str) -> EvolvingNetwork:
+def contacts(folder: Path, text: str) -> TemporalNetwork:
     file = folder / "contacts.txt"
     file.write_text(text, encoding="utf-8")
     return read_contacts(file, 10)

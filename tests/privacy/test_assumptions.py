@@ -26,7 +26,7 @@ QUESTIONS: dict[str, Callable[[pp.Model], Any]] = {
     "exposure": lambda model: exposure(model, T),
     "calibrate": lambda model: calibrate(model, T, mu=1.0),
     "frontier": lambda model: frontier(model, T, [1.0]),
-    "in continuous time": lambda model: budget(pp.Diffusion(model, step=0.1), T),
+    "in continuous time": lambda model: budget(pp.SDE(model, step=0.1), T),
 }
 DEPENDENT: dict[str, Callable[[Any], Any]] = {
     "equal": lambda x: x,
@@ -83,16 +83,16 @@ def test_who_sees_a_hidden_start_knows_everything(law: type[pp.Noise]) -> None:
 
 
 def test_who_sees_a_hidden_start_knows_everything_in_continuous_time() -> None:
-    equation = pp.Diffusion(random_model(N, noise=pp.Gaussian(5.0)), step=0.1)
+    equation = pp.SDE(random_model(N, noise=pp.Gaussian(5.0)), step=0.1)
     assert math.isfinite(budget(equation, T).epsilon)
     assert math.isinf(budget(equation, T, sees_start=True).epsilon)
 
 
-@pytest.mark.parametrize("temporal", ["white", "persistent", pp.AR1(0.6)])
+@pytest.mark.parametrize("temporal", ["white", "frozen", pp.AR1(0.6)])
 @pytest.mark.parametrize("start", ["hidden", np.linspace(-1, 1, N)], ids=["hidden", "public"])
 def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, start: Any) -> None:
     model = random_model(N, noise=pp.Gaussian(0.7, temporal=temporal), start=start)
-    told = budget(model, 1 if temporal == "persistent" else T, runs=4)
+    told = budget(model, 1 if temporal == "frozen" else T, runs=4)
     # Runs are independent given x₀, so that their joint law has a block for each.
     one = Joint.of(model, told.steps).information().diagonal()
     np.testing.assert_allclose(told.table["information"], 4 * one, rtol=1e-9)
@@ -106,7 +106,7 @@ def test_runs_and_steps_of_white_noise_compose_alike(law: type[pp.Noise]) -> Non
 
 
 def test_several_runs_in_continuous_time_add_up() -> None:
-    equation = pp.Diffusion(random_model(N, noise=pp.Gaussian(5.0), start=np.zeros(N)), step=0.1)
+    equation = pp.SDE(random_model(N, noise=pp.Gaussian(5.0), start=np.zeros(N)), step=0.1)
     assert budget(equation, T, runs=9).mu == pytest.approx(3 * budget(equation, T).mu)
 
 

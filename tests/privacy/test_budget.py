@@ -79,7 +79,7 @@ def test_one_laplace_step_is_pure() -> None:
 
 
 def test_a_laplace_mask_is_one_draw() -> None:
-    held = pp.Laplace(2.0, temporal="persistent")
+    held = pp.Laplace(2.0, temporal="frozen")
     assert budget(public(held), 500).epsilon == budget(public(held), 1).epsilon
     assert math.isinf(budget(random_model(N, noise=held), 2).epsilon)
 

@@ -20,7 +20,7 @@ N, T = 7, 12
 KINDS = {
     "white": pp.Gaussian(),
     "by agent": pp.Gaussian(np.linspace(1, 2, N)),
-    "growing": pp.Gaussian(over_time=pp.Power(0.7)),
+    "growing": pp.Gaussian(time_scale=pp.Power(0.7)),
     "ar1": pp.Gaussian(temporal=pp.AR1(0.9)),
 }
 
@@ -59,9 +59,9 @@ def test_a_silent_model_gets_white_gaussian_noise() -> None:
 
 
 def test_a_mask_costs_the_same_at_every_horizon() -> None:
-    model = random_model(N, noise=pp.Gaussian(temporal="persistent"), start=np.zeros(N))
+    model = random_model(N, noise=pp.Gaussian(temporal="frozen"), start=np.zeros(N))
     assert [calibrate(model, steps, mu=2.0).std for steps in (1, 10, 100)] == [0.5] * 3
-    by_agent = replace(model, noise=pp.Gaussian(np.linspace(1, 2, N), temporal="persistent"))
+    by_agent = replace(model, noise=pp.Gaussian(np.linspace(1, 2, N), temporal="frozen"))
     assert "by agent" in repr(calibrate(by_agent, 5, information=3.0))
 
 
@@ -83,7 +83,7 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
         (pp.Custom(stats.logistic()), {"epsilon": 1.0}, "ask for an information instead"),
         (pp.Uniform(), {"epsilon": 1.0}, "no amount of this noise meets a budget"),
         (pp.Rademacher(), {"information": 1.0}, "no amount of this noise meets a budget"),
-        (pp.Gaussian(temporal="persistent"), {"mu": 1.0}, "use masked_start"),
+        (pp.Gaussian(temporal="frozen"), {"mu": 1.0}, "use masked_start"),
         (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
     ],
 )
@@ -93,5 +93,5 @@ def test_bad_input(noise: pp.Noise, asked: dict[str, float], message: str) -> No
 
 
 def test_the_remedy_for_a_mask_works() -> None:
-    model = random_model(N, noise=pp.Gaussian(temporal="persistent"))
+    model = random_model(N, noise=pp.Gaussian(temporal="frozen"))
     assert calibrate(masked_start(model, T), T, mu=0.25).std == 4.0

@@ -23,9 +23,9 @@ N, T = 6, 5
 PRIOR = Prior(0.0, 0.5)
 NOISES = {
     "white": pp.Gaussian(0.7),
-    "by agent, growing": pp.Gaussian(np.linspace(0.4, 2.0, N), over_time=pp.Power(0.4)),
+    "by agent, growing": pp.Gaussian(np.linspace(0.4, 2.0, N), time_scale=pp.Power(0.4)),
     "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
-    "mask": pp.Gaussian(0.7, temporal="persistent"),
+    "mask": pp.Gaussian(0.7, temporal="frozen"),
 }
 STARTS = {"hidden": "hidden", "public": np.linspace(-1, 1, N)}
 VIEWS = {"all": list(range(N)), "half": [0, 2, 4], "one": [3]}

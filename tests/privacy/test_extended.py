@@ -1,4 +1,4 @@
-"""Privacy where opinions give way, networks change or time is continuous, against joint laws and closed forms."""
+"""Privacy where opinions adapt, networks change or time is continuous, against joint laws and closed forms."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.diffusion import Diffusion
 from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, exposure, frontier, masked_start
 from peerpressure.privacy.opening import hears_hidden, start_assumption
 from peerpressure.privacy.release import release
 from peerpressure.recovery import Observation, Prior, information, outputs_of
+from peerpressure.sde import SDE
 from tests.builders import random_model
 from tests.recovery.cases import STARTS, VIEWS, Array
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended
@@ -42,8 +42,8 @@ def test_a_budget_counts_what_the_joint_law_tells(kind: str, noise: str, start: 
 def test_nothing_that_moves_costs_nothing(noise: str) -> None:
     base = extended("plain", noise)
     still = replace(base, adaptation=pp.Adaptation(0.0))
-    evolving = replace(base, evolution=pp.EvolvingNetwork.constant(base.network))
-    for other in (still, evolving):
+    temporal = replace(base, temporal_network=pp.TemporalNetwork.constant(base.network))
+    for other in (still, temporal):
         for column in ("information", "own_information", "epsilon"):
             np.testing.assert_allclose(budget(other, T).table[column], budget(base, T).table[column], rtol=1e-12)
         one, two = (exposure(m, T, observed=[0, 1, 5]).table["ratio"] for m in (base, other))
@@ -74,7 +74,7 @@ def test_calibrated_noise_serves_every_later_horizon() -> None:
 
 
 def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
-    model = extended("giving way", "persistent", "given")
+    model = extended("adapting", "frozen", "given")
     infinite = np.isinf(release(model, 2).squares)
     np.testing.assert_array_equal(infinite, FACTORS > 0)
     np.testing.assert_allclose(release(model, 1).squares, 1 / 0.49)
@@ -84,12 +84,12 @@ def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
 
 
 def test_who_is_alone_at_first_is_not_heard() -> None:
-    network = pp.EvolvingNetwork.from_events([(1, 0, 1), (3, 1, 2)], n=3)
+    network = pp.TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2)], n=3)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(1.0))
     assert hears_hidden(model)
     np.testing.assert_allclose(budget(model, 5).table["information"], told(model, 5).diagonal())
     assert budget(model, 5).table["information"].iloc[2] == pytest.approx(5.0)
-    later = pp.Model(pp.EvolvingNetwork.from_events([(2, 0, 1), (3, 1, 2)], n=3), model.x0, noise=model.noise)
+    later = pp.Model(pp.TemporalNetwork.from_events([(2, 0, 1), (3, 1, 2)], n=3), model.x0, noise=model.noise)
     assert not hears_hidden(later)
     assert "no agent responds" in start_assumption(later)
     np.testing.assert_allclose(budget(later, 5).table["information"], 5.0)
@@ -107,7 +107,7 @@ def test_exposure_is_the_conditional_law(kind: str, view: str) -> None:
 
 
 def test_neighbours_of_any_time_count_as_neighbours() -> None:
-    network = pp.EvolvingNetwork.from_events([(1, 0, 1), (3, 1, 2), (4, 0, 1, 0.0)], n=3)
+    network = pp.TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2), (4, 0, 1, 0.0)], n=3)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(1.0))
     table = exposure(model, 6, observed=[0, 1]).table
     assert table["neighbourhood_seen"].tolist() == [True, False, False]
@@ -124,26 +124,26 @@ def test_designs_that_follow_the_model_follow_it_all_the_way() -> None:
         exact = pp.moments(own, T, of=pp.consensus_mode(own))
         assert white["bias"] == pytest.approx(float(exact.mean[-1, 0]) - model.consensus_value)
         assert white["deviation"] == pytest.approx(float(exact.std[-1, 0]))
-        if model.evolution is not None:
+        if model.temporal_network is not None:
             with pytest.raises(pp.InvalidInputError, match="one network for all times"):
                 frontier(model, [T], [0.5])
 
 
 def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     model = random_model(5, noise=pp.Gaussian(0.5), start=np.linspace(-1, 1, 5), pressure=pp.Linear(0.5))
-    diffusion = Diffusion(model, step=0.25)
-    J = information(diffusion, 16).matrix @ np.eye(5)
-    table = budget(diffusion, 16, sensitivity=2.0).table
+    sde = SDE(model, step=0.25)
+    J = information(sde, 16).matrix @ np.eye(5)
+    table = budget(sde, 16, sensitivity=2.0).table
     assert list(table.columns) == ["information", "mu", "zcdp", "epsilon"]
     np.testing.assert_allclose(table["information"], J.diagonal())
     np.testing.assert_allclose(table["mu"], 2 * np.sqrt(J.diagonal()))
-    seen = exposure(diffusion, 16, prior=Prior(0.0, 0.4)).table
+    seen = exposure(sde, 16, prior=Prior(0.0, 0.4)).table
     expected = np.linalg.inv(J + np.eye(5) / 0.4).diagonal()
     np.testing.assert_allclose(seen["posterior_variance"], expected, rtol=1e-7)
-    partial = exposure(diffusion, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
+    partial = exposure(sde, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
     assert (partial["ratio"] >= seen["ratio"] - 1e-9).all()
-    assert "is public" in start_assumption(diffusion)
-    assert "close to it" in budget(replace(diffusion, model=replace(model, start="hidden")), 4).start
-    for refused in (lambda: calibrate(diffusion, 4, mu=1.0), lambda: frontier(diffusion, 4, [1.0])):  # type: ignore[arg-type]
-        with pytest.raises(pp.InvalidInputError, match="in whole steps, got a Diffusion"):
+    assert "is public" in start_assumption(sde)
+    assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).start
+    for refused in (lambda: calibrate(sde, 4, mu=1.0), lambda: frontier(sde, 4, [1.0])):  # type: ignore[arg-type]
+        with pytest.raises(pp.InvalidInputError, match="in whole steps, got an SDE"):
             refused()

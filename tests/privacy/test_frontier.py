@@ -15,7 +15,7 @@ from peerpressure.privacy.designs import averaging_matrix, limit
 from peerpressure.theory import consensus_mode, moments
 from tests.builders import random_model
 
-MASK = Noisy("mask", pp.Gaussian(temporal="persistent"))
+MASK = Noisy("mask", pp.Gaussian(temporal="frozen"))
 
 
 def tuned(n: int = 12, seed: int = 2) -> Model:

@@ -18,10 +18,10 @@ N, T = 6, 5
 NOISES = {
     "white": pp.Gaussian(0.7),
     "by agent": pp.Gaussian(np.linspace(0.4, 2.0, N)),
-    "growing": pp.Gaussian(0.7, over_time=pp.Power(0.4)),
+    "growing": pp.Gaussian(0.7, time_scale=pp.Power(0.4)),
     "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
     "negative ar1 by agent, fading": pp.Gaussian(
-        np.linspace(0.4, 2.0, N), temporal=pp.AR1(-0.5), over_time=pp.Power(-0.3)
+        np.linspace(0.4, 2.0, N), temporal=pp.AR1(-0.5), time_scale=pp.Power(-0.3)
     ),
 }
 STARTS = {"hidden": "hidden", "public": np.linspace(-1, 1, N)}
@@ -63,21 +63,21 @@ def test_ar1_lies_between_white_noise_and_a_mask() -> None:
         return float(np.sum(whitened(pp.Gaussian(temporal=temporal), 50) ** 2))
 
     assert told(pp.AR1(1e-12)) == pytest.approx(told("white")) == pytest.approx(50.0)
-    assert told(pp.AR1(1 - 1e-12)) == pytest.approx(told("persistent")) == pytest.approx(1.0)
+    assert told(pp.AR1(1 - 1e-12)) == pytest.approx(told("frozen")) == pytest.approx(1.0)
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(-1.0, 1.0))
 def test_information_of_white_noise_adds_up(first: int, more: int, gamma: float) -> None:
-    noise = pp.Gaussian(over_time=pp.Power(gamma))
+    noise = pp.Gaussian(time_scale=pp.Power(gamma))
     told = whitened(noise, first + more) ** 2
     assert told.sum() == pytest.approx(np.sum(whitened(noise, first) ** 2) + np.sum(told[first:]))
 
 
 def test_a_mask_is_undone_where_hidden_opinions_were_heard() -> None:
-    model = random_model(N, noise=pp.Gaussian(3.0, temporal="persistent"))
+    model = random_model(N, noise=pp.Gaussian(3.0, temporal="frozen"))
     assert np.isinf(release(model, 2).squares).all()
     assert np.isfinite(release(model, 1).squares).all()
-    assert np.isinf(release(replace(model, noise=pp.Laplace(3.0, temporal="persistent")), 2).squares).all()
+    assert np.isinf(release(replace(model, noise=pp.Laplace(3.0, temporal="frozen")), 2).squares).all()
     # An observer's own arithmetic: first words less later ones leave no noise at all.
     mask = np.random.default_rng(4).normal(scale=3.0, size=N)
     first, second = model.update(1), model.update(2)
@@ -89,7 +89,7 @@ def test_a_mask_is_undone_where_hidden_opinions_were_heard() -> None:
 
 
 def test_speaking_before_listening_keeps_the_mask() -> None:
-    model = random_model(N, noise=pp.Gaussian(3.0, temporal="persistent"))
+    model = random_model(N, noise=pp.Gaussian(3.0, temporal="frozen"))
     quiet = masked_start(model, 40)
     assert hears_hidden(model)
     assert not hears_hidden(quiet)
@@ -99,7 +99,7 @@ def test_speaking_before_listening_keeps_the_mask() -> None:
 
 
 def test_a_mask_that_changes_its_size_gives_itself_away() -> None:
-    model = random_model(N, noise=pp.Gaussian(1.0, temporal="persistent", over_time=pp.Power(0.5)), start=np.zeros(N))
+    model = random_model(N, noise=pp.Gaussian(1.0, temporal="frozen", time_scale=pp.Power(0.5)), start=np.zeros(N))
     assert np.isinf(release(model, 2).squares).all()
 
 
@@ -141,6 +141,6 @@ def test_the_note_says_which_case_it_is() -> None:
 def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:
     # The third agent has no neighbour at step 1, so that the infinite echo of a mask must not count for it.
     first = pp.Network.from_edges([(0, 1)], n=3, connected=False)
-    network = pp.EvolvingNetwork.from_snapshots([first, pp.path(3)])
-    model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="persistent"))
+    network = pp.TemporalNetwork.from_snapshots([first, pp.path(3)])
+    model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="frozen"))
     assert release(model, 2).squares.tolist() == [np.inf, np.inf, 0.25]

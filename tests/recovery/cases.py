@@ -17,11 +17,11 @@ AGENTS, STEPS = 7, 9
 
 NOISES: dict[str, pp.Noise] = {
     "white": pp.Gaussian(0.7),
-    "scaled over time": pp.Gaussian(0.7, over_time=pp.Power(-0.5)),
+    "scaled over time": pp.Gaussian(0.7, time_scale=pp.Power(-0.5)),
     "by agent": pp.Gaussian(np.linspace(0.3, 1.5, AGENTS)),
     "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
-    "negative ar1": pp.Gaussian(0.7, over_time=pp.Power(0.3), temporal=pp.AR1(-0.4)),
-    "persistent": pp.Gaussian(0.7, temporal="persistent"),
+    "negative ar1": pp.Gaussian(0.7, time_scale=pp.Power(0.3), temporal=pp.AR1(-0.4)),
+    "frozen": pp.Gaussian(0.7, temporal="frozen"),
     "some without": pp.Gaussian(np.array([0.0, 0.7, 0.4, 0.0, 0.9, 1.0, 0.5])),
 }
 STARTS: dict[str, Any] = {"hidden": "hidden", "given": np.linspace(-1.0, 1.0, AGENTS)}

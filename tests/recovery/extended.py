@@ -9,15 +9,15 @@ import numpy as np
 
 import peerpressure as pp
 from peerpressure.recovery import Outputs
-from tests.builders import evolving_network, random_model
+from tests.builders import random_model, temporal_network
 from tests.recovery.cases import AGENTS, NOISES, STARTS, Array
 
 FACTORS = np.array([0.0, 1.0, 0.3, 0.8, 0.5, 0.2, 0.9])
 KINDS: dict[str, dict[str, Any]] = {
-    "giving way": {"adaptation": pp.Adaptation("0.9/(1 + t)", susceptibility=FACTORS)},
-    "giving way alike": {"adaptation": 0.2},
-    "evolving": {"network": evolving_network(n=AGENTS, seed=2)},
-    "both": {"network": evolving_network(n=AGENTS, seed=4, period=12), "adaptation": pp.Adaptation(0.3, FACTORS)},
+    "adapting": {"adaptation": pp.Adaptation("0.9/(1 + t)", adaptation_weight=FACTORS)},
+    "adapting alike": {"adaptation": 0.2},
+    "temporal": {"network": temporal_network(n=AGENTS, seed=2)},
+    "both": {"network": temporal_network(n=AGENTS, seed=4, period=12), "adaptation": pp.Adaptation(0.3, FACTORS)},
 }
 
 
@@ -55,12 +55,14 @@ class Joint:
         x = (np.zeros(n), np.eye(n), zeros)
         shown, kept = [y], [x]
         for t in times:
-            A = (model.network.adjacency if model.evolution is None else model.evolution.at(int(t))).toarray()
+            A = (
+                model.network.adjacency if model.temporal_network is None else model.temporal_network.at(int(t))
+            ).toarray()
             d, rho = A.sum(axis=1), float(model.pressure(int(t)))
             G, C = np.diag(model.s / (model.s + rho * d)), rho * A / (model.s + rho * d)[:, None]
             eta = np.zeros(n)
             if model.adaptation is not None:
-                eta = model.adaptation.susceptibilities(n) * float(model.adaptation.rate(int(t)))
+                eta = model.adaptation.adaptation_weights(n) * float(model.adaptation.rate(int(t)))
             draws = G @ np.kron(root[t - 1], np.diag(model.noise.deviations(n)))
             y = (C @ y[0] + G @ x[0], C @ y[1] + G @ x[1], C @ y[2] + G @ x[2] + draws)
             D = np.diag(eta)

@@ -40,7 +40,7 @@ def test_stated_covariance_is_the_true_one(noise: str, start: str) -> None:
 
 
 @pytest.mark.parametrize("view", [name for name in VIEWS if name not in ("all", "rounded")])
-@pytest.mark.parametrize("noise", ["white", "ar1", "persistent"])
+@pytest.mark.parametrize("noise", ["white", "ar1", "frozen"])
 def test_stated_covariance_is_the_true_one_for_partial_views(noise: str, view: str) -> None:
     model = small_model(noise)
     run = pp.simulate(model, STEPS, REPLICATES, seed=12)

@@ -10,9 +10,9 @@ import pytest
 from scipy import linalg
 
 import peerpressure as pp
-from peerpressure.diffusion import Diffusion
 from peerpressure.recovery import METHODS, Observation, Prior, fit, information, outputs_of, recover
 from peerpressure.recovery.kalman import kalman_filter, kalman_smoother
+from peerpressure.sde import SDE
 from tests.builders import random_model
 from tests.recovery.cases import Array
 from tests.recovery.test_conformance import assert_unbiased_with_its_covariance
@@ -28,22 +28,22 @@ VIEWS = {
 }
 
 
-def equation(start: str = "hidden", pressure: Any = 0.8, **parts: Any) -> Diffusion:
-    """Return a small diffusion."""
+def equation(start: str = "hidden", pressure: Any = 0.8, **parts: Any) -> SDE:
+    """Return a small sde."""
     noise = pp.Gaussian(np.linspace(0.3, 0.9, N))
     model = random_model(N, 2, noise=noise, start=STARTS[start], pressure=pressure)
-    return Diffusion(model, **({"step": H} | parts))
+    return SDE(model, **({"step": H} | parts))
 
 
-def constant_step(diffusion: Diffusion) -> tuple[Array, Array, Array]:
+def constant_step(sde: SDE) -> tuple[Array, Array, Array]:
     """Return F, M and Q of a step under constant pressure, by exponentials of block matrices."""
-    n, h, s = diffusion.n, diffusion.step, diffusion.s
-    A = diffusion.network.adjacency.toarray()
-    rho = float(diffusion.pressure(1))
+    n, h, s = sde.n, sde.step, sde.s
+    A = sde.network.adjacency.toarray()
+    rho = float(sde.pressure(1))
     scale = s + rho * A.sum(axis=1)
     B = np.eye(n) - rho * A / scale[:, None]
-    weight = 1.0 if diffusion.scaling == "printed" else s
-    GG = np.diag((weight * diffusion.noise.deviations(n) / scale) ** 2)
+    weight = 1.0 if sde.scaling == "printed" else s
+    GG = np.diag((weight * sde.noise.deviations(n) / scale) ** 2)
     zero = np.zeros((n, n))
     lifted = linalg.expm(h * np.block([[-B, np.diag(s / scale)], [zero, zero]]))
     paired = linalg.expm(h * np.block([[-B, GG], [zero, B.T]]))
@@ -51,13 +51,13 @@ def constant_step(diffusion: Diffusion) -> tuple[Array, Array, Array]:
     return F, lifted[:n, n:], paired[:n, n:] @ F.T
 
 
-def dense_facts(diffusion: Diffusion, view: Observation) -> tuple[Array, Array, Array]:
+def dense_facts(sde: SDE, view: Observation) -> tuple[Array, Array, Array]:
     """Return Q, q and the covariance of all that is seen: Y = Q x₀ + q + noise."""
-    F, M, noise = constant_step(diffusion)
-    n, root = diffusion.n, linalg.sqrtm(noise).real
-    seen = view.resolve(diffusion.model, range(STEPS + 1))
-    hidden = isinstance(diffusion.model.start, str)
-    Q, q, L = np.eye(n) * hidden, (not hidden) * diffusion.start_state, np.zeros((n, n * STEPS))
+    F, M, noise = constant_step(sde)
+    n, root = sde.n, linalg.sqrtm(noise).real
+    seen = view.resolve(sde.model, range(STEPS + 1))
+    hidden = isinstance(sde.model.start, str)
+    Q, q, L = np.eye(n) * hidden, (not hidden) * sde.start_state, np.zeros((n, n * STEPS))
     rows = [(Q, q, L)]
     for k in range(STEPS):
         Q, q, L = F @ Q + M, F @ q, F @ L
@@ -71,40 +71,40 @@ def dense_facts(diffusion: Diffusion, view: Observation) -> tuple[Array, Array, 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("scaling", ["printed", "model"])
 def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start: str, view: str) -> None:
-    diffusion = equation(start, scaling=scaling)
-    run = pp.simulate(diffusion, STEPS, 2, seed=1)
-    Q, q, V = dense_facts(diffusion, VIEWS[view])
-    data = outputs_of(diffusion, run, VIEWS[view])
+    sde = equation(start, scaling=scaling)
+    run = pp.simulate(sde, STEPS, 2, seed=1)
+    Q, q, V = dense_facts(sde, VIEWS[view])
+    data = outputs_of(sde, run, VIEWS[view])
     y = data.values.reshape(2, -1).T - q[:, None]
     J, right = Q.T @ np.linalg.solve(V, Q), Q.T @ np.linalg.solve(V, y)
-    told = information(diffusion, STEPS, VIEWS[view])
+    told = information(sde, STEPS, VIEWS[view])
     np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
     posterior = np.linalg.inv(J + np.eye(N) / 0.5)
     for method in ("kalman", *(["innovations"] if view == "all" else [])):
-        found = recover(diffusion, run, method, VIEWS[view], Prior(0.2, 0.5))
+        found = recover(sde, run, method, VIEWS[view], Prior(0.2, 0.5))
         np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
-        assert found.consistency is not None
+        assert found.goodness_of_fit is not None
 
 
 @pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.Table([0.5, 2.0, 0.1, 3.0])])
 @pytest.mark.parametrize("method", ["exact", "euler"])
 def test_errors_have_the_stated_size_however_paths_are_drawn(method: str, pressure: pp.Schedule) -> None:
-    diffusion = equation(pressure=pressure, method=method)
-    run = pp.simulate(diffusion, STEPS, 3000, seed=2)
+    sde = equation(pressure=pressure, method=method)
+    run = pp.simulate(sde, STEPS, 3000, seed=2)
     for way, view in (("innovations", "all"), ("kalman", "all"), ("kalman", "some agents"), ("kalman", "gaps")):
-        found = recover(diffusion, run, way, VIEWS[view])
-        assert_unbiased_with_its_covariance(found, diffusion.model)
-    assert_same(recover(diffusion, run, "innovations"), recover(diffusion, run, "kalman"))
+        found = recover(sde, run, way, VIEWS[view])
+        assert_unbiased_with_its_covariance(found, sde.model)
+    assert_same(recover(sde, run, "innovations"), recover(sde, run, "kalman"))
 
 
 def test_short_steps_tell_what_a_continuous_record_would() -> None:
     """Girsanov's formula: a path seen at all times tells ∫ g²/G² dt = T s²/σ² of x₀ as the equation is printed."""
     expected, off = None, []
     for step in (0.5, 0.25, 0.125):
-        diffusion = equation("given", pp.Linear(0.5), step=step)
-        expected = 3.0 * diffusion.s**2 / diffusion.noise.deviations(N) ** 2
-        J = information(diffusion, round(3 / step)).matrix @ np.eye(N)
+        sde = equation("given", pp.Linear(0.5), step=step)
+        expected = 3.0 * sde.s**2 / sde.noise.deviations(N) ** 2
+        J = information(sde, round(3 / step)).matrix @ np.eye(N)
         off.append(np.abs(J - np.diag(expected)).max())
     assert expected is not None
     assert off[-1] < 0.01 * expected.max()
@@ -119,20 +119,20 @@ def test_a_hidden_start_is_all_but_shown_by_a_short_step() -> None:
 
 
 def test_euler_steps_of_one_are_the_discrete_model() -> None:
-    diffusion = equation(pressure=pp.Linear(), step=1.0, method="euler", scaling="model")
-    run = pp.simulate(diffusion.model, STEPS, 3, seed=1)
-    assert_same(recover(diffusion, run, "innovations"), recover(diffusion.model, run, "innovations"))
+    sde = equation(pressure=pp.Linear(), step=1.0, method="euler", scaling="model")
+    run = pp.simulate(sde.model, STEPS, 3, seed=1)
+    assert_same(recover(sde, run, "innovations"), recover(sde.model, run, "innovations"))
     view = Observation(agents=[0, 3])
-    assert_same(recover(diffusion, run, "kalman", view), recover(diffusion.model, run, "kalman", view))
-    told = [information(model, STEPS).bound for model in (diffusion, diffusion.model)]
+    assert_same(recover(sde, run, "kalman", view), recover(sde.model, run, "kalman", view))
+    told = [information(model, STEPS).bound for model in (sde, sde.model)]
     np.testing.assert_allclose(told[0], told[1], rtol=1e-9)
 
 
 def test_beliefs_on_the_way_come_at_real_times() -> None:
-    diffusion = equation()
-    run = pp.simulate(diffusion, STEPS, 2000, seed=6)
-    data = outputs_of(diffusion, run, VIEWS["some agents"])
-    smooth, filtered = kalman_smoother(diffusion, data), kalman_filter(diffusion, data)
+    sde = equation()
+    run = pp.simulate(sde, STEPS, 2000, seed=6)
+    data = outputs_of(sde, run, VIEWS["some agents"])
+    smooth, filtered = kalman_smoother(sde, data), kalman_filter(sde, data)
     np.testing.assert_allclose(smooth.times, H * np.arange(STEPS + 1))
     assert run.states is not None
     unseen = (run.states[:, 6] - smooth.public.mean[:, 6])[:, [1, 2]] / smooth.public.std[6, [1, 2]]
@@ -141,38 +141,38 @@ def test_beliefs_on_the_way_come_at_real_times() -> None:
 
 
 def test_without_noise_x0_is_found_exactly() -> None:
-    diffusion = Diffusion(replace(equation().model, noise=pp.NoNoise()), step=H)
-    run = pp.simulate(diffusion, STEPS)
+    sde = SDE(replace(equation().model, noise=pp.NoNoise()), step=H)
+    run = pp.simulate(sde, STEPS)
     for method in ("innovations", "kalman"):
-        found = recover(diffusion, run, method)
-        np.testing.assert_allclose(found.value[0], diffusion.x0, atol=1e-6)
+        found = recover(sde, run, method)
+        np.testing.assert_allclose(found.value[0], sde.x0, atol=1e-6)
         np.testing.assert_allclose(found.variance, 0.0, atol=1e-12)
 
 
 def test_who_sees_the_start_knows_it_and_constant_opinions_stay() -> None:
-    diffusion = equation()
-    run = pp.simulate(diffusion, STEPS)
-    known = recover(diffusion, run, observation=Observation(sees_start=True))
-    np.testing.assert_array_equal(known.value[0], diffusion.x0)
-    assert recover(diffusion, run, target="current").target == "current"
+    sde = equation()
+    run = pp.simulate(sde, STEPS)
+    known = recover(sde, run, observation=Observation(sees_start=True))
+    np.testing.assert_array_equal(known.value[0], sde.x0)
+    assert recover(sde, run, target="current").target == "current"
 
 
 def test_refusals() -> None:
-    diffusion = equation()
-    run = pp.simulate(diffusion, STEPS)
+    sde = equation()
+    run = pp.simulate(sde, STEPS)
     for method in set(METHODS) - {"innovations", "kalman"}:
         with pytest.raises(pp.InvalidInputError, match="in continuous time the method must be one of innovations, kal"):
-            recover(diffusion, run, method)
+            recover(sde, run, method)
     with pytest.raises(pp.InvalidInputError, match="the method must be one of"):
-        recover(diffusion, run, "magic")
-    with pytest.raises(pp.InvalidInputError, match=r"whole steps, got t = 0\.3; pass the Diffusion"):
-        recover(diffusion.model, run)
+        recover(sde, run, "magic")
+    with pytest.raises(pp.InvalidInputError, match=r"whole steps, got t = 0\.3; pass the SDE"):
+        recover(sde.model, run)
     with pytest.raises(pp.InvalidInputError, match=r"multiples of the step 0\.2, got t = 0\.3"):
-        recover(replace(diffusion, step=0.2), run)
+        recover(replace(sde, step=0.2), run)
     with pytest.raises(pp.InvalidInputError, match="needs every step from 1 on"):
-        recover(diffusion, run, "innovations", VIEWS["gaps"])
+        recover(sde, run, "innovations", VIEWS["gaps"])
     with pytest.raises(pp.InvalidInputError, match="fitted in discrete time"):
-        fit(diffusion, outputs_of(diffusion, run), ("std",))  # type: ignore[arg-type]
-    large = Diffusion(pp.Model(pp.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
+        fit(sde, outputs_of(sde, run), ("std",))  # type: ignore[arg-type]
+    large = SDE(pp.Model(pp.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
     with pytest.raises(pp.TooLargeError, match=r"at most 1,000 agents, got 1,500"):
         recover(large, pp.simulate(large, 2), "kalman")

@@ -17,11 +17,11 @@ from tests.recovery.extended import FACTORS, Joint, extended
 from tests.recovery.test_kalman import assert_same, with_holes
 
 PRIOR = Prior(0.3, 0.8)
-MOVING = ("giving way", "giving way alike", "both")
+MOVING = ("adapting", "adapting alike", "both")
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("noise", ["white", "by agent", "negative ar1", "persistent", "some without"])
+@pytest.mark.parametrize("noise", ["white", "by agent", "negative ar1", "frozen", "some without"])
 @pytest.mark.parametrize("kind", MOVING)
 def test_it_is_the_conditional_law_of_what_is_held(kind: str, noise: str, start: str) -> None:
     model = extended(kind, noise, start)
@@ -84,7 +84,7 @@ def test_what_is_held_becomes_known_while_what_was_held_is_lost() -> None:
 
 def test_agents_who_believe_what_they_say_are_known_without_an_opinion_of_their_own() -> None:
     rates = pp.Adaptation("1/t", FACTORS)
-    model = extended("giving way", "white", "hidden", adaptation=rates)
+    model = extended("adapting", "white", "hidden", adaptation=rates)
     run = pp.simulate(model, 3, seed=1)
     at_once = int(np.argmax(FACTORS))
     for method in ("innovations", "kalman"):

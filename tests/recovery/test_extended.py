@@ -1,4 +1,4 @@
-"""Opinions that give way and networks that change, against their joint law written out with dense matrices."""
+"""Opinions that adapt and networks that change, against their joint law written out with dense matrices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from peerpressure.recovery import METHODS, Observation, Prior, information, outp
 from peerpressure.recovery.innovations import innovations
 from peerpressure.recovery.kalman import kalman
 from peerpressure.recovery.sparse_estimate import sparse_estimate
-from peerpressure.theory.extensions.sincerity import sincerity
+from peerpressure.theory.extensions.retention import retention
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, NEEDS_ALL, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended
@@ -26,11 +26,11 @@ CONDITIONED = [name for name in VIEWS if name != "some with their start"]
 REGULAR = ("white", "scaled over time", "by agent", "ar1", "negative ar1")
 
 
-@pytest.mark.parametrize("noise", ["white", "ar1", "persistent", "some without"])
+@pytest.mark.parametrize("noise", ["white", "ar1", "frozen", "some without"])
 def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
     base = small_model(noise)
     run = pp.simulate(base, STEPS, 3, seed=1)
-    constant = pp.EvolvingNetwork.constant(base.network)
+    constant = pp.TemporalNetwork.constant(base.network)
     rest: dict[str, Any] = {"hidden": base.x0, "stubbornness": base.s, "noise": base.noise}
     for still in (
         replace(base, adaptation=pp.Adaptation(0.0)),
@@ -47,9 +47,9 @@ def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "start"), [*((kind, "hidden") for kind in KINDS), ("giving way", "given"), ("both", "given")]
+    ("kind", "start"), [*((kind, "hidden") for kind in KINDS), ("adapting", "given"), ("both", "given")]
 )
-@pytest.mark.parametrize("noise", ["white", "by agent", "negative ar1", "persistent", "some without"])
+@pytest.mark.parametrize("noise", ["white", "by agent", "negative ar1", "frozen", "some without"])
 def test_a_prior_gives_the_conditional_law(kind: str, noise: str, start: str) -> None:
     model = extended(kind, noise, start)
     run = pp.simulate(model, STEPS, 2, seed=2)
@@ -88,7 +88,7 @@ def test_regressions_are_their_dense_formulas(kind: str, noise: str) -> None:
             np.testing.assert_allclose(found.covariance @ np.eye(AGENTS), spread, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("noise", ["white", "ar1", "persistent"])
+@pytest.mark.parametrize("noise", ["white", "ar1", "frozen"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors_have_the_stated_size_whatever_the_method(kind: str, noise: str) -> None:
     model = extended(kind, noise)
@@ -121,7 +121,7 @@ def test_forgetting_bounds_what_can_ever_be_known() -> None:
     np.testing.assert_allclose(information(model, 3000).bound, sigma**2 * (1 - keep), rtol=1e-10)
     run = pp.simulate(model, 3000, seed=1)
     np.testing.assert_allclose(recover(model, run).variance, sigma**2 * (1 - keep), rtol=1e-10)
-    assert sincerity(model, 1).information[0] == pytest.approx(1 / (1 - keep), rel=1e-9)
+    assert retention(model, 1).information[0] == pytest.approx(1 / (1 - keep), rel=1e-9)
     # Rates that sum to a finite number leave part of x₀ for ever, and with it knowledge without bound.
     brief = replace(model, adaptation=pp.Adaptation("0.5/t^2"))
     assert information(brief, 2000).bound.max() < 0.05 * sigma**2
@@ -137,7 +137,7 @@ def test_the_first_words_of_neighbours_are_told_before_anything_fades() -> None:
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_held_mask_is_undone_where_opinions_fade_from_under_it(start: str) -> None:
-    model = extended("giving way", "persistent", start)
+    model = extended("adapting", "frozen", start)
     run = pp.simulate(model, STEPS, 3, seed=1)
     fading = FACTORS > 0
     for method in ("innovations", "gls", "kalman"):
@@ -145,14 +145,14 @@ def test_a_held_mask_is_undone_where_opinions_fade_from_under_it(start: str) -> 
         np.testing.assert_allclose(found.variance[fading], 0.0, atol=1e-12)
         np.testing.assert_allclose(found.value[:, fading], np.tile(model.x0[fading], (3, 1)), atol=1e-7)
         if start == "given":
-            # Who never gives way keeps the mask.
+            # Who never adapts keeps the mask.
             np.testing.assert_allclose(found.variance[~fading], 0.49)
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("kind", ["both", "giving way at once"])
+@pytest.mark.parametrize("kind", ["both", "adapting at once"])
 def test_large_networks_take_another_road_to_the_same_place(kind: str, start: str) -> None:
-    at_once = {"adaptation": pp.Adaptation("1/t", FACTORS)} if kind == "giving way at once" else {}
+    at_once = {"adaptation": pp.Adaptation("1/t", FACTORS)} if kind == "adapting at once" else {}
     model = extended(kind, "by agent", start, **at_once)
     run = with_holes(pp.simulate(model, STEPS, 2, seed=3), 0.2)
     for view, prior in (("some agents", None), ("gaps", PRIOR), ("rounded", None), ("some with their start", PRIOR)):
@@ -167,7 +167,7 @@ def test_many_agents_go_the_sparse_way_by_themselves(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(import_module("peerpressure.recovery.kalman"), "DENSE_LIMIT", 10)
     assert_same(dense, recover(model, run, "kalman", view), 1e-7)
     correlated = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
-    with pytest.raises(pp.TooLargeError, match="give way need white noise"):
+    with pytest.raises(pp.TooLargeError, match="adapt need white noise"):
         recover(correlated, run, "kalman", view)
 
 
@@ -189,19 +189,19 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
     model = extended("both", "ar1")
     run = pp.simulate(model, 30, 1500, seed=8)
     for method in ("innovations", "kalman", "ols"):
-        p = recover(model, run, method).consistency
+        p = recover(model, run, method).goodness_of_fit
         assert p is not None
         assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
         assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
     longer = pp.simulate(model, 1000, seed=1)
     for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.3, FACTORS[::-1]))):
-        p = recover(other, longer).consistency
+        p = recover(other, longer).goodness_of_fit
         assert p is not None
         assert p[0] < 1e-4
 
 
 def test_outputs_that_bounded_noise_cannot_have_made_are_refused() -> None:
-    model = extended("giving way alike", pp.Uniform(0.1))
+    model = extended("adapting alike", pp.Uniform(0.1))
     recover(model, pp.simulate(model, 20))
     with pytest.raises(pp.InvalidInputError, match="no hidden opinion explains"):
         recover(model, pp.simulate(replace(model, adaptation=None), 20))

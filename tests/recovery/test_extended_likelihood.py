@@ -1,4 +1,4 @@
-"""Likelihoods of opinions that give way and of networks that change, against likelihoods worked out step by step."""
+"""Likelihoods of opinions that adapt and of networks that change, against likelihoods worked out step by step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def log_density(model: pp.Model, path: Array, x0: Array) -> Array:
         update = model.update(t)
         wish = (path[t] - update.coupling @ path[t - 1]) / update.gain
         total += law.logpdf(middle + size * (wish - held) / std)
-        held = update.give_way(held, path[t])
+        held = update.adapt(held, path[t])
     return total
 
 
@@ -57,7 +57,7 @@ def test_bounded_laws_leave_an_interval_or_a_point() -> None:
 
 
 def test_an_output_that_was_adopted_unseen_ends_what_an_agent_tells() -> None:
-    model = extended("giving way", pp.Laplace(0.4), "given")
+    model = extended("adapting", pp.Laplace(0.4), "given")
     run = pp.simulate(model, 12, seed=1)
     assert run.states is not None
     states = run.states.copy()
@@ -66,12 +66,12 @@ def test_an_output_that_was_adopted_unseen_ends_what_an_agent_tells() -> None:
     early = recover(model, run, "likelihood", Observation(times=range(1, 5)))
     moving = FACTORS > 0
     np.testing.assert_allclose(gap.variance[moving], early.variance[moving])
-    # Who never gives way has adopted nothing, and goes on telling after the gap.
+    # Who never adapts has adopted nothing, and goes on telling after the gap.
     assert (gap.variance[~moving] < early.variance[~moving]).all()
 
 
 def test_coverage_of_a_law_whose_noise_grows_as_opinions_fade() -> None:
-    model = extended("giving way alike", pp.Laplace(0.5), "given", adaptation=0.02)
+    model = extended("adapting alike", pp.Laplace(0.5), "given", adaptation=0.02)
     run = pp.simulate(model, 60, 2000, seed=4)
     estimate = recover(model, run, "likelihood")
     ratio = (estimate.residuals() ** 2).mean(axis=0) / estimate.variance
@@ -112,7 +112,7 @@ def test_parameters_are_at_the_maximum_of_the_joint_law(kind: str, unknown: tupl
 
 def test_who_is_always_alone_does_not_tell_how_stubborn_it_is() -> None:
     events = [(1, 0, 1), (1, 1, 2), (9, 2, 3)]
-    network = pp.EvolvingNetwork.from_events(events, n=4)
+    network = pp.TemporalNetwork.from_events(events, n=4)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(0.3), start=np.zeros(4))
     found = fit(model, outputs_of(model, pp.simulate(model, 8, seed=2)), ("stubbornness",))
     assert np.isfinite(found.parameters["stubbornness"].std[0, :3]).all()

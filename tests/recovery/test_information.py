@@ -34,7 +34,7 @@ def test_equals_the_dense_joint_law(noise: str, start: str, view: str) -> None:
 @given(seed=st.integers(0, 50), data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_seeing_more_never_tells_less(seed: int, data: st.DataObject) -> None:
-    kinds = [pp.Gaussian(0.5), pp.Gaussian(0.5, temporal=pp.AR1(0.7)), pp.Gaussian(0.5, temporal="persistent")]
+    kinds = [pp.Gaussian(0.5), pp.Gaussian(0.5, temporal=pp.AR1(0.7)), pp.Gaussian(0.5, temporal="frozen")]
     model = random_model(6, seed, noise=data.draw(st.sampled_from(kinds)))
     less = data.draw(st.sets(st.integers(0, 5), min_size=1, max_size=5))
     more = less | data.draw(st.sets(st.integers(0, 5)))

@@ -65,7 +65,7 @@ def test_one_step_tells_two_agents_from_a_known_start_apart_but_not_from_an_unse
 def test_a_held_mask_does_not_cover_a_start_from_the_hidden_opinions() -> None:
     """Neighbours' bare x₀ enters at step 1, and the mask cancels between steps 1 and 2."""
     network = pp.complete(5)
-    mask = pp.Gaussian(1.0, temporal="persistent")
+    mask = pp.Gaussian(1.0, temporal="frozen")
     model = pp.Model(network, hidden=np.arange(5.0), noise=mask)
     estimate = recover(model, pp.simulate(model, 2, 3, seed=1))
     np.testing.assert_allclose(estimate.value, np.tile(model.x0, (3, 1)), atol=1e-9)
@@ -75,7 +75,7 @@ def test_a_held_mask_does_not_cover_a_start_from_the_hidden_opinions() -> None:
 
 
 def test_a_mask_that_changes_its_size_is_no_mask() -> None:
-    noise = pp.Gaussian(1.0, over_time=pp.Power(-0.5), temporal="persistent")
+    noise = pp.Gaussian(1.0, time_scale=pp.Power(-0.5), temporal="frozen")
     model = random_model(6, noise=noise, start=np.zeros(6))
     estimate = recover(model, pp.simulate(model, 5))
     np.testing.assert_allclose(estimate.value[0], model.x0, atol=1e-9)
@@ -90,7 +90,7 @@ def test_a_mask_that_changes_its_size_is_no_mask() -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_time_weights_are_the_best_linear_ones(phi: float, exponent: float, times: set[int]) -> None:
-    noise = pp.Gaussian(1.0, over_time=pp.Power(exponent), temporal=pp.AR1(phi))
+    noise = pp.Gaussian(1.0, time_scale=pp.Power(exponent), temporal=pp.AR1(phi))
     t = np.array(sorted(times))
     K = noise.time_covariance(t)
     ones = np.ones(t.size)
@@ -132,7 +132,7 @@ def test_p_values_are_uniform_when_the_model_is_right(name: str, temporal: Tempo
         "student": pp.StudentT,
     }
     model = random_model(20, noise=laws[name](1.0, temporal=temporal))
-    p = recover(model, pp.simulate(model, 30, 1000, seed=3)).consistency
+    p = recover(model, pp.simulate(model, 30, 1000, seed=3)).goodness_of_fit
     assert p is not None
     assert abs(np.mean(p < 0.5) - 0.5) < 0.08
     assert np.mean(p < 0.01) < 0.04
@@ -148,12 +148,12 @@ def test_another_model_is_noticed() -> None:
     ):
         for method in ("innovations", "ols"):
             estimate = recover(other, run, method)
-            assert estimate.consistency is not None
-            assert estimate.consistency[0] < 1e-4
+            assert estimate.goodness_of_fit is not None
+            assert estimate.goodness_of_fit[0] < 1e-4
             assert "another model" in str(estimate)
 
 
-@pytest.mark.parametrize("noise", [pp.NoNoise(), pp.Uniform(0.1), pp.Gaussian(1.0, temporal="persistent")])
+@pytest.mark.parametrize("noise", [pp.NoNoise(), pp.Uniform(0.1), pp.Gaussian(1.0, temporal="frozen")])
 def test_outputs_that_the_model_cannot_show_are_refused(noise: pp.Noise) -> None:
     model = random_model(8, noise=noise)
     recover(model, pp.simulate(model, 20))
@@ -177,7 +177,7 @@ def test_refuses_what_it_cannot_undo() -> None:
 
 def test_refuses_large_networks_that_need_a_dense_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("peerpressure.recovery.complete"), "DENSE_LIMIT", 5)
-    model = small_model("persistent")
+    model = small_model("frozen")
     with pytest.raises(pp.TooLargeError, match="at most 5 agents"):
         recover(model, pp.simulate(model, STEPS))
     with pytest.raises(pp.TooLargeError, match="correlated prior"):
@@ -198,5 +198,5 @@ def test_many_agents_in_seconds() -> None:
     )
     estimate = recover(model, pp.simulate(model, 100, seed=1))
     assert np.mean(estimate.residuals() ** 2) == pytest.approx(0.0094, rel=0.1)
-    assert estimate.consistency is not None
-    assert estimate.consistency[0] > 1e-4
+    assert estimate.goodness_of_fit is not None
+    assert estimate.goodness_of_fit[0] > 1e-4

@@ -159,7 +159,7 @@ def test_the_smoother_is_the_dense_conditional_law(noise: str, rounding: float) 
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("noise", ["white", "ar1", "persistent"])
+@pytest.mark.parametrize("noise", ["white", "ar1", "frozen"])
 def test_the_filter_knows_at_each_time_what_is_known_by_then(noise: str, prior: str) -> None:
     model = small_model(noise)
     run = pp.simulate(model, STEPS, 3, seed=5)

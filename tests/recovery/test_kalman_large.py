@@ -14,7 +14,7 @@ from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.test_kalman import PRIORS, assert_same, with_holes
 
-NOISY = [name for name in NOISES if name not in ("persistent", "some without")]
+NOISY = [name for name in NOISES if name not in ("frozen", "some without")]
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -76,7 +76,7 @@ def test_agents_of_whom_nothing_is_seen_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("noise", "what"),
-    [(pp.Gaussian(1.0, temporal="persistent"), "persistent"), (pp.NoNoise(), "without noise")],
+    [(pp.Gaussian(1.0, temporal="frozen"), "frozen"), (pp.NoNoise(), "without noise")],
 )
 def test_large_networks_need_fresh_noise(noise: pp.Noise, what: str) -> None:
     n = DENSE_LIMIT + 1

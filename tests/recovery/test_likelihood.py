@@ -23,9 +23,9 @@ LAWS: dict[str, pp.Noise] = {
     "uniform": pp.Uniform(0.7),
     "student": pp.StudentT(0.7, df=3.0),
     "custom": pp.Custom(stats.logistic(scale=0.3)),
-    "laplace over time": pp.Laplace(0.7, over_time=pp.Power(0.3)),
-    "uniform over time": pp.Uniform(0.7, over_time=pp.Power(0.3)),
-    "student by agent": pp.StudentT(np.array([0.2, 0.7, 1.1, 2.0]), over_time=pp.Power(-0.3)),
+    "laplace over time": pp.Laplace(0.7, time_scale=pp.Power(0.3)),
+    "uniform over time": pp.Uniform(0.7, time_scale=pp.Power(0.3)),
+    "student by agent": pp.StudentT(np.array([0.2, 0.7, 1.1, 2.0]), time_scale=pp.Power(-0.3)),
 }
 # How far the variance at 150 steps may be from that of the large-sample law; the median approaches it slowly.
 SLACK = {"laplace": 0.2, "laplace over time": 0.2, "uniform over time": 0.05, "uniform": 0.0}
@@ -95,14 +95,14 @@ def test_coin_flips_are_undone_exactly() -> None:
     short = likelihood(model, brief)
     np.testing.assert_allclose(short.variance, 0.7**2 / 2)
     assert abs(np.mean(short.residuals() ** 2) / (0.7**2 / 2) - 1) < 5 / np.sqrt(short.value.size)
-    growing = four(pp.Rademacher(0.7, over_time=pp.Linear()))
+    growing = four(pp.Rademacher(0.7, time_scale=pp.Linear()))
     exact = likelihood(growing, outputs_of(growing, pp.simulate(growing, 3, 50, seed=8)))
     np.testing.assert_allclose(exact.residuals(), 0.0, atol=1e-10)
     assert (exact.variance == 0).all()
 
 
 def test_gaussian_noise_needs_nothing_else_than_the_filter() -> None:
-    for noise in ("white", "ar1", "persistent"):
+    for noise in ("white", "ar1", "frozen"):
         model = small_model(noise)
         for view in VIEWS.values():
             data = outputs_of(model, pp.simulate(model, 9, 2, seed=1), view)
@@ -164,7 +164,7 @@ def test_the_weighted_median_minimises_the_weighted_distance(values: list[float]
     ("noise", "match"),
     [
         (pp.Laplace(1.0, temporal=pp.AR1(0.5)), "drawn anew"),
-        (pp.Uniform(1.0, temporal="persistent"), "drawn anew"),
+        (pp.Uniform(1.0, temporal="frozen"), "drawn anew"),
         (pp.Custom(stats.expon(), centre=True), "whole line"),
     ],
 )

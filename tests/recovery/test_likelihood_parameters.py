@@ -80,13 +80,13 @@ def rebuilt(model: pp.Model, found: LikelihoodFit, shift: dict[str, Array]) -> t
     at = {name: p.value[0] + shift.get(name, 0.0) for name, p in found.parameters.items()}
     pressure = pp.Power(float(at["exponent"]), 0.4) if "exponent" in at else model.pressure
     parts: dict[str, Any] = {"stubbornness": at.get("stubbornness", model.s), "pressure": pressure}
-    noise = pp.Gaussian(float(at.get("std", 0.7)), over_time=model.noise.over_time)
+    noise = pp.Gaussian(float(at.get("std", 0.7)), time_scale=model.noise.time_scale)
     moved = pp.Model(model.network, model.x0, noise=noise, start=model.start_state, **parts)
     return moved, found.estimate.value[0] + shift.get("hidden", np.zeros(model.n))
 
 
 def test_maximum_and_curvature_are_those_of_the_likelihood_itself() -> None:
-    model = six(pp.Power(0.7, 0.4), noise=pp.Gaussian(0.7, over_time=pp.Power(-0.2)))
+    model = six(pp.Power(0.7, 0.4), noise=pp.Gaussian(0.7, time_scale=pp.Power(-0.2)))
     run = pp.simulate(model, 150, seed=9)
     assert run.states is not None
     found = fit(model, outputs_of(model, run), ("std", "stubbornness", "exponent"))

@@ -38,7 +38,7 @@ def test_outputs_are_of_those_who_showed_them(name: str, tmp_path: Path) -> None
     file = tmp_path / "observed.csv"
     file.write_text(TABLES[name], encoding="utf-8")
     np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_csv(file, MODEL).states), RIGHT)
-    equation = pp.Diffusion(MODEL, step=0.5)
+    equation = pp.SDE(MODEL, step=0.5)
     file.write_text(TABLES[name].replace("\n2", "\n1.5" if ";" not in TABLES[name] else "\n1,5"), encoding="utf-8")
     flowing = read_outputs(file, equation)
     assert flowing.times.tolist() == [1.0, 1.5]

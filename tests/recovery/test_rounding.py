@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, kalman_filter, kalman_smoother, outputs_of, recover
 
-TEMPORAL = ("persistent", "persistent", "white", pp.AR1(0.9999))
+TEMPORAL = ("frozen", "frozen", "white", pp.AR1(0.9999))
 NETWORKS = (pp.complete, pp.path, pp.star, pp.cycle)
 
 
@@ -25,7 +25,7 @@ def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(meth
         pp.complete(6),
         hidden=rng.random(6),
         stubbornness=rng.uniform(0.5, 1, 6),
-        noise=pp.Gaussian(1.0, temporal="persistent"),
+        noise=pp.Gaussian(1.0, temporal="frozen"),
         adaptation=0.1,
     )
     estimate = recover(model, pp.simulate(model, steps, seed=seed), method, Observation(agents=[0]))
@@ -36,9 +36,7 @@ def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(meth
 @pytest.mark.parametrize("follow", [kalman_filter, kalman_smoother])
 def test_beliefs_over_time_know_their_rounding_errors(follow: Callable[..., Any]) -> None:
     rng = np.random.default_rng(0)
-    model = pp.Model(
-        pp.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="persistent"), adaptation=0.1
-    )
+    model = pp.Model(pp.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="frozen"), adaptation=0.1)
     run = pp.simulate(model, 40, replicates=2, seed=0)
     path = follow(model, outputs_of(model, run, Observation(agents=[0])))
     assert path.hidden.mean.shape == (2, 41, 6)

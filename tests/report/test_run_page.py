@@ -88,9 +88,9 @@ def test_every_table_and_figure_on_the_page_lies_beside_it() -> None:
 @pytest.mark.parametrize(
     ("sections", "row", "says"),
     [
-        ({"agents": {"adaptation": "0.1/t"}}, "hidden opinions", "giving way by η_t = 0.1/t"),
+        ({"agents": {"adaptation": "0.1/t"}}, "hidden opinions", "adapting by η_t = 0.1/t"),
         (
-            {"network": PLAIN["network"] | {"evolution": {"kind": "failing_edges", "probability": 0.1}}},
+            {"network": PLAIN["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.1}}},
             "network",
             "6 agents, 5 pairs",
         ),

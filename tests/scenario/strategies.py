@@ -31,9 +31,9 @@ networks = st.one_of(
     table({"generator": st.just("watts_strogatz"), "n": st.just(N), "k": st.just(4), "p": chances, "seed": st.just(1)}),
     table({"generator": st.just("random_regular"), "n": st.just(N), "degree": st.just(3)}, {"seed": seeds}),
 )
-LASTING = 40  # rounds in which every edge of these small networks is there at least once
+LASTING = 40  # steps in which every edge of these small networks is there at least once
 lasting = {"steps": st.just(LASTING)}
-evolutions = st.one_of(
+dynamics_sections = st.one_of(
     table({"kind": st.just("failing_edges"), "probability": st.floats(0, 0.3), **lasting}, {"seed": seeds}),
     table(
         {"kind": st.just("edge_markovian"), "birth": st.floats(0.3, 1), "death": st.floats(0, 0.3), **lasting},
@@ -42,17 +42,17 @@ evolutions = st.one_of(
     table({"kind": st.just("rewiring"), "rate": chances}, {"steps": st.integers(1, LASTING), "seed": seeds}),
 )
 changing_networks = st.one_of(
-    st.builds(lambda network, evolution: network | {"evolution": evolution}, networks, evolutions),
+    st.builds(lambda network, dynamics: network | {"dynamics": dynamics}, networks, dynamics_sections),
     table(
-        {"evolving": st.just("activity_driven"), "n": st.just(N), "floor": st.floats(0.4, 0.9), **lasting},
+        {"temporal": st.just("activity_driven"), "n": st.just(N), "floor": st.floats(0.4, 0.9), **lasting},
         {"contacts": st.integers(1, 3), "exponent": st.floats(0, 4), "seed": st.integers(0, 99)},
     ),
     table(
-        {"evolving": st.just("edge_markovian"), "n": st.just(N), "birth": st.floats(0.3, 1), "death": st.floats(0, 0.3)}
+        {"temporal": st.just("edge_markovian"), "n": st.just(N), "birth": st.floats(0.3, 1), "death": st.floats(0, 0.3)}
         | lasting,
         {"seed": seeds},
     ),
-    table({"evolving": st.just("growing"), "n": st.just(N), "m": st.integers(1, 4), **lasting}, {"seed": seeds}),
+    table({"temporal": st.just("growing"), "n": st.just(N), "m": st.integers(1, 4), **lasting}, {"seed": seeds}),
 )
 draws = st.one_of(
     table({"law": st.just("uniform"), "low": st.floats(-1e3, 0), "high": st.floats(0, 1e3)}, {"seed": seeds}),
@@ -70,16 +70,16 @@ rates = st.one_of(
     table({"kind": st.just("power"), "exponent": st.floats(-2, 0)}, {"scale": st.floats(0.01, 1)}),
     table({"kind": st.just("table"), "values": st.lists(chances, min_size=50, max_size=50)}),
 )
-susceptibilities = st.one_of(
+adaptation_weights = st.one_of(
     chances,
     per_agent(chances),
     table({"law": st.just("two_camps")}, {"low": chances, "high": chances, "share": chances}),
     table({"law": st.just("uniform"), "low": st.just(0.0), "high": chances}),
 )
 adaptations = st.one_of(
-    chances, st.sampled_from(["0.1/t", "0.01"]), table({"rate": rates}, {"susceptibility": susceptibilities})
+    chances, st.sampled_from(["0.1/t", "0.01"]), table({"rate": rates}, {"adaptation_weight": adaptation_weights})
 )
-yielding_agents = st.builds(lambda one, two: one | {"adaptation": two}, agents, adaptations)
+adapting_agents = st.builds(lambda one, two: one | {"adaptation": two}, agents, adaptations)
 scales = st.one_of(
     table({"kind": st.just("constant"), "value": st.floats(0, 1e3)}),
     table({"kind": st.just("linear")}, {"slope": positive, "offset": st.floats(0, 1e3)}),
@@ -90,8 +90,8 @@ scales = st.one_of(
     table({"formula": st.sampled_from(["t", "2^sqrt(t)", "t*log(1 + t)", "1 + t/3"])}),
 )
 pressures = st.one_of(scales, table({"kind": st.just("tuned")}))
-kinds = st.one_of(st.sampled_from(["white", "persistent"]), table({"ar1": st.floats(-0.99, 0.99)}))
-drawn = {"std": st.one_of(st.floats(0, 1e3), per_agent(st.floats(0, 1e3))), "temporal": kinds, "over_time": scales}
+kinds = st.one_of(st.sampled_from(["white", "frozen"]), table({"ar1": st.floats(-0.99, 0.99)}))
+drawn = {"std": st.one_of(st.floats(0, 1e3), per_agent(st.floats(0, 1e3))), "temporal": kinds, "time_scale": scales}
 noises = st.one_of(
     table({"law": st.sampled_from(["gaussian", "laplace", "uniform", "rademacher"])}, drawn),
     table({"law": st.just("student")}, drawn | {"df": st.floats(2.1, 50)}),
@@ -119,7 +119,7 @@ more = {
 in_rounds = table(
     {"network": st.one_of(networks, changing_networks), "run": runs},
     {
-        "agents": st.one_of(agents, yielding_agents),
+        "agents": st.one_of(agents, adapting_agents),
         "pressure": pressures,
         "noise": noises,
         **more,

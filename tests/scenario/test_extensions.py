@@ -1,4 +1,4 @@
-"""What scenario files say of opinions that give way, networks that change and time that flows reaches the library."""
+"""What scenario files say of opinions that adapt, networks that change and time that flows reaches the library."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from peerpressure.networks import (
     rewiring,
 )
 from peerpressure.scenario import Scenario, ScenarioError, parse_scenario, scenario_from
-from peerpressure.scenario.evolution import own_seed
-from peerpressure.scenario.shorthand import adaptation_section, evolution_section, network_section
+from peerpressure.scenario.dynamics import own_seed
+from peerpressure.scenario.shorthand import adaptation_section, dynamics_section, network_section
 
 RING = {"generator": "cycle", "n": 9}
 RUN = {"steps": 30, "seed": 6}
@@ -36,7 +36,7 @@ def refused(network: dict[str, Any], **sections: Any) -> dict[str, str]:
     return {problem.path: problem.message for problem in told.value.problems}
 
 
-def same(one: pp.EvolvingNetwork | None, two: pp.EvolvingNetwork) -> bool:
+def same(one: pp.TemporalNetwork | None, two: pp.TemporalNetwork) -> bool:
     assert one is not None
     return all(np.array_equal(values, two.arrays()[name]) for name, values in one.arrays().items())
 
@@ -48,8 +48,8 @@ def same(one: pp.EvolvingNetwork | None, two: pp.EvolvingNetwork) -> bool:
         (0, pp.Adaptation(0.0)),
         ("0.1/t", pp.Adaptation("0.1/t")),
         ({"rate": {"kind": "power", "exponent": -1.0, "scale": 0.5}}, pp.Adaptation(pp.Power(-1.0, 0.5))),
-        ({"rate": "1/t", "susceptibility": [0.5] * 9}, pp.Adaptation("1/t", [0.5] * 9)),
-        ({"rate": 0.2, "susceptibility": 0.5}, pp.Adaptation(0.2, 0.5)),
+        ({"rate": "1/t", "adaptation_weight": [0.5] * 9}, pp.Adaptation("1/t", [0.5] * 9)),
+        ({"rate": 0.2, "adaptation_weight": 0.5}, pp.Adaptation(0.2, 0.5)),
     ],
 )
 def test_an_adaptation_reaches_the_model(adaptation: Any, expected: pp.Adaptation) -> None:
@@ -60,10 +60,10 @@ def test_an_adaptation_reaches_the_model(adaptation: Any, expected: pp.Adaptatio
 
 def test_some_agents_may_give_way_and_others_never_whatever_else_is_drawn() -> None:
     def factors(**agents: Any) -> Any:
-        adaptation = {"rate": 0.1, "susceptibility": {"law": "two_camps", "share": 1 / 3}}
+        adaptation = {"rate": 0.1, "adaptation_weight": {"law": "two_camps", "share": 1 / 3}}
         model = built(RING, agents={"adaptation": adaptation} | agents).model()
         assert model.adaptation is not None
-        return model.adaptation.susceptibility
+        return model.adaptation.adaptation_weight
 
     assert sorted(factors()) == [0.0] * 6 + [1.0] * 3
     assert np.array_equal(factors(), factors(hidden={"law": "normal"}))
@@ -72,7 +72,7 @@ def test_some_agents_may_give_way_and_others_never_whatever_else_is_drawn() -> N
 def test_susceptibility_comes_from_a_column(tmp_path: Path) -> None:
     (tmp_path / "agents.csv").write_text("agent,ear\n1,0.5\n0,1.0\n")
     text = "[network]\ngenerator='k2'\n[run]\nsteps=3\n[agents]\n"
-    text += "adaptation={rate=0.5, susceptibility={file='agents.csv', column='ear'}}"
+    text += "adaptation={rate=0.5, adaptation_weight={file='agents.csv', column='ear'}}"
     model = parse_scenario(text, folder=tmp_path).model()
     assert model.adaptation == pp.Adaptation(0.5, [1.0, 0.5])
 
@@ -82,7 +82,7 @@ def test_susceptibility_comes_from_a_column(tmp_path: Path) -> None:
     [
         (1.5, "agents.adaptation", "at most 1"),
         (True, "agents.adaptation", "must be a number"),
-        ([0.1], "agents.adaptation", "{ rate = …, susceptibility = … }"),
+        ([0.1], "agents.adaptation", "{ rate = …, adaptation_weight = … }"),
         ("0.1/", "agents.adaptation", "arithmetic"),
         ("0.1*t", "agents.adaptation", "from 0 to 1"),
         ({"rat": 0.1}, "agents.adaptation.rat", "did you mean 'rate'?"),
@@ -90,10 +90,10 @@ def test_susceptibility_comes_from_a_column(tmp_path: Path) -> None:
         ({"rate": {"kind": "linear", "slop": 1.0}}, "agents.adaptation.rate.slop", "did you mean 'slope'?"),
         ({"rate": {"kind": "linear", "slope": 2.0}}, "agents.adaptation", "from 0 to 1"),
         ({"rate": {"kind": "table", "values": [0.1, 0.2]}}, "agents.adaptation", "change the rate"),
-        ({"rate": 0.1, "susceptibility": [0.5, 2.0]}, "agents.adaptation.susceptibility[1]", "at most 1"),
-        ({"rate": 0.1, "susceptibility": [0.5]}, "agents.adaptation", "9 agents"),
-        ({"rate": 0.1, "susceptibility": {"law": "normal"}}, "agents.adaptation.susceptibility", "two_camps"),
-        ({"rate": 0.1, "susceptibility": {"law": "uniform", "high": 3.0}}, "agents.adaptation", "from 0 to 1"),
+        ({"rate": 0.1, "adaptation_weight": [0.5, 2.0]}, "agents.adaptation.adaptation_weight[1]", "at most 1"),
+        ({"rate": 0.1, "adaptation_weight": [0.5]}, "agents.adaptation", "9 agents"),
+        ({"rate": 0.1, "adaptation_weight": {"law": "normal"}}, "agents.adaptation.adaptation_weight", "two_camps"),
+        ({"rate": 0.1, "adaptation_weight": {"law": "uniform", "high": 3.0}}, "agents.adaptation", "from 0 to 1"),
     ],
 )
 def test_an_adaptation_that_cannot_be_is_told_at_its_place(adaptation: Any, path: str, says: str) -> None:
@@ -101,7 +101,7 @@ def test_an_adaptation_that_cannot_be_is_told_at_its_place(adaptation: Any, path
 
 
 @pytest.mark.parametrize(
-    ("evolution", "expected"),
+    ("temporal_network", "expected"),
     [
         (
             {"kind": "failing_edges", "probability": 0.2},
@@ -115,19 +115,21 @@ def test_an_adaptation_that_cannot_be_is_told_at_its_place(adaptation: Any, path
     ],
 )
 @pytest.mark.parametrize("base", [RING, {"named": "karate"}, {"edges": [[0, 1], [1, 2], [2, 3], [0, 3]]}])
-def test_an_evolution_is_that_of_the_generators(base: dict[str, Any], evolution: dict[str, Any], expected: Any) -> None:
-    scenario = built(base | {"evolution": evolution})
+def test_dynamics_are_that_of_the_generators(
+    base: dict[str, Any], temporal_network: dict[str, Any], expected: Any
+) -> None:
+    scenario = built(base | {"dynamics": temporal_network})
     network = built(base).graph
-    assert same(scenario.model().evolution, expected(network, own_seed(6)))
+    assert same(scenario.model().temporal_network, expected(network, own_seed(6)))
     assert scenario.graph is scenario.model().network
-    own = built(base | {"evolution": evolution | {"seed": 3}})
-    assert same(own.model().evolution, expected(network, 3))
+    own = built(base | {"dynamics": temporal_network | {"seed": 3}})
+    assert same(own.model().temporal_network, expected(network, 3))
 
 
 def test_a_network_with_a_seed_of_its_own_keeps_its_changes_too() -> None:
-    def changes(seed: int, own: dict[str, int]) -> pp.EvolvingNetwork | None:
-        network = {"generator": "barabasi_albert", "n": 20, "m": 2, "evolution": {"kind": "rewiring", "rate": 0.1}}
-        return scenario_from({"network": network | own, "run": RUN | {"seed": seed}}).evolution
+    def changes(seed: int, own: dict[str, int]) -> pp.TemporalNetwork | None:
+        network = {"generator": "barabasi_albert", "n": 20, "m": 2, "dynamics": {"kind": "rewiring", "rate": 0.1}}
+        return scenario_from({"network": network | own, "run": RUN | {"seed": seed}}).temporal_network
 
     kept = changes(1, {"seed": 7})
     assert kept is not None
@@ -139,12 +141,12 @@ def test_a_network_with_a_seed_of_its_own_keeps_its_changes_too() -> None:
     ("network", "expected"),
     [
         (
-            {"evolving": "activity_driven", "n": 30, "floor": 0.3, "contacts": 2},
+            {"temporal": "activity_driven", "n": 30, "floor": 0.3, "contacts": 2},
             lambda: activity_driven(30, 30, seed=6, contacts=2, floor=0.3, repeat=True),
         ),
-        ({"evolving": "growing", "n": 30, "m": 2, "seed": 4}, lambda: growing(30, 2, 30, seed=4)),
+        ({"temporal": "growing", "n": 30, "m": 2, "seed": 4}, lambda: growing(30, 2, 30, seed=4)),
         (
-            {"evolving": "edge_markovian", "n": 20, "birth": 0.05, "death": 0.2, "steps": 60},
+            {"temporal": "edge_markovian", "n": 20, "birth": 0.05, "death": 0.2, "steps": 60},
             lambda: edge_markovian(20, 0.05, 0.2, 60, seed=6, repeat=True),
         ),
         (
@@ -155,7 +157,7 @@ def test_a_network_with_a_seed_of_its_own_keeps_its_changes_too() -> None:
 )
 def test_networks_of_agents_who_meet_and_part(network: dict[str, Any], expected: Any) -> None:
     scenario = built(network)
-    assert same(scenario.evolution, expected().largest_component())
+    assert same(scenario.temporal_network, expected().largest_component())
     assert parse_scenario(scenario.to_toml()) == scenario
 
 
@@ -163,37 +165,37 @@ def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text("time,source,target,weight\n1,ann,bob,1\n3,bob,cat,2\n5,ann,bob,0\n")
     (tmp_path / "contacts.csv").write_text("0,ann,bob\n20,ann,bob\n70,bob,cat\n500,cat,ann\n")
     run = "\n[run]\nsteps=9"
-    changes = parse_scenario(f"[network]\nevents='events.csv'\nperiod=6{run}", folder=tmp_path).evolution
+    changes = parse_scenario(f"[network]\nevents='events.csv'\nperiod=6{run}", folder=tmp_path).temporal_network
     rows = [(1, "ann", "bob"), (3, "bob", "cat", 2.0), (5, "ann", "bob", 0)]
-    assert same(changes, pp.EvolvingNetwork.from_events(rows, period=6))
+    assert same(changes, pp.TemporalNetwork.from_events(rows, period=6))
     text = f"[network]\ncontacts='contacts.csv'\nresolution=60\nskip_quiet=2\nrepeat=true{run}"
     met = parse_scenario(text, folder=tmp_path)
     rows = [(0, "ann", "bob"), (20, "ann", "bob"), (70, "bob", "cat"), (500, "cat", "ann")]
-    assert same(met.evolution, pp.EvolvingNetwork.from_contacts(rows, 60, skip_quiet=2, repeat=True))
-    assert same(parse_scenario(met.to_toml(), folder="/").evolution, met.evolution)  # type: ignore[arg-type]
+    assert same(met.temporal_network, pp.TemporalNetwork.from_contacts(rows, 60, skip_quiet=2, repeat=True))
+    assert same(parse_scenario(met.to_toml(), folder="/").temporal_network, met.temporal_network)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("network", "path", "says"),
     [
-        ({"evolving": "growin", "n": 9}, "network", "activity_driven"),
-        ({"evolving": "growing", "n": 9}, "network.m", "needed"),
-        ({"evolving": "growing", "n": 9, "m": 2, "stpes": 3}, "network.stpes", "did you mean 'steps'?"),
-        ({"evolving": "activity_driven", "n": 9, "floor": 1.0}, "network.floor", "below 1"),
-        ({"evolving": "edge_markovian", "n": 9, "birth": 0.0, "death": 0.1}, "network.birth", "above 0"),
+        ({"temporal": "growin", "n": 9}, "network", "activity_driven"),
+        ({"temporal": "growing", "n": 9}, "network.m", "needed"),
+        ({"temporal": "growing", "n": 9, "m": 2, "stpes": 3}, "network.stpes", "did you mean 'steps'?"),
+        ({"temporal": "activity_driven", "n": 9, "floor": 1.0}, "network.floor", "below 1"),
+        ({"temporal": "edge_markovian", "n": 9, "birth": 0.0, "death": 0.1}, "network.birth", "above 0"),
         ({"recorded": "hospitl"}, "network.recorded", "did you mean 'hospital'?"),
         ({"events": "none.csv"}, "network.events", "must exist"),
         ({"contacts": "none.csv"}, "network.contacts", "must exist"),
-        (RING | {"evolution": {"kind": "fading"}}, "network.evolution", "failing_edges"),
-        (RING | {"evolution": {"probability": 0.2}}, "network.evolution", "kind"),
+        (RING | {"dynamics": {"kind": "fading"}}, "network.dynamics", "failing_edges"),
+        (RING | {"dynamics": {"probability": 0.2}}, "network.dynamics", "kind"),
         (
-            RING | {"evolution": {"kind": "failing_edges", "probability": 1.0}},
-            "network.evolution.probability",
+            RING | {"dynamics": {"kind": "failing_edges", "probability": 1.0}},
+            "network.dynamics.probability",
             "below 1",
         ),
-        (RING | {"evolution": {"kind": "rewiring", "rat": 0.1}}, "network.evolution.rat", "did you mean 'rate'?"),
+        (RING | {"dynamics": {"kind": "rewiring", "rat": 0.1}}, "network.dynamics.rat", "did you mean 'rate'?"),
         (
-            RING | {"evolution": {"kind": "failing_edges", "probability": 0.9, "steps": 2}},
+            RING | {"dynamics": {"kind": "failing_edges", "probability": 0.9, "steps": 2}},
             "network",
             "meet over time",
         ),
@@ -223,7 +225,7 @@ def test_time_that_flows_makes_a_diffusion() -> None:
     noise = {"law": "gaussian", "std": 0.5}
     scenario = built(RING, time=section, noise=noise)
     system = scenario.system()
-    assert isinstance(system, pp.Diffusion)
+    assert isinstance(system, pp.SDE)
     assert (system.step, system.scaling, system.method) == (0.25, "model", "euler")
     assert np.array_equal(system.x0, scenario.model().x0)
     assert parse_scenario(scenario.to_toml()) == scenario
@@ -240,7 +242,7 @@ def test_time_that_flows_makes_a_diffusion() -> None:
         ({"time": {"stepp": 0.1}}, "time.stepp", "did you mean 'step'?"),
         ({"time": {"step": 2.0, "method": "euler"}}, "time", "at most 1"),
         ({"time": {}, "noise": {"law": "laplace"}}, "time", "Gaussian"),
-        ({"time": {}, "noise": {"law": "gaussian", "temporal": "persistent"}}, "time", "white"),
+        ({"time": {}, "noise": {"law": "gaussian", "temporal": "frozen"}}, "time", "white"),
         ({"time": {}, "agents": {"adaptation": 0.1}}, "time", "hidden state"),
         ({"time": {}, "pressure": {"formula": "t*log(t)"}}, "time", "before t = 1"),
         ({"time": {}, "observe": {"methods": ["kalman", "ols"]}}, "observe.methods", "got ols"),
@@ -269,9 +271,9 @@ def test_what_is_wrong_elsewhere_is_not_blamed_on_time() -> None:
         (
             {
                 "network": RING,
-                "agents": {"adaptation": {"rate": 0.1, "susceptibility": {"file": "a.csv", "column": "x"}}},
+                "agents": {"adaptation": {"rate": 0.1, "adaptation_weight": {"file": "a.csv", "column": "x"}}},
             },
-            "agents.adaptation.susceptibility.file",
+            "agents.adaptation.adaptation_weight.file",
         ),
         ({"network": RING, "output": {"folder": "out"}}, "output.folder"),
     ],
@@ -285,10 +287,10 @@ def test_scenarios_of_strangers_reach_no_file(sections: dict[str, Any], path: st
 
 
 def test_shorthand_for_what_changes() -> None:
-    assert evolution_section("markov:0.1:0.3") == {"kind": "edge_markovian", "birth": 0.1, "death": 0.3}
-    assert evolution_section("rewiring:0.05") == {"kind": "rewiring", "rate": 0.05}
+    assert dynamics_section("markov:0.1:0.3") == {"kind": "edge_markovian", "birth": 0.1, "death": 0.3}
+    assert dynamics_section("rewiring:0.05") == {"kind": "rewiring", "rate": 0.05}
     assert (adaptation_section("0.01"), adaptation_section("1/t")) == (0.01, "1/t")
     assert built(network_section("hospital")).graph.n == 75
     for words, says in (("failing", "failing:PROBABILITY"), ("fading:1", "rewiring"), ("failing:often", "number")):
         with pytest.raises(pp.InvalidInputError, match=says):
-            evolution_section(words)
+            dynamics_section(words)

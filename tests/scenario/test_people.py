@@ -113,9 +113,9 @@ def test_every_part_of_the_agents_is_matched(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("name;x\nann;0,1\nbob;0,2\ncat;0,3\n", encoding="utf-8")
     column = "{file='people.csv', column='x'}"
     text = f"[network]\nfile='edges.csv'\n[run]\nsteps=1\n[agents]\nhidden={column}\nstubbornness={column}\n"
-    text += f"start={column}\nadaptation={{rate=0.5, susceptibility={column}}}\n"
+    text += f"start={column}\nadaptation={{rate=0.5, adaptation_weight={column}}}\n"
     model = parse_scenario(text, folder=tmp_path).model()
     assert model.adaptation is not None
     expected = [{"ann": 0.1, "bob": 0.2, "cat": 0.3}[str(label)] for label in model.network.labels]
-    for values in (model.x0, model.s, model.start_state, model.adaptation.susceptibility):
+    for values in (model.x0, model.s, model.start_state, model.adaptation.adaptation_weight):
         np.testing.assert_array_equal(values, expected)

@@ -44,7 +44,7 @@ start = [0.0]
 [noise]
 law = "gaussian"
 std = [1.0, 2.0]
-over_time = { kind = "table", values = [1.0, 2.0] }
+time_scale = { kind = "table", values = [1.0, 2.0] }
 [pressure]
 kind = "table"
 values = [1.0]
@@ -102,7 +102,7 @@ def test_parts_that_do_not_fit_are_told_beside_a_wrong_value_elsewhere() -> None
         "agents.stubbornness",
         "agents.start",
         "noise.std",
-        "noise.over_time",
+        "noise.time_scale",
         "pressure",
         "run.record",
         "observe",

@@ -38,7 +38,7 @@ def test_every_scenario_makes_the_same_model_each_time(data: dict[str, Any]) -> 
     assert np.array_equal(one.hidden, two.hidden)
     assert np.array_equal(one.start_state, two.start_state)
     assert (one.pressure, one.noise, one.adaptation) == (two.pressure, two.noise, two.adaptation)
-    assert (repr(one.network), repr(one.evolution)) == (repr(two.network), repr(two.evolution))
+    assert (repr(one.network), repr(one.temporal_network)) == (repr(two.network), repr(two.temporal_network))
 
 
 plain_values: st.SearchStrategy[Any] = st.recursive(
@@ -79,7 +79,7 @@ law = "student"
 std = [1.0, 2.0, 3.0]
 df = 4.0
 temporal = { ar1 = 0.5 }
-over_time = { formula = "1/t" }
+time_scale = { formula = "1/t" }
 [run]
 steps = 20
 record = { every = 5, agents = ["ann"] }
@@ -92,7 +92,7 @@ record = { every = 5, agents = ["ann"] }
     assert model.stubbornness.tolist() == [2, 1, 1]
     assert model.start_state.tolist() == [0, 0, 0]
     assert model.pressure == pp.Power(0.5)
-    assert model.noise == pp.StudentT([1.0, 2.0, 3.0], df=4.0, temporal=pp.AR1(0.5), over_time="1/t")
+    assert model.noise == pp.StudentT([1.0, 2.0, 3.0], df=4.0, temporal=pp.AR1(0.5), time_scale="1/t")
     assert scenario.run.what_to_keep() == pp.Record(every=5, agents=["ann"])
     # Paths are seen from the file, wherever the text goes next.
     assert parse_scenario(scenario.to_toml(), folder="/").model().hidden.tolist() == [1, 2, 3]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.networks import EvolvingNetwork
+from peerpressure.networks import TemporalNetwork
 
 Edges = Sequence[tuple[int, int]]
 AGENTS = 6
@@ -17,31 +17,31 @@ DETOUR = [(0, 2), (2, 4), (4, 1), (1, 3), (3, 5), (5, 0)]
 RING = [*((i, (i + 1) % AGENTS) for i in range(AGENTS)), (1, 3)]
 
 
-def in_rounds(*rounds: Edges, periodic: bool = True, n: int = AGENTS) -> EvolvingNetwork:
-    """Return the network with these edges in rounds 1, 2, …, over and over if it is periodic."""
+def in_rounds(*rounds: Edges, periodic: bool = True, n: int = AGENTS) -> TemporalNetwork:
+    """Return the network with these edges in steps 1, 2, …, over and over if it is periodic."""
     matrices = []
     for edges in rounds:
         A = np.zeros((n, n))
         for i, j in edges:
             A[i, j] = A[j, i] = 1.0
         matrices.append(A)
-    return EvolvingNetwork.from_snapshots(matrices, period=len(rounds) if periodic else None)
+    return TemporalNetwork.from_snapshots(matrices, period=len(rounds) if periodic else None)
 
 
 CHANGING = {
-    # Degrees change from round to round, so that opinions do not count by stubbornness alone.
+    # Degrees change from step to step, so that opinions do not count by stubbornness alone.
     "star and ring": in_rounds(STAR, RING),
-    # Every round is a tree on all agents, and still two circles pass through them in turn.
+    # Every step is a tree on all agents, and still two circles pass through them in turn.
     "two circles": in_rounds([(0, 1), (1, 3), (3, 2), (1, 4), (3, 5)], [(1, 0), (0, 2), (2, 3), (0, 4), (2, 5)]),
     # Agent 0 is alone in every other round, and nothing but its opinion is passed on.
     "one alone": in_rounds([(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)], STAR),
     # Agent 5 is alone in every other round.
-    "lonely": in_rounds([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [(2, 3), (0, 1), (1, 4)]),
+    "isolated": in_rounds([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [(2, 3), (0, 1), (1, 4)]),
     # Agents 0, 4 and 5 are alone in turn, and nothing but their opinions is passed on.
     "in turn": in_rounds([(0, 1), (1, 2), (2, 3)], [(1, 2), (2, 3), (3, 4), (4, 5)]),
     # Only pairs meet, in turn; two circles that are drawn to the same value.
     "pairs": in_rounds([(0, 1), (2, 3), (4, 5)], [(1, 2), (3, 4), (5, 0)]),
-    # Everybody has three neighbours in every round, though not the same.
+    # Everybody has three neighbours in every step, though not the same.
     "same degrees": in_rounds([*RING[:-1], (0, 3), (1, 4), (2, 5)], [*DETOUR, (0, 3), (1, 2), (4, 5)]),
     # A triangle, a pair and a single agent, who never meet again.
     "groups": in_rounds(RING, [(0, 1), (1, 2), (0, 2), (3, 4)], periodic=False),
@@ -57,10 +57,10 @@ def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np
     times = np.arange(1, steps + 1)
     pressure, rates, factors = model.pressure(times), np.zeros(steps), np.zeros(model.n)
     if model.adaptation is not None:
-        rates, factors = model.adaptation.pace(times), model.adaptation.susceptibilities(model.n)
-    last = 1 if model.evolution is None else model.evolution.span
+        rates, factors = model.adaptation.pace(times), model.adaptation.adaptation_weights(model.n)
+    last = 1 if model.temporal_network is None else model.temporal_network.span
     rounds = [model.adjacency_at(t).toarray() for t in range(1, last + 1)]
-    repeats = model.evolution is not None and model.evolution.period is not None
+    repeats = model.temporal_network is not None and model.temporal_network.period is not None
     for t in range(1, steps + 1):
         A, rho = rounds[(t - 1) % last if repeats else min(t, last) - 1], pressure[t - 1]
         shown[t] = (model.s * held[t - 1] + rho * (A @ shown[t - 1])) / (model.s + rho * A.sum(axis=1))

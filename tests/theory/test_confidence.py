@@ -78,16 +78,16 @@ def test_without_noise_only_the_bias_has_to_go() -> None:
 @pytest.mark.parametrize(
     ("network", "pressure", "noise", "words"),
     [
-        (ODD, Power(1.5), Gaussian(1.0), r"wrong value.*try ρ_t = "),
+        (ODD, Power(1.5), Gaussian(1.0), r"[Bb]iased consensus.*try ρ_t = "),
         (TREE, Power(1.5), Gaussian(1.0), r"oscillation.*try ρ_t = "),
-        (ODD, Constant(3.0), Gaussian(1.0), r"stationary spread.*try ρ_t = "),
+        (ODD, Constant(3.0), Gaussian(1.0), r"stationary disagreement.*try ρ_t = "),
         (
             ODD,
             Linear(),
-            Gaussian(1.0, temporal="persistent"),
+            Gaussian(1.0, temporal="frozen"),
             r"mask held for ever .* error of 0\.2.*drawn anew",
         ),
-        (ODD, Linear(), Gaussian(1.0, over_time=Power(2.0)), r"stationary spread"),
+        (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"stationary disagreement"),
     ],
 )
 def test_the_impossible_is_refused_with_a_remedy(

@@ -12,12 +12,12 @@ from hypothesis import given, settings, strategies as st
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import EvolvingNetwork, barabasi_albert, complete, cycle
-from peerpressure.noises import AR1, Gaussian, Noise, NoNoise, Persistent
+from peerpressure.networks import TemporalNetwork, barabasi_albert, complete, cycle
+from peerpressure.noises import AR1, Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
-from peerpressure.theory import landing as function, landing_curve, predicted_limit
-from peerpressure.theory.extensions.landing import Landing
+from peerpressure.theory import consensus_limit as function, consensus_limit_curve, predicted_limit
+from peerpressure.theory.extensions.consensus_limit import ConsensusLimit
 from peerpressure.theory.functionals import mean
 from peerpressure.theory.moments import moments
 
@@ -59,11 +59,11 @@ def test_all_believe_in_the_end_what_constant_rates_keep() -> None:
 
 
 def test_small_rates_lead_to_the_consensus_value() -> None:
-    # While opinions hardly move, the start fades like t^(−r) under ρ = ct with r = κ/c, and opinions give way to what
+    # While opinions hardly move, the start fades like t^(−r) under ρ = ct with r = κ/c, and opinions adapt to what
     # is left of it: all land at a distance of the order of η^r.
     r = 0.3
     model = Model(cycle(5), np.arange(5.0), pressure=Linear(0.5 / r), start=[9.0, 1, 2, 3, 4])
-    curve = landing_curve(model, [0.0, 0.004, 0.016], tolerance=1e-3)
+    curve = consensus_limit_curve(model, [0.0, 0.004, 0.016], tolerance=1e-3)
     assert curve.mean[0] == model.consensus_value
     distances = np.abs(curve.mean - curve.consensus_value)
     assert distances[1] / distances[2] == pytest.approx(4**-r, rel=0.05)
@@ -92,7 +92,7 @@ def test_landing_values_are_where_long_runs_are(pressure: Schedule, rate: Adapta
     late = moments(model, 2500, of=mean(model))
     assert late.mean[0, 0] == pytest.approx(found.mean, abs=1e-2)
     if found.std == 0:
-        assert late.std[0, 0] < moments(model, 600, of=mean(model)).std[0, 0] or model.noise.is_silent
+        assert late.std[0, 0] < moments(model, 600, of=mean(model)).std[0, 0] or model.noise.is_zero
     elif math.isfinite(found.std) and model.pressure.growth.bounded is False:
         assert late.std[0, 0] == pytest.approx(found.std, abs=6e-3, rel=0.04)
 
@@ -100,7 +100,7 @@ def test_landing_values_are_where_long_runs_are(pressure: Schedule, rate: Adapta
 @pytest.mark.parametrize("pressure", [Linear(0.05), Power(1.5)], ids=str)
 @pytest.mark.parametrize("rate", [Adaptation(Power(-2, 0.9)), Adaptation(0.3, ANCHORS)], ids=str)
 def test_masks_stay_in_a_value_that_something_holds(pressure: Schedule, rate: Adaptation) -> None:
-    model = build(pressure, rate, Gaussian(0.5, temporal=Persistent()))
+    model = build(pressure, rate, Gaussian(0.5, temporal=Frozen()))
     found = function(model, tolerance=1e-4)
     late = moments(model, 6000, of=mean(model))
     assert late.std[0, 0] == pytest.approx(found.std, rel=0.05)
@@ -117,7 +117,7 @@ def test_the_common_opinion_wanders_at_the_rate_of_its_kept_sum() -> None:
 
 
 def test_masks_carry_opinions_away_in_a_line() -> None:
-    model = build(Constant(2.0), Adaptation(0.2), Gaussian(0.5, temporal=Persistent()))
+    model = build(Constant(2.0), Adaptation(0.2), Gaussian(0.5, temporal=Frozen()))
     assert function(model).std == math.inf
     std = moments(model, 1200, of=mean(model), times=[300, 600, 1200], what="hidden").std[:, 0]
     assert std[2] - std[1] == pytest.approx(2 * (std[1] - std[0]), rel=1e-3)
@@ -134,7 +134,7 @@ def test_landing_values_scatter_as_simulated_runs_do() -> None:
     assert agreed.std() == pytest.approx(found.std, rel=5 / np.sqrt(2 * replicates) + 1e-2)
 
 
-@pytest.mark.parametrize("rate", [None, Adaptation(0.1)], ids=["constant opinions", "giving way"])
+@pytest.mark.parametrize("rate", [None, Adaptation(0.1)], ids=["constant opinions", "adapting"])
 @pytest.mark.parametrize("pressure", [Power(0.6), Power(1.5)], ids=str)
 @pytest.mark.parametrize("name", ["star and ring", "settles", "pairs"])
 def test_changing_networks_land_where_long_runs_are(name: str, pressure: Schedule, rate: Adaptation | None) -> None:
@@ -150,18 +150,18 @@ def test_changing_networks_land_where_long_runs_are(name: str, pressure: Schedul
 
 def test_plain_models_land_where_theory_already_said() -> None:
     slow, fast = build(Linear(), None, Gaussian(0.5)), build(Power(1.5), None, Gaussian(0.5))
-    assert function(slow) == Landing(slow.consensus_value, 0.0)
+    assert function(slow) == ConsensusLimit(slow.consensus_value, 0.0)
     limit = predicted_limit(fast)
     assert (function(fast).mean, function(fast).std) == (limit.mean[0], limit.std[0])
-    masked = replace(slow, noise=Gaussian(0.5, temporal=Persistent()))
+    masked = replace(slow, noise=Gaussian(0.5, temporal=Frozen()))
     assert function(masked).std == pytest.approx(0.5 * np.linalg.norm(slow.s) / slow.s.sum())
-    assert function(replace(slow, noise=Gaussian(0.5, over_time=Power(0.6)))).std == math.inf
+    assert function(replace(slow, noise=Gaussian(0.5, time_scale=Power(0.6)))).std == math.inf
 
 
 def test_extensions_of_nothing_land_on_the_same_value() -> None:
     base = build(Power(1.5), None, Gaussian(0.5))
-    evolving = Model(EvolvingNetwork.constant(NETWORK), base.x0, base.s, Power(1.5), base.noise, base.start_state)
-    for extended in (evolving, replace(base, adaptation=Adaptation(0.0)), replace(base, adaptation=Adaptation(0.5, 0))):
+    temporal = Model(TemporalNetwork.constant(NETWORK), base.x0, base.s, Power(1.5), base.noise, base.start_state)
+    for extended in (temporal, replace(base, adaptation=Adaptation(0.0)), replace(base, adaptation=Adaptation(0.5, 0))):
         assert function(extended).mean == pytest.approx(function(base).mean, rel=1e-12)
         assert function(extended).std == pytest.approx(function(base).std, rel=1e-12)
 
@@ -183,7 +183,7 @@ def test_the_residual_covers_the_change_to_a_finer_answer() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (build(Constant(2.0), None), "stationary spread"),
+        (build(Constant(2.0), None), "stationary disagreement"),
         (build(Constant(2.0), Adaptation(0.2, ANCHORS)), "keep agents apart"),
         (build(Constant(2.0), Adaptation([0.1, 0.2])), "not known"),
         (Model(CHANGING["groups"], np.arange(6.0)), "each group"),
@@ -197,9 +197,9 @@ def test_agents_who_stay_apart_land_nowhere(model: Model, message: str) -> None:
 
 
 def test_a_landing_reads_well() -> None:
-    assert str(Landing(0.25, 0.125, 64, 0.0)) == "0.25 ± 0.12"
-    assert str(Landing(0.25, 0.0)) == "0.25"
-    assert str(Landing(0.25, math.inf)) == "0.25"
+    assert str(ConsensusLimit(0.25, 0.125, 64, 0.0)) == "0.25 ± 0.12"
+    assert str(ConsensusLimit(0.25, 0.0)) == "0.25"
+    assert str(ConsensusLimit(0.25, math.inf)) == "0.25"
 
 
 def test_one_opinion_that_never_moves_is_followed_by_all() -> None:

@@ -10,7 +10,7 @@ import pytest
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle
-from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise, Persistent
+from peerpressure.noises import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.simulation import simulate
 from peerpressure.theory.limits import predicted_limit
@@ -22,9 +22,9 @@ BY_AGENT = np.linspace(0.2, 1.0, 20)
 NOISES: dict[str, Noise] = {
     "none": NoNoise(),
     "white": Gaussian(BY_AGENT),
-    "over time": Gaussian(1.0, over_time=Power(-0.2)),
+    "over time": Gaussian(1.0, time_scale=Power(-0.2)),
     "ar1": Laplace(0.5, temporal=AR1(0.6)),
-    "persistent": Gaussian(BY_AGENT, temporal=Persistent()),
+    "frozen": Gaussian(BY_AGENT, temporal=Frozen()),
 }
 
 
@@ -134,7 +134,7 @@ def test_a_result_reads_well() -> None:
     [
         (Linear(), "drawn to the consensus value"),
         (Power(0.5), "drawn to the consensus value"),
-        (Constant(2.0), "stationary spread"),
+        (Constant(2.0), "stationary disagreement"),
         (Table([1.0, 2.0, 4.0]), "closed form"),
     ],
     ids=str,
@@ -146,4 +146,4 @@ def test_other_fates_are_named(pressure: Schedule, message: str) -> None:
 
 def test_noise_that_grows_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="stays bounded"):
-        predicted_limit(build(cycle(5), Power(1.5), Gaussian(1.0, over_time=Power(0.5))))
+        predicted_limit(build(cycle(5), Power(1.5), Gaussian(1.0, time_scale=Power(0.5))))

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
-from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise, Persistent
+from peerpressure.noises import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import adjoint
 from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
@@ -23,11 +23,11 @@ NOISES: dict[str, Noise] = {
     "none": NoNoise(),
     "white": Gaussian(0.7),
     "white by agent": Laplace(BY_AGENT),
-    "white over time": Gaussian(0.5, over_time=Power(0.4)),
+    "white over time": Gaussian(0.5, time_scale=Power(0.4)),
     "ar1": Gaussian(0.6, temporal=AR1(0.8)),
-    "ar1 negative over time": Gaussian(BY_AGENT, temporal=AR1(-0.5), over_time=Power(-0.3)),
-    "persistent": Gaussian(0.9, temporal=Persistent()),
-    "persistent by agent over time": Gaussian(BY_AGENT, temporal=Persistent(), over_time=Formula("2 + t")),
+    "ar1 negative over time": Gaussian(BY_AGENT, temporal=AR1(-0.5), time_scale=Power(-0.3)),
+    "frozen": Gaussian(0.9, temporal=Frozen()),
+    "frozen by agent over time": Gaussian(BY_AGENT, temporal=Frozen(), time_scale=Formula("2 + t")),
 }
 SCHEDULES: dict[str, Schedule] = {
     "linear": Linear(0.6),
@@ -100,9 +100,7 @@ def test_moments_match_the_dense_joint_covariance(network: Network, noise: Noise
 def models(draw: st.DrawFn) -> Model:
     network = weighted_network(draw(st.integers(0, 10_000)), draw(st.integers(2, 12)))
     phi = draw(st.sampled_from([-0.9, -0.3, 0.0, 0.5, 0.99]))
-    noise = draw(
-        st.sampled_from([Gaussian(0.5), Gaussian(1.0, temporal=Persistent()), Gaussian(2.0, temporal=AR1(phi))])
-    )
+    noise = draw(st.sampled_from([Gaussian(0.5), Gaussian(1.0, temporal=Frozen()), Gaussian(2.0, temporal=AR1(phi))]))
     pressure = draw(st.sampled_from([*(Linear(c) for c in (0.01, 0.3, 1, 50)), Power(0.4), Power(3.0), Constant(0.0)]))
     return build(network, pressure, noise, draw(st.integers(0, 10_000)))
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
-from peerpressure.noises import AR1, Custom, Gaussian, Laplace, Noise, Persistent, Rademacher, StudentT, Uniform
+from peerpressure.noises import AR1, Custom, Frozen, Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
 from peerpressure.theory.functionals import consensus_mode, difference, mean
@@ -20,15 +20,15 @@ BY_AGENT = np.linspace(0.2, 1.5, AGENTS)
 NOISES: list[Noise] = [
     Gaussian(1.0),
     Laplace(BY_AGENT),
-    Uniform(1.0, over_time=Power(0.3)),
+    Uniform(1.0, time_scale=Power(0.3)),
     StudentT(1.0, df=12.0),
     Rademacher(1.0),
     Custom(stats.logistic(scale=0.3)),
     Gaussian(BY_AGENT, temporal=AR1(0.8)),
-    Gaussian(1.0, temporal=AR1(-0.6), over_time=Power(-0.5)),
+    Gaussian(1.0, temporal=AR1(-0.6), time_scale=Power(-0.5)),
     Laplace(0.5, temporal=AR1(0.5)),
-    Gaussian(1.0, temporal=Persistent()),
-    Uniform(BY_AGENT, temporal=Persistent(), over_time=Power(0.2)),
+    Gaussian(1.0, temporal=Frozen()),
+    Uniform(BY_AGENT, temporal=Frozen(), time_scale=Power(0.2)),
 ]
 SCHEDULES: list[Schedule] = [Linear(0.4), Constant(1.5), Power(1.5), StretchedExponential()]
 

@@ -1,4 +1,4 @@
-"""Moments where opinions give way, networks change or time is continuous: a dense oracle, base cases and ensembles."""
+"""Moments where opinions adapt, networks change or time is continuous: a dense oracle, base cases and ensembles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
-from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle, k2
-from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise, Persistent, Uniform
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, k2
+from peerpressure.noises import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise, Uniform
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule
+from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
 from peerpressure.theory import adjoint
 from peerpressure.theory.functionals import agent, consensus_mode, mean
@@ -27,10 +27,10 @@ AGENTS, STEPS = 6, 9
 BY_AGENT = np.linspace(0.1, 1.5, AGENTS)
 NOISES: dict[str, Noise] = {
     "none": NoNoise(),
-    "white": Gaussian(BY_AGENT, over_time=Power(0.3)),
+    "white": Gaussian(BY_AGENT, time_scale=Power(0.3)),
     "ar1": Gaussian(0.6, temporal=AR1(0.8)),
-    "negative ar1": Laplace(BY_AGENT, temporal=AR1(-0.5), over_time=Power(-0.2)),
-    "persistent": Gaussian(0.9, temporal=Persistent(), over_time=Formula("2 + t")),
+    "negative ar1": Laplace(BY_AGENT, temporal=AR1(-0.5), time_scale=Power(-0.2)),
+    "frozen": Gaussian(0.9, temporal=Frozen(), time_scale=Formula("2 + t")),
 }
 RATES: dict[str, Adaptation | None] = {
     "constant opinions": None,
@@ -38,15 +38,15 @@ RATES: dict[str, Adaptation | None] = {
     "by agent": Adaptation("0.7/t", [0.0, 1.0, 0.4, 0.0, 0.9, 0.2]),
     "believing what is said": Adaptation(1.0),
 }
-NETWORKS: dict[str, Network | EvolvingNetwork] = {
+NETWORKS: dict[str, Network | TemporalNetwork] = {
     "constant": barabasi_albert(AGENTS, 2, seed=4),
-    "periodic": CHANGING["lonely"],
+    "periodic": CHANGING["isolated"],
     "settling": CHANGING["groups"],
 }
 SCHEDULES: dict[str, Schedule] = {"linear": Linear(0.6), "constant": Constant(2.0), "overflow": Formula("t^400")}
 
 
-def build(network: Network | EvolvingNetwork, rate: Adaptation | None, noise: Noise, pressure: Schedule) -> Model:
+def build(network: Network | TemporalNetwork, rate: Adaptation | None, noise: Noise, pressure: Schedule) -> Model:
     rng = np.random.default_rng(7)
     hidden, s, start = rng.normal(size=AGENTS), rng.uniform(0.3, 2, AGENTS), rng.normal(size=AGENTS)
     return Model(network, hidden, s, pressure, noise, start, rate)
@@ -83,7 +83,7 @@ def dense(model: Model, T: int) -> tuple[Vector, Vector]:
 @pytest.mark.parametrize("rate", RATES.values(), ids=RATES)
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 def test_moments_match_the_dense_joint_map(
-    noise: Noise, rate: Adaptation | None, network: Network | EvolvingNetwork, pressure: Schedule
+    noise: Noise, rate: Adaptation | None, network: Network | TemporalNetwork, pressure: Schedule
 ) -> None:
     model = build(network, rate, noise, pressure)
     rows = np.random.default_rng(3).normal(size=(3, 2 * AGENTS))
@@ -111,8 +111,8 @@ def test_moments_match_the_dense_joint_map(
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 def test_extensions_of_nothing_change_nothing(noise: Noise) -> None:
     base = build(NETWORKS["constant"], None, noise, Linear(0.6))
-    evolving = build(EvolvingNetwork.constant(base.network), Adaptation(0.0), noise, Linear(0.6))
-    for extended in (replace(base, adaptation=Adaptation(0.0)), replace(evolving, adaptation=None), evolving):
+    temporal = build(TemporalNetwork.constant(base.network), Adaptation(0.0), noise, Linear(0.6))
+    for extended in (replace(base, adaptation=Adaptation(0.0)), replace(temporal, adaptation=None), temporal):
         ours, theirs = moments(extended, STEPS), moments(base, STEPS)
         np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-12, atol=1e-14)
@@ -127,7 +127,7 @@ ENSEMBLES = [
     (network, rate, noise)
     for network in ("constant", "periodic", "settling")
     for rate in ("constant opinions", "one rate", "by agent")
-    for noise in (Gaussian(1.0), Laplace(0.5, temporal=AR1(0.6)), Uniform(0.8, temporal=Persistent()))
+    for noise in (Gaussian(1.0), Laplace(0.5, temporal=AR1(0.6)), Uniform(0.8, temporal=Frozen()))
     if network != "constant" or rate != "constant opinions"
 ]
 
@@ -171,9 +171,9 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
 
 
 def test_an_agent_alone_shows_what_it_holds() -> None:
-    model = build(CHANGING["lonely"], RATES["one rate"], Gaussian(0.5), Power(3.0))
+    model = build(CHANGING["isolated"], RATES["one rate"], Gaussian(0.5), Power(3.0))
     joint = moments(model, 8, what="joint")
-    # In round 8 agent 5 has no neighbour: what it shows is what it held before, and its noise in full.
+    # In step 8 agent 5 has no neighbour: what it shows is what it held before, and its noise in full.
     before = moments(model, 7, what="hidden")
     assert joint.mean[-1, 5] == pytest.approx(before.mean[-1, 5])
     assert joint.variance[-1, 5] == pytest.approx(before.variance[-1, 5] + 0.25)
@@ -203,13 +203,13 @@ def test_what_is_asked_for_must_be_there() -> None:
 
 
 @pytest.fixture
-def process() -> Diffusion:
+def process() -> SDE:
     rng = np.random.default_rng(2)
     model = Model(barabasi_albert(5, 2, seed=1), rng.normal(size=5), rng.uniform(0.5, 1, 5), Linear(), Gaussian(0.5))
-    return Diffusion(model, step=0.25)
+    return SDE(model, step=0.25)
 
 
-def test_continuous_time_counts_steps_and_answers_in_time(process: Diffusion) -> None:
+def test_continuous_time_counts_steps_and_answers_in_time(process: SDE) -> None:
     every = moments(process, 8)
     np.testing.assert_allclose(every.times, 0.25 * np.arange(9))
     np.testing.assert_allclose(every.mean[0], process.start_state, rtol=1e-14)
@@ -224,7 +224,7 @@ def test_continuous_time_counts_steps_and_answers_in_time(process: Diffusion) ->
     assert "t = 0…2 (9 times)" in repr(every)
 
 
-def test_continuous_moments_match_simulation(process: Diffusion) -> None:
+def test_continuous_moments_match_simulation(process: SDE) -> None:
     replicates = 20_000
     sample = simulate(process, 8, replicates, seed=3, record="final").final.public
     exact = moments(process, 8)
@@ -243,13 +243,11 @@ def test_continuous_moments_match_simulation(process: Diffusion) -> None:
         ({"what": "hidden"}, "hidden opinions are constant"),
     ],
 )
-def test_bad_questions_in_continuous_time_are_refused(
-    process: Diffusion, arguments: dict[str, Any], message: str
-) -> None:
+def test_bad_questions_in_continuous_time_are_refused(process: SDE, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         moments(process, 8, **arguments)
 
 
 def test_a_last_time_may_be_rounded() -> None:
-    process = Diffusion(Model(k2(), hidden=[0.0, 1.0]), step=0.1)
+    process = SDE(Model(k2(), hidden=[0.0, 1.0]), step=0.1)
     assert moments(process, 3, times=[0.3]).times[-1] == 3 * 0.1

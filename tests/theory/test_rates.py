@@ -122,7 +122,7 @@ def test_slow_schedules_are_quasi_stationary(p: float) -> None:
 
 @pytest.mark.parametrize("gamma", [-0.25, 0.2, 0.5, 0.7])
 def test_noise_that_changes_over_time(gamma: float) -> None:
-    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, over_time=Power(gamma)))
+    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, time_scale=Power(gamma)))
     _, variance = exact(model)
     law = consensus_rate(model).variance
     assert law is not None
@@ -142,7 +142,7 @@ def test_ar1_noise_averages_out_more_slowly_by_its_long_run_variance() -> None:
 
 @pytest.mark.parametrize("gamma", [0.0, -0.3, 0.3])
 def test_a_mask_that_is_held_stays(gamma: float) -> None:
-    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, over_time=Power(gamma), temporal="persistent"))
+    model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, time_scale=Power(gamma), temporal="frozen"))
     _, variance = exact(model)
     law = consensus_rate(model).variance
     assert law is not None
@@ -248,7 +248,7 @@ def test_constants_can_be_spared() -> None:
 
 
 def test_ideal_deviation_is_refused_for_a_mask_and_before_the_first_step() -> None:
-    model = make(cycle(5), Linear(), Gaussian(1.0, temporal="persistent"))
+    model = make(cycle(5), Linear(), Gaussian(1.0, temporal="frozen"))
     with pytest.raises(ModelError, match="drawn anew"):
         ideal_deviation(model, 10)
     with pytest.raises(ModelError, match="at least 1"):

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.networks import EvolvingNetwork, barabasi_albert, cycle
+from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noises import AR1, Gaussian, Noise
 from peerpressure.schedules import Constant, Power
 from peerpressure.theory.extensions import modes as modes_module
@@ -19,7 +19,7 @@ from peerpressure.theory.moments import moments
 from .changing import AGENTS, CHANGING, in_rounds, mean_path
 
 
-def build(network: EvolvingNetwork, pressure: object = 1.0, noise: Noise | None = None) -> Model:
+def build(network: TemporalNetwork, pressure: object = 1.0, noise: Noise | None = None) -> Model:
     rng = np.random.default_rng(3)
     hidden, s = rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n)
     return Model(network, hidden, s, pressure, **({} if noise is None else {"noise": noise}))  # type: ignore[arg-type]
@@ -31,33 +31,31 @@ def recurring(model: Model) -> Rounds:
     return rounds
 
 
-def closed(name: str, *, gives_way: bool = False, remembers: bool = True, weak: bool = False) -> Circles:
+def closed(name: str, *, adapts: bool = False, remembers: bool = True, weak: bool = False) -> Circles:
     everybody = np.ones(AGENTS, dtype=np.bool_)
     rounds = recurring(build(CHANGING[name]))
-    return circles(rounds, everybody & gives_way, everybody & remembers, weak=weak)
+    return circles(rounds, everybody & adapts, everybody & remembers, weak=weak)
 
 
 @pytest.mark.parametrize(
-    ("name", "gives_way", "weak", "count", "ends"),
+    ("name", "adapts", "weak", "count", "ends"),
     [
         ("star and ring", False, False, 1, 0),
         ("two circles", False, False, 2, 0),
         ("two circles", True, False, 2, 0),
         ("two circles", True, True, 1, 0),
         ("two circles", False, True, 6, 6),
-        ("lonely", False, False, 2, 1),
+        ("isolated", False, False, 2, 1),
         ("one alone", False, False, 1, 1),
         ("in turn", False, False, 3, 3),
-        ("lonely", True, False, 1, 0),
+        ("isolated", True, False, 1, 0),
         ("pairs", False, False, 2, 0),
         ("groups", False, False, 3, 1),
         ("ends", False, False, 6, 6),
     ],
 )
-def test_circles_are_what_no_step_back_leads_out_of(
-    name: str, gives_way: bool, weak: bool, count: int, ends: int
-) -> None:
-    found = closed(name, gives_way=gives_way, weak=weak)
+def test_circles_are_what_no_step_back_leads_out_of(name: str, adapts: bool, weak: bool, count: int, ends: int) -> None:
+    found = closed(name, adapts=adapts, weak=weak)
     assert found.count == count
     assert np.count_nonzero(found.ends) == ends
     for number in range(found.count):
@@ -72,7 +70,7 @@ def test_a_circle_turns_as_the_sides_of_a_bipartite_graph_do() -> None:
         rounds = recurring(Model(network, hidden=np.zeros(7)))
         assert circles(rounds, nobody, everybody, weak=False).turns(0) == turns
     assert closed("two circles").turns(0) == closed("star and ring").turns(0) == 2  # one period
-    # On a path what an agent hears comes back after an even number of rounds, so that three rounds turn twice.
+    # On a path what an agent hears comes back after an even number of steps, so that three steps turn twice.
     ring = in_rounds([(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)], n=4)
     rounds = recurring(build(ring))
     assert circles(rounds, nobody[:4], everybody[:4], weak=False).turns(0) == 6
@@ -80,17 +78,17 @@ def test_a_circle_turns_as_the_sides_of_a_bipartite_graph_do() -> None:
 
 def test_opinions_without_memory_hand_on_what_was_said() -> None:
     # Who believes all that it says shows, when alone, what it showed before.
-    with_memory = closed("lonely", gives_way=True)
-    without = closed("lonely", gives_way=True, remembers=False)
+    with_memory = closed("isolated", adapts=True)
+    without = closed("isolated", adapts=True, remembers=False)
     assert with_memory.graph.nnz == without.graph.nnz + 2 * AGENTS
     assert without.count == 1
 
 
 def test_rounds_that_recur_are_those_of_a_period_or_the_last() -> None:
-    periodic, settled = recurring(build(CHANGING["lonely"])), recurring(build(CHANGING["groups"]))
+    periodic, settled = recurring(build(CHANGING["isolated"])), recurring(build(CHANGING["groups"]))
     assert (periodic.count, periodic.begin, periodic.index(6)) == (2, 1, 1)
     assert (settled.count, settled.begin, settled.index(9)) == (1, 2, 0)
-    assert (periodic.lonely, settled.lonely) == (True, False)
+    assert (periodic.isolated, settled.isolated) == (True, False)
     assert settled.groups()[0] == 3
     np.testing.assert_array_equal(periodic.alone[1], [False] * 5 + [True])
 
@@ -109,7 +107,7 @@ def test_the_weights_of_a_common_value_go_back_into_themselves(name: str) -> Non
 
 
 def test_a_constant_network_is_drawn_to_the_consensus_value() -> None:
-    model = build(EvolvingNetwork.constant(barabasi_albert(40, 2, seed=1)))
+    model = build(TemporalNetwork.constant(barabasi_albert(40, 2, seed=1)))
     mode = mode_of(model, recurring(model))
     assert mode is not None
     assert mode.kappa == pytest.approx(model.kappa, rel=1e-12)
@@ -126,14 +124,14 @@ def test_a_hub_that_comes_and_goes_counts_for_more_than_its_stubbornness() -> No
     np.testing.assert_allclose(late, 1 / 3, atol=2e-3)
 
 
-def random_rounds(seed: int, n: int, count: int) -> EvolvingNetwork:
+def random_rounds(seed: int, n: int, count: int) -> TemporalNetwork:
     rng = np.random.default_rng(seed)
     graphs = []
     for _ in range(count):
         A = np.triu(rng.uniform(0.3, 3, (n, n)) * (rng.random((n, n)) < 0.3), 1)
         A[np.arange(n - 1), np.arange(1, n)] = rng.uniform(0.3, 3, n - 1)
         graphs.append(A + A.T)
-    return EvolvingNetwork.from_snapshots(graphs, period=count)
+    return TemporalNetwork.from_snapshots(graphs, period=count)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,14 +168,14 @@ def test_noise_counts_as_the_mode_says(noise: Noise) -> None:
 
 
 def test_a_mask_counts_by_its_mean_weight() -> None:
-    model = build(random_rounds(2, 6, 3), noise=Gaussian(0.5, temporal="persistent"))
+    model = build(random_rounds(2, 6, 3), noise=Gaussian(0.5, temporal="frozen"))
     mode = mode_of(model, recurring(model))
     assert isinstance(mode, Mode)
     expected = 0.5 * np.linalg.norm(mode.influence) / mode.influence.sum()
     assert mode.noise(model) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["two circles", "lonely", "in turn", "star and ring", "groups"])
+@pytest.mark.parametrize("name", ["two circles", "isolated", "in turn", "star and ring", "groups"])
 def test_cycles_of_circles_are_what_late_rounds_show(name: str) -> None:
     model = build(CHANGING[name], Power(0.7))
     states = cycle_of_circles(model, recurring(model))
@@ -189,7 +187,7 @@ def test_cycles_of_circles_are_what_late_rounds_show(name: str) -> None:
     assert np.abs(shown[-2:] - expected).max() < 0.3 * np.abs(early - expected).max()
 
 
-@pytest.mark.parametrize("name", ["two circles", "lonely", "star and ring"])
+@pytest.mark.parametrize("name", ["two circles", "isolated", "star and ring"])
 def test_bounded_pressure_goes_round_in_the_cycle_of_its_steps(name: str) -> None:
     model = build(CHANGING[name], Constant(3.0))
     states = cycle_of_spread(model, recurring(model))

@@ -15,11 +15,11 @@ from peerpressure.model import Model
 from peerpressure.networks import cycle, k2
 from peerpressure.noises import NoNoise
 from peerpressure.schedules import Constant, Power
-from peerpressure.theory import moments, sincerity as function
+from peerpressure.theory import moments, retention as function
 
 
-def build(rate: object, susceptibility: object = 1.0) -> Model:
-    return Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(rate, susceptibility))  # type: ignore[arg-type]
+def build(rate: object, adaptation_weight: object = 1.0) -> Model:
+    return Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(rate, adaptation_weight))  # type: ignore[arg-type]
 
 
 @settings(max_examples=25, deadline=None)
@@ -83,6 +83,6 @@ def test_many_susceptibilities_are_followed_at_once() -> None:
 
 
 def test_it_reads_well_and_asks_for_steps() -> None:
-    assert repr(function(build(0.1), 10)) == "Sincerity(half-life 7 rounds, 0.349 left after 10)"
+    assert repr(function(build(0.1), 10)) == "Retention(half-life 7 steps, 0.349 left after 10)"
     with pytest.raises(InvalidInputError, match="whole number"):
         function(build(0.1), 0)

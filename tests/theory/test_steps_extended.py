@@ -1,4 +1,4 @@
-"""Fixed points, contraction and refusals where networks change or hidden opinions give way."""
+"""Fixed points, contraction and refusals where networks change or hidden opinions adapt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, ModelError
 from peerpressure.model import Model, Vector
-from peerpressure.networks import EvolvingNetwork, Network, barabasi_albert, cycle
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noises import Gaussian
 from peerpressure.schedules import Constant, Formula, Linear, Power
 from peerpressure.theory import contraction, contraction_product, fading, fixed_point, ideal_deviation, predicted_limit
@@ -24,7 +24,7 @@ AGENTS = 6
 HOLDING = Adaptation(0.3, [1.0, 0.0, 1.0, 0.5, 0.0, 1.0])
 
 
-def build(network: Network | EvolvingNetwork, pressure: object, rate: Adaptation | None = None) -> Model:
+def build(network: Network | TemporalNetwork, pressure: object, rate: Adaptation | None = None) -> Model:
     rng = np.random.default_rng(4)
     n = network.n
     return Model(network, rng.normal(size=n), rng.uniform(0.5, 2, n), pressure, adaptation=rate)  # type: ignore[arg-type]
@@ -33,11 +33,11 @@ def build(network: Network | EvolvingNetwork, pressure: object, rate: Adaptation
 def step(model: Model, t: int, y: Vector, x: Vector) -> tuple[Vector, Vector]:
     update = model.update(t)
     shown = update(y, hidden=x)
-    return shown, update.give_way(x, shown)
+    return shown, update.adapt(x, shown)
 
 
 @pytest.mark.parametrize("pressure", [Constant(0.3), Linear(2.0), Constant(1e12), Formula("t^400")], ids=str)
-@pytest.mark.parametrize("name", ["lonely", "groups", "star and ring", "ends"])
+@pytest.mark.parametrize("name", ["isolated", "groups", "star and ring", "ends"])
 def test_the_fixed_point_of_a_step_is_that_of_its_network(name: str, pressure: object) -> None:
     model = build(CHANGING[name], pressure)
     for t in (1, 2, 3):
@@ -62,7 +62,7 @@ def test_groups_of_one_step_settle_on_their_own_values_under_infinite_pressure()
 def test_those_who_give_way_hold_what_they_show_at_a_fixed_point(pressure: float) -> None:
     model = build(barabasi_albert(AGENTS, 2, seed=1), pressure, HOLDING)
     y = fixed_point(model, 1)
-    x = np.where(HOLDING.susceptibilities(AGENTS) > 0, y, model.x0)
+    x = np.where(HOLDING.adaptation_weights(AGENTS) > 0, y, model.x0)
     shown, held = step(model, 1, y, x)
     np.testing.assert_allclose(shown, y, atol=1e-12)
     np.testing.assert_allclose(held, x, atol=1e-12)
@@ -71,7 +71,7 @@ def test_those_who_give_way_hold_what_they_show_at_a_fixed_point(pressure: float
 
 def test_without_anyone_who_holds_every_agreement_is_a_fixed_point() -> None:
     model = build(barabasi_albert(AGENTS, 2, seed=1), 2.0, Adaptation(0.1))
-    with pytest.raises(InvalidInputError, match="see landing"):
+    with pytest.raises(InvalidInputError, match="see consensus_limit"):
         fixed_point(model, 1)
     agreed = np.full(AGENTS, 0.7)
     shown, held = step(model, 1, agreed, agreed)
@@ -79,7 +79,7 @@ def test_without_anyone_who_holds_every_agreement_is_a_fixed_point() -> None:
 
 
 def test_contraction_follows_the_network_of_each_step() -> None:
-    model = build(CHANGING["lonely"], Linear(2.0))
+    model = build(CHANGING["isolated"], Linear(2.0))
     for t in (1, 2, 5):
         C = model.update(t).coupling.toarray()
         assert contraction(model, t) == pytest.approx(C.sum(axis=1).max(), rel=1e-12)
@@ -90,7 +90,7 @@ def test_contraction_follows_the_network_of_each_step() -> None:
 
 @pytest.mark.parametrize("network", [barabasi_albert(AGENTS, 2, seed=1), CHANGING["groups"]], ids=str)
 @pytest.mark.parametrize("rate", [Adaptation(0.3), HOLDING, Adaptation(1.0)], ids=str)
-def test_disagreement_fades_by_the_exact_factor(network: Network | EvolvingNetwork, rate: Adaptation) -> None:
+def test_disagreement_fades_by_the_exact_factor(network: Network | TemporalNetwork, rate: Adaptation) -> None:
     model = build(network, Constant(2.0), rate)
     factor = float(contraction(model, 7, exact=True))
     assert 0 < factor < 1
@@ -124,7 +124,7 @@ def test_no_rate_contracts_as_the_plain_model() -> None:
 
 def test_limits_and_ideals_of_the_plain_model_are_refused_elsewhere() -> None:
     for model in (build(CHANGING["settles"], Power(2)), build(cycle(6), Power(2), Adaptation(0.1))):
-        with pytest.raises(InvalidInputError, match=r"use landing\(model\)"):
+        with pytest.raises(InvalidInputError, match=r"use consensus_limit\(model\)"):
             predicted_limit(model)
         with pytest.raises(ModelError, match="constant network and constant hidden opinions"):
             ideal_deviation(replace(model, noise=Gaussian(1.0)), 10)

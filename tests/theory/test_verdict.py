@@ -35,9 +35,9 @@ BOUNDED = [Constant(2.0), Constant(0.0), Power(-1.0), Formula("3 - 1/t")]
 CASES = (
     [(ODD, s, Outcome.CONSENSUS) for s in GROWING]
     + [(TREE, s, Outcome.CONSENSUS) for s in GROWING]
-    + [(ODD, s, Outcome.WRONG_VALUE) for s in TOO_FAST]
+    + [(ODD, s, Outcome.BIASED_CONSENSUS) for s in TOO_FAST]
     + [(TREE, s, Outcome.OSCILLATION) for s in TOO_FAST]
-    + [(n, s, Outcome.SPREAD) for n in (ODD, TREE) for s in BOUNDED]
+    + [(n, s, Outcome.DISAGREEMENT) for n in (ODD, TREE) for s in BOUNDED]
     + [(n, Table([1.0, 2.0, 3.0]), Outcome.UNKNOWN) for n in (ODD, TREE)]
     + [(ODD, Formula("2 + floor(t/2) - t/2"), Outcome.UNKNOWN)]
 )
@@ -58,28 +58,28 @@ def test_the_verdict_flips_with_schedule_and_graph() -> None:
     one_side = tuple(np.flatnonzero(TREE.sides)[:2].tolist())
     with_an_odd_cycle = Network.from_edges([*zip(*(e.tolist() for e in TREE.edges()[:2]), strict=True), one_side])
     outcomes = [diagnose(m).outcome for m in (model, faster, replace(faster, network=with_an_odd_cycle))]
-    assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.WRONG_VALUE]
+    assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.BIASED_CONSENSUS]
 
 
-MASK = Gaussian(0.5, temporal="persistent")
+MASK = Gaussian(0.5, temporal="frozen")
 NOISES = [
-    (ODD, Linear(), MASK, Outcome.WRONG_VALUE, "mask"),
-    (TREE, Linear(), MASK, Outcome.WRONG_VALUE, "mask"),
-    (ODD, Linear(), Gaussian(0.5, temporal="persistent", over_time=Power(-0.5)), Outcome.CONSENSUS, "averages out"),
-    (ODD, Linear(), Gaussian(0.5, over_time=Power(0.4)), Outcome.CONSENSUS, "averages out"),
-    (ODD, Linear(), Gaussian(0.5, over_time=Power(0.5)), Outcome.WRONG_VALUE, "wandering"),
-    (TREE, Linear(), Gaussian(0.5, over_time=Power(0.6)), Outcome.OSCILLATION, "swinging"),
-    (ODD, Linear(), Gaussian(0.5, over_time=Power(1.0)), Outcome.SPREAD, "never come together"),
-    (ODD, Linear(), Gaussian(0.5, over_time=Logarithmic()), Outcome.CONSENSUS, "averages out"),
-    (ODD, Power(0.5), Gaussian(0.5, over_time=Power(0.3)), Outcome.WRONG_VALUE, "wandering"),
-    (ODD, Power(2), Gaussian(0.5, over_time=Power(1.8)), Outcome.WRONG_VALUE, "without bound"),
-    (ODD, Power(2), Gaussian(0.5, over_time=Power(0.4)), Outcome.WRONG_VALUE, "depend on start and noise"),
-    (ODD, StretchedExponential(), Gaussian(0.5, over_time=Linear()), Outcome.WRONG_VALUE, "depend on start"),
-    (ODD, Linear(), Gaussian(0.5, over_time=Table([1.0, 2.0])), Outcome.UNKNOWN, "how the noise grows"),
-    (ODD, Constant(1.0), Gaussian(0.5, over_time=Linear()), Outcome.SPREAD, "grows as the noise does"),
-    (ODD, Constant(1.0), MASK, Outcome.SPREAD, "once and for all"),
-    (ODD, Constant(1.0), NoNoise(), Outcome.SPREAD, "do not move"),
-    (ODD, Power(2), Gaussian(0.0, over_time=Linear()), Outcome.WRONG_VALUE, "agree: on 0."),
+    (ODD, Linear(), MASK, Outcome.BIASED_CONSENSUS, "mask"),
+    (TREE, Linear(), MASK, Outcome.BIASED_CONSENSUS, "mask"),
+    (ODD, Linear(), Gaussian(0.5, temporal="frozen", time_scale=Power(-0.5)), Outcome.CONSENSUS, "averages out"),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.4)), Outcome.CONSENSUS, "averages out"),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.5)), Outcome.BIASED_CONSENSUS, "wandering"),
+    (TREE, Linear(), Gaussian(0.5, time_scale=Power(0.6)), Outcome.OSCILLATION, "swinging"),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Power(1.0)), Outcome.DISAGREEMENT, "never come together"),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Logarithmic()), Outcome.CONSENSUS, "averages out"),
+    (ODD, Power(0.5), Gaussian(0.5, time_scale=Power(0.3)), Outcome.BIASED_CONSENSUS, "wandering"),
+    (ODD, Power(2), Gaussian(0.5, time_scale=Power(1.8)), Outcome.BIASED_CONSENSUS, "without bound"),
+    (ODD, Power(2), Gaussian(0.5, time_scale=Power(0.4)), Outcome.BIASED_CONSENSUS, "depend on start and noise"),
+    (ODD, StretchedExponential(), Gaussian(0.5, time_scale=Linear()), Outcome.BIASED_CONSENSUS, "depend on start"),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, "how the noise grows"),
+    (ODD, Constant(1.0), Gaussian(0.5, time_scale=Linear()), Outcome.DISAGREEMENT, "grows as the noise does"),
+    (ODD, Constant(1.0), MASK, Outcome.DISAGREEMENT, "once and for all"),
+    (ODD, Constant(1.0), NoNoise(), Outcome.DISAGREEMENT, "do not move"),
+    (ODD, Power(2), Gaussian(0.0, time_scale=Linear()), Outcome.BIASED_CONSENSUS, "agree: on 0."),
     (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, "multiplies the variance by 3"),
 ]
 
@@ -93,7 +93,7 @@ def test_noise_decides_too(network: Network, pressure: Schedule, noise: Noise, e
 
 @pytest.mark.parametrize("gamma", [0.3, 0.5, 0.7])
 def test_growing_noise_does_what_the_verdict_says(gamma: float) -> None:
-    model = make(ODD, Linear.tuned(ODD, 0.75), Gaussian(0.5, over_time=Power(gamma)))
+    model = make(ODD, Linear.tuned(ODD, 0.75), Gaussian(0.5, time_scale=Power(gamma)))
     variance = moments(model, 4000, of=consensus_mode(model), times=[1000, 4000]).variance[:, 0]
     falls = variance[1] < 0.9 * variance[0]
     assert falls == (diagnose(model).outcome is Outcome.CONSENSUS)

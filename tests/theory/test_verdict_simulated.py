@@ -63,9 +63,9 @@ def test_consensus_on_the_value(graph: object, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_consensus_on_a_wrong_value(seed: int) -> None:
+def test_consensus_on_a_biased_consensus(seed: int) -> None:
     model = make(odd_graph(seed), Power(1.5), seed, Laplace(0.5))
-    assert diagnose(model).outcome is Outcome.WRONG_VALUE
+    assert diagnose(model).outcome is Outcome.BIASED_CONSENSUS
     early, late = shown(model, 400, seed), shown(model, 3200, seed)
     assert np.ptp(late, axis=1).max() < 0.01
     # The runs agree within themselves, far more closely than they come to v, and waiting does not help.
@@ -101,7 +101,7 @@ def test_permanent_oscillation(seed: int) -> None:
 def test_stationary_spread(graph: object, seed: int) -> None:
     network = odd_graph(seed) if graph is odd_graph else tree(seed)
     model = make(network, Constant(2.0), seed, Gaussian(0.3))
-    assert diagnose(model).outcome is Outcome.SPREAD
+    assert diagnose(model).outcome is Outcome.DISAGREEMENT
     early, late = shown(model, 300, seed), shown(model, 1200, seed)
     assert np.mean(np.ptp(late, axis=1)) == pytest.approx(np.mean(np.ptp(early, axis=1)), rel=0.1)
     std = moments(model, 300, times=[300]).std[-1]
@@ -112,8 +112,8 @@ def test_stationary_spread(graph: object, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_held_mask_is_agreed_on(seed: int) -> None:
     network = odd_graph(seed)
-    model = make(network, Linear(0.2), seed, Gaussian(0.5, temporal="persistent"))
-    assert diagnose(model).outcome is Outcome.WRONG_VALUE
+    model = make(network, Linear(0.2), seed, Gaussian(0.5, temporal="frozen"))
+    assert diagnose(model).outcome is Outcome.BIASED_CONSENSUS
     public = shown(model, 3000, seed)
     left = 0.5 * np.linalg.norm(model.s) / model.s.sum()
     assert np.ptp(public, axis=1).max() < 0.1 * left

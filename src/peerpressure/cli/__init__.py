@@ -35,7 +35,7 @@ def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """Find out whether a network agrees, on what and how fast, and what an onlooker can learn.
+    """Find out whether a network agrees, on what and how fast, and what an observer can learn.
 
     Agents on a graph hold a hidden opinion each, show a noisy public one, and are pulled to their neighbours by
     growing peer pressure.

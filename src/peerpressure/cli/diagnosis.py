@@ -31,11 +31,11 @@ def diagnose(
     adaptation: Annotated[
         str | None,
         typer.Option(
-            help="By how much hidden opinions give way in a round: a share such as 0.01, or a formula, '0.1/t'.  "
+            help="By how much hidden opinions adapt in a step: a share such as 0.01, or a formula, '0.1/t'.  "
             "[default: not at all]"
         ),
     ] = None,
-    evolution: Annotated[
+    dynamics: Annotated[
         str | None,
         typer.Option(
             help="How the graph changes over --steps: failing:P, markov:BIRTH:DEATH or rewiring:RATE.  "
@@ -59,19 +59,19 @@ def diagnose(
     Nothing is simulated unless a network has more than 200 agents and steps are given. Options take the place of
     what the file says. Without a file, hidden opinions are drawn evenly between 0 and 1.
 
-    Agents who give way (--adaptation) come to hold what they say. On a graph that changes (--evolution) it matters
-    who meets whom over time, and who is left alone. With --continuous the rounds become infinitely short.
+    Agents who adapt (--adaptation) come to hold what they say. On a graph that changes (--dynamics) it matters
+    who meets whom over time, and who is left alone. With --continuous the steps become infinitely short.
 
     Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
-    Example: peerpressure diagnose --graph karate --evolution failing:0.2 --adaptation 0.01 --steps 500
+    Example: peerpressure diagnose --graph karate --dynamics failing:0.2 --adaptation 0.01 --steps 500
     """
     if file is None and graph is None:
         raise typer.BadParameter("name a scenario file, or give --graph", param_hint="'FILE'")
-    if file is None and evolution is not None and steps is None:
-        raise typer.BadParameter("say with --steps how long the graph changes", param_hint="'--evolution'")
+    if file is None and dynamics is not None and steps is None:
+        raise typer.BadParameter("say with --steps how long the graph changes", param_hint="'--dynamics'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
-    given |= {"adaptation": adaptation, "evolution": evolution, "continuous": continuous or None}
+    given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}
     with refusing_all_at_once():
         scenario = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with telling() as tell:
@@ -92,7 +92,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:
 
     meant: dict[str, tuple[str, Callable[[str], Any]]] = {
         "graph": ("network", shorthand.network_section),
-        "evolution": ("network.evolution", shorthand.evolution_section),
+        "dynamics": ("network.dynamics", shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", shorthand.adaptation_section),
         "pressure": ("pressure", shorthand.pressure_section),
         "noise": ("noise", shorthand.noise_section),

@@ -37,8 +37,8 @@ def recover(
     """Estimate what agents hide from what they were seen to show.
 
     The scenario says who listens to whom, how stubborn agents are, how pressure grows and how strong the noise is;
-    its hidden opinions are not used. Whom the onlooker saw, and when, and what it believed before, comes from
-    [observe]. An output that is missing is left empty. Where hidden opinions give way, --target says which are meant:
+    its hidden opinions are not used. Whom the observer saw, and when, and what it believed before, comes from
+    [observe]. An output that is missing is left empty. Where hidden opinions adapt, --target says which are meant:
     those of the start, or those of now. In continuous time, times are real multiples of the step in [time]. Standard
     errors are exact under the model; agents whose opinion the data leave open have none.
 
@@ -74,14 +74,14 @@ def _table(found: list[Estimate]) -> pd.DataFrame:
 
 
 def _facts(one: Estimate) -> dict[str, object]:
-    fit = None if one.consistency is None else one.consistency.tolist()
+    fit = None if one.goodness_of_fit is None else one.goodness_of_fit.tolist()
     return {
         "method": one.method,
         "target": one.target,
         "identified": int(one.identified.sum()),
         "rank": one.rank,
         "condition": one.condition,
-        "consistency": fit,
+        "goodness_of_fit": fit,
         "note": one.note,
     }
 

@@ -24,9 +24,9 @@ def run_scenario(
     """Simulate a scenario, say what becomes of it, and write results, figures and a one-page report.
 
     The run goes to run.nc (netCDF-4), its tables to CSV, figures to PDF and PNG, and all of it on one page to
-    report.html. With [observe] in the file, an onlooker estimates what agents hide; with [privacy], it is reckoned
-    what the agents are exposed to. Where opinions give way, what agents hold is kept too; where the network changes,
-    its edges are counted round by round. Results appear only when all of them are complete; a disk without
+    report.html. With [observe] in the file, an observer estimates what agents hide; with [privacy], it is reckoned
+    what the agents are exposed to. Where opinions adapt, what agents hold is kept too; where the network changes,
+    its edges are counted step by step. Results appear only when all of them are complete; a disk without
     room for them is refused before the run begins.
 
     Example: peerpressure run scenario.toml --out results
@@ -58,7 +58,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
 
     names = ["spread", "distance", "mean"]
     names += ["hidden_spread"] if experiment.model.adaptation is not None else []
-    names += ["alone"] if experiment.model.evolution is not None else []
+    names += ["alone"] if experiment.model.temporal_network is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
     names += ["exposure"] if experiment.scenario.privacy is not None else []
     return _privacy(experiment) | {

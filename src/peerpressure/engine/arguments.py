@@ -8,12 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.affine import coefficients as plain_coefficients, giving_way as plain_giving_way
+from peerpressure.affine import adapted as plain_adapted, coefficients as plain_coefficients
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 
 coefficients = njit(forceinline=True, error_model="numpy")(plain_coefficients)
-giving_way = njit(forceinline=True, error_model="numpy")(plain_giving_way)
+adapted = njit(forceinline=True, error_model="numpy")(plain_adapted)
 
 
 class Graph(NamedTuple):
@@ -32,13 +32,13 @@ class Graph(NamedTuple):
 
 
 class Agents(NamedTuple):
-    """What differs between agents; ``deviation`` and ``susceptibility`` have one entry if it is the same for all."""
+    """What differs between agents; ``deviation`` and ``adaptation_weight`` have one entry if it is the same for all."""
 
     stubbornness: NDArray[Any]
     degrees: NDArray[Any]
     hidden: NDArray[Any]
     deviation: NDArray[Any]
-    susceptibility: NDArray[Any]
+    adaptation_weight: NDArray[Any]
 
 
 class Clock(NamedTuple):
@@ -52,14 +52,19 @@ class Clock(NamedTuple):
     relief: NDArray[np.float64]
     weight: NDArray[np.float64]
     scale: NDArray[np.float64]
-    yielding: NDArray[np.float64]
+    adaptation_rate: NDArray[np.float64]
     pace: float
 
     def part(self, begin: int, end: int) -> Clock:
         """Return the steps begin…end−1 of these."""
         cut = slice(begin, end)
         return Clock(
-            self.first + begin, self.relief[cut], self.weight[cut], self.scale[cut], self.yielding[cut], self.pace
+            self.first + begin,
+            self.relief[cut],
+            self.weight[cut],
+            self.scale[cut],
+            self.adaptation_rate[cut],
+            self.pace,
         )
 
 

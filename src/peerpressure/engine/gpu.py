@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.errors import PeerPressureError, TooLargeError, complain
-from peerpressure.noises import AR1, Custom, Persistent
+from peerpressure.noises import AR1, Custom, Frozen
 
 from .plan import FRESH, STREAM_HELD, Plan, Result, draw_of
 
@@ -100,7 +100,7 @@ class _Run:
         union = plan.model.network.adjacency
         self.edge = np.uint32 if union.nnz < 2**32 else np.uint64
         # A network that changes may lose its uniform weight on the way.
-        self.uniform = plan.model.evolution is None and bool((union.data == union.data[0]).all())
+        self.uniform = plan.model.temporal_network is None and bool((union.data == union.data[0]).all())
         # Dividing 64-bit thread numbers costs as much as the noise, so they are used only where they must be.
         most_pieces = union.nnz // _PIECE + plan.model.n
         few = max(self._threads(), most_pieces * self.packs) + _THREADS < 2**32
@@ -118,7 +118,7 @@ class _Run:
         self.s, self.hidden = self._field(plan.model.s), self._field(plan.model.x0)
         deviation = np.atleast_1d(np.asarray(plan.model.noise.std if plan.deviation is None else plan.deviation))
         self.deviation, self.deviation_stride = self._field(deviation), np.int32(deviation.size > 1)
-        factor = 1.0 if plan.model.adaptation is None else plan.model.adaptation.susceptibility
+        factor = 1.0 if plan.model.adaptation is None else plan.model.adaptation.adaptation_weight
         self.factor, self.factor_stride = self._field(np.atleast_1d(np.asarray(factor))), np.int32(np.ndim(factor) > 0)
         self.adjacency: csr_array | None = None
         self._meet(max(plan.start_step, 1))
@@ -146,13 +146,13 @@ class _Run:
             return self.cupy.zeros(1, self.plan.dtype)
         return self._upload(self.plan.model.x0 if held is None else held)
 
-    def _arguments_beyond(self, yielding: float) -> tuple[Any, ...]:
-        """Return what the step takes where opinions give way or time is continuous."""
+    def _arguments_beyond(self, adaptation_rate: float) -> tuple[Any, ...]:
+        """Return what the step takes where opinions adapt or time is continuous."""
         if not self.beyond:
             return ()
         moving = np.int32(self.plan.model.adaptation is not None)
         pace = self.real(self.plan.pace)
-        return self.held, moving, self.factor, self.factor_stride, self.real(yielding), pace
+        return self.held, moving, self.factor, self.factor_stride, self.real(adaptation_rate), pace
 
     def _refuse_if_too_large(self) -> None:
         n, width = self.plan.model.n, self.packs * self.lanes
@@ -183,7 +183,7 @@ class _Run:
         if isinstance(temporal, AR1) and memory is not None:
             return self._upload(memory)
         drawn = self.cupy.empty_like(self.public)
-        time = 0 if isinstance(temporal, Persistent) else self.plan.start_step
+        time = 0 if isinstance(temporal, Frozen) else self.plan.start_step
         arguments = (
             *self._size(), drawn, np.int32(self.draw.law), self.real(self.draw.shape), np.uint32(time),
             np.uint32(self.plan.replicates[0]), np.uint32(STREAM_HELD), *self._key(),
@@ -204,7 +204,7 @@ class _Run:
     def _launch(self, name: str, threads: int, arguments: tuple[Any, ...]) -> None:
         self.module.get_function(name)((-(-threads // _THREADS),), (_THREADS,), arguments)
 
-    def _step(self, time: int, relief: float, weight: float, scale: float, yielding: float) -> None:
+    def _step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
         graph, draw, real = self.graph, self.draw, self.real
         edges = (graph.columns, graph.weights)
         if graph.pieces:
@@ -215,7 +215,8 @@ class _Run:
         arguments = (
             *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, self.s, self.degrees, self.hidden,
             self.deviation, self.deviation_stride, self.public, self.output, self.memory,
-            real(relief), real(weight), real(scale), *law, *clock, *self._key(), *self._arguments_beyond(yielding),
+            real(relief), real(weight), real(scale), *law, *clock, *self._key(),
+            *self._arguments_beyond(adaptation_rate),
         )  # fmt: skip
         self._launch("step", self._threads(), arguments)
         self.public, self.output = self.output, self.public

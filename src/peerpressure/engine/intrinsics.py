@@ -154,7 +154,7 @@ def update_row(
     stride: Any,
     begin: Any,
     end: Any,
-    pull: Any,
+    coupling_scale: Any,
     jitter: Any,
     drift: Any,
     noise: Any,
@@ -163,7 +163,7 @@ def update_row(
     output_at: Any,
     past_caches: Any,
 ) -> tuple[Any, Callable[..., Any]]:
-    """Update one agent in WIDTH replicates: out = pull·Σ_k w_k·y[column_k] + (jitter·z + drift).
+    """Update one agent in WIDTH replicates: out = coupling_scale·Σ_k w_k·y[column_k] + (jitter·z + drift).
 
     ``past_caches`` writes an output that is too large to stay in the caches straight to (aligned) memory.
 
@@ -236,7 +236,7 @@ def update_row_plain(
     stride: np.uint64,
     begin: np.uint64,
     end: np.uint64,
-    pull: float,
+    coupling_scale: float,
     jitter: float,
     drift: float,
     noise: NDArray[Any],
@@ -250,4 +250,4 @@ def update_row_plain(
         total = public.dtype.type(0)
         for k in range(begin, end):
             total = fma(weights[k * stride], public[columns[k] * WIDTH + lane], total)
-        output[output_at + lane] = fma(pull, total, fma(jitter, noise[noise_at + lane], drift))
+        output[output_at + lane] = fma(coupling_scale, total, fma(jitter, noise[noise_at + lane], drift))

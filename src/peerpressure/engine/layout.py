@@ -63,13 +63,13 @@ def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Gra
 
 def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64] | None) -> Agents:
     """Return the constants of the agents in the precision of the state; the noise is the model's own unless given."""
-    susceptibility = 1.0 if model.adaptation is None else model.adaptation.susceptibility
+    adaptation_weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
     return Agents(
         stubbornness=model.s.astype(dtype),
         degrees=model.network.degrees.astype(dtype),
         hidden=model.x0.astype(dtype),
         deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
-        susceptibility=np.atleast_1d(np.asarray(susceptibility)).astype(dtype),
+        adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
     )
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger, coefficients, giving_way
+from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
 from .compiled import discard_stale_caches
-from .evolution import apply_changes
 from .intrinsics import fma, prefetch_once
 from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
 from .random import U64, fill_narrow
 from .recording import keep, ledger_of, reduce_summaries
+from .temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the reading of the graph runs ahead of their use
 _TILE = 64  # agents by which the reading of their constants runs ahead
@@ -73,7 +73,7 @@ def _move_beyond(
     relief: Any,
     weight: Any,
     scale: Any,
-    yielding: Any,
+    adaptation_rate: Any,
     pace: Any,
     first: int,
     count: int,
@@ -83,19 +83,19 @@ def _move_beyond(
     noise: NDArray[Any],
     pressure: NDArray[Any],
 ) -> None:
-    """Update the agents of a chunk where hidden opinions give way, or a step goes a part of the way only."""
+    """Update the agents of a chunk where hidden opinions adapt, or a step goes a part of the way only."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
     for i in range(count):
         agent = first + i
-        gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
         jitter = root * (gain * (scale * agents.deviation[agent if agents.deviation.size > 1 else 0]))
         x = held[agent] if held.size else agents.hidden[agent]
         own = fma(rest, public[agent], pace * gain * x)
-        output[agent] = fma(pace * pull, pressure[i], fma(jitter, noise[i], own))
+        output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
         if held.size:
-            susceptibility = agents.susceptibility[agent if agents.susceptibility.size > 1 else 0]
-            held[agent] = giving_way(held[agent], output[agent], yielding * susceptibility)
+            adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
+            held[agent] = adapted(held[agent], output[agent], adaptation_rate * adaptation_weight)
 
 
 @njit(error_model="numpy")
@@ -106,7 +106,7 @@ def _step_narrow(
     relief: Any,
     weight: Any,
     scale: Any,
-    yielding: Any,
+    adaptation_rate: Any,
     pace: Any,
     step: int,
     replicate: int,
@@ -133,7 +133,19 @@ def _step_narrow(
             _gather_uniform(graph, public, first, count, pressure)
         if not plain:
             _move_beyond(
-                agents, relief, weight, scale, yielding, pace, first, count, public, output, held, noise, pressure
+                agents,
+                relief,
+                weight,
+                scale,
+                adaptation_rate,
+                pace,
+                first,
+                count,
+                public,
+                output,
+                held,
+                noise,
+                pressure,
             )
             continue
         for begin_tile in range(first, first + count, _TILE):
@@ -147,9 +159,9 @@ def _step_narrow(
             gathered, z = pressure[begin_tile - first :], noise[begin_tile - first :]
             deviation = agents.deviation[begin_tile if per_agent else 0 :]
             for i in range(end_tile - begin_tile):
-                gain, pull = coefficients(relief, weight, s[i], d[i])
+                gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
                 jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
-                out[i] = fma(pull, gathered[i], fma(jitter, z[i], gain * x[i]))
+                out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
 
 
 @njit(error_model="numpy")
@@ -217,7 +229,7 @@ def run_narrow(
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
                 relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
                 _step_narrow(
-                    graph, agents, draw, relief, weight, scale, number(clock.yielding[q]), pace, step,
+                    graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step,
                     replicate + layer, begin, end, public, output, memory[layer], held[layer], noise, pairs, pressure,
                 )  # fmt: skip
                 if ledger.slots[q] >= 0:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from peerpressure.affine import least_relief
 from peerpressure.model import Model, Vector
-from peerpressure.noises import AR1, Custom, Noise, Persistent
+from peerpressure.noises import AR1, Custom, Frozen, Noise
 
 # Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
 # which is what makes a random gather cost little per replicate.
@@ -55,7 +55,7 @@ def draw_of(noise: Noise, seed: int) -> Draw:
     if isinstance(noise.temporal, AR1):
         phi = noise.temporal.coefficient
         mode, carry, fresh = RECURRENT, phi, float(np.sqrt(1 - phi * phi))
-    if isinstance(noise.temporal, Persistent) or isinstance(noise, Custom):
+    if isinstance(noise.temporal, Frozen) or isinstance(noise, Custom):
         mode = HELD
     key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
     return Draw(LAW_CODES[noise.law], noise.shape, mode, carry, fresh, *key)
@@ -88,11 +88,11 @@ class Plan:
         model = self.model
         times = np.arange(begin + 1, end + 1) * np.float64(self.pace)
         relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
-        if model.evolution is not None:
+        if model.temporal_network is not None:
             relief = np.maximum(relief, least_relief(self.dtype))
-        scale = model.noise.scale(model.noise.over_time.reading_times(times))
-        yielding = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
-        return relief, weight, scale, yielding
+        scale = model.noise.scale(model.noise.time_scale.reading_times(times))
+        adaptation_rate = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
+        return relief, weight, scale, adaptation_rate
 
     @property
     def keep_held(self) -> bool:

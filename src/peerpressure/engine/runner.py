@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import PeerPressureError
-from peerpressure.noises import AR1, Custom, Persistent
+from peerpressure.noises import AR1, Custom, Frozen
 
 from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger
-from .evolution import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from .layout import Block, agents_of, graph_of, make_blocks
 from .narrow import draw_narrow, run_narrow
 from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
 from .recording import keep_all, reduce_summaries
+from .temporal import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from .wide import draw_wide, run_wide
 
 _SEGMENT = 2e9  # bytes of state moved between two looks at progress and Ctrl-C: less than a second
@@ -52,9 +52,9 @@ class _Run:
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
         # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
-        self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Persistent)
+        self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
-        self.evolving = _Evolving(plan, self.agents) if plan.model.evolution is not None else None
+        self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
         self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
         self.kept_agents = (plan.agents if plan.keep_states else plan.agents[:0]).astype(np.uint32)
         shape = (plan.replicates.size, plan.times.size)
@@ -77,7 +77,7 @@ class _Run:
             block.write(memory[block.rows], block.memory)
         elif isinstance(temporal, AR1):
             self._draw_into_memory(block, self.plan.start_step, STREAM_HELD)
-        elif isinstance(temporal, Persistent):
+        elif isinstance(temporal, Frozen):
             self._draw_into_memory(block, 0, STREAM_HELD)
 
     def _draw_into_memory(self, block: Block, step: int, stream: int) -> None:
@@ -132,8 +132,8 @@ class _Run:
 
     def _advance(self, begin: int, end: int, pool: Executor | None) -> None:
         clock, slots = self._clock(begin, end), self._slots(begin, end)
-        if self.evolving is not None:
-            self.evolving.look_ahead(begin, end)
+        if self.temporal is not None:
+            self.temporal.look_ahead(begin, end)
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
         if pool is None or share_agents:
             for block in self.blocks:
@@ -143,14 +143,14 @@ class _Run:
                     self._advance_block(block, clock, slots)
         else:
             list(pool.map(lambda block: self._advance_block(block, clock, slots), self.blocks))
-        if self.evolving is not None:
-            self.evolving.arrive()
+        if self.temporal is not None:
+            self.temporal.arrive()
 
     def _advance_block(self, block: Block, clock: Clock, slots: NDArray[np.int64]) -> None:
         if self.drawn_by_python:
             self._draw_custom(block, clock.first)
-        network = self._network(block) if self.evolving is None else self.evolving.copied()
-        changes = self._unchanged(clock) if self.evolving is None else self.evolving.changes
+        network = self._network(block) if self.temporal is None else self.temporal.copied()
+        changes = self._unchanged(clock) if self.temporal is None else self.temporal.changes
         self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
 
     def _network(self, block: Block) -> tuple[Graph, Agents]:
@@ -171,12 +171,12 @@ class _Run:
         n, threads = self.plan.model.n, self.plan.threads
         chunks = -(-n // CHUNK)
         cuts = [min(n, CHUNK * (chunks * i // threads)) for i in range(threads + 1)]
-        network = self._network(block) if self.evolving is None else self.evolving.copied()
+        network = self._network(block) if self.temporal is None else self.temporal.copied()
         for q in range(clock.relief.size):
             one = clock.part(q, q + 1)
             same = self._unchanged(one)
-            if self.evolving is not None:
-                self.evolving.change(network, q)
+            if self.temporal is not None:
+                self.temporal.change(network, q)
             ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
@@ -230,11 +230,11 @@ class _Run:
         )
 
 
-class _Evolving:
+class _Temporal:
     """The network of a run that changes: as it is where the segment begins, and how it changes until it ends."""
 
     def __init__(self, plan: Plan, agents: Agents) -> None:
-        network = plan.model.evolution
+        network = plan.model.temporal_network
         assert network is not None
         self.events = Events(network, plan.dtype)
         self.graph = roomy_graph(network, max(plan.start_step, 1), plan.dtype)

@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import Agents, Changes, Clock, Graph, Ledger, coefficients, giving_way
+from .arguments import Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
 from .compiled import discard_stale_caches
-from .evolution import apply_changes
 from .intrinsics import fma, prefetch, update_row
 from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from .random import GROUP, U64, fill_wide
 from .recording import keep, ledger_of, reduce_summaries
+from .temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
@@ -78,10 +78,10 @@ def _own_part(
 
 
 @njit(error_model="numpy")
-def _give_way(held: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
+def _adapt(held: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
     """Move what one agent holds towards what it shows."""
     for lane in range(WIDTH):
-        held[U64(base + lane)] = giving_way(held[U64(base + lane)], output[U64(base + lane)], rate)
+        held[U64(base + lane)] = adapted(held[U64(base + lane)], output[U64(base + lane)], rate)
 
 
 @njit(error_model="numpy")
@@ -110,12 +110,12 @@ def _step_wide(
         _noise_wide(noise, memory, draw, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
-            gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+            gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
             jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
             drift = gain * agents.hidden[agent]
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
-                pull, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
+                coupling_scale, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
             )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def _step_beyond(
     relief: Any,
     weight: Any,
     scale: Any,
-    yielding: Any,
+    adaptation_rate: Any,
     pace: Any,
     step: int,
     replicate: int,
@@ -139,26 +139,26 @@ def _step_beyond(
     held: NDArray[Any],
     noise: NDArray[Any],
 ) -> None:
-    """Make a step in which hidden opinions give way, or agents go a part of the way only."""
+    """Make a step in which hidden opinions adapt, or agents go a part of the way only."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
-    per_agent, own_rates = agents.deviation.size > 1, agents.susceptibility.size > 1
+    per_agent, own_rates = agents.deviation.size > 1, agents.adaptation_weight.size > 1
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
         _noise_wide(noise, memory, draw, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
-            gain, pull = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+            gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
             jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
             base = agent * U64(WIDTH)
             _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, held, base)
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
-                pace * pull, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
+                pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
             if held.size:
-                _give_way(held, output, base, yielding * agents.susceptibility[agent if own_rates else U64(0)])
+                _adapt(held, output, base, adaptation_rate * agents.adaptation_weight[agent if own_rates else U64(0)])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -201,7 +201,7 @@ def run_wide(
                     )  # fmt: skip
                 else:
                     _step_beyond(
-                        graph, agents, draw, relief, weight, scale, number(clock.yielding[q]), pace, step, first,
+                        graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step, first,
                         begin, end, public, output, memory[layer], held[layer], noise,
                     )  # fmt: skip
                 if ledger.slots[q] >= 0:

@@ -19,9 +19,9 @@ from peerpressure.experiments.beyond import BeyondResult
 
 
 def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the table; ``tables`` holds those of the wrong values and of opinions that give way."""
+    """Return the table; ``tables`` holds those of the wrong values and of opinions that adapt."""
     rows = [*_wrong_values(tables), *_two_agents(evidence), *_residuals(evidence), *_sweeps(evidence)]
-    rows += [*_noise(evidence), *_beyond(more), *_landing(tables), *_forgetting(tables)]
+    rows += [*_noise(evidence), *_beyond(more), *_limit(tables), *_forgetting(tables)]
     return pd.DataFrame(rows)
 
 
@@ -88,9 +88,9 @@ def _beyond(more: BeyondResult) -> Iterator[dict[str, Any]]:
         yield _row("beyond", f"rms under {row.schedule}, T = {last}", row.rms, row.sampled_rms, row.standard_error)
 
 
-def _landing(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
-    for row in tables["timescale_landing"].itertuples():
-        name = f"landing value, η = {row.rate:.3g}"
+def _limit(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    for row in tables["timescale_consensus_limit"].itertuples():
+        name = f"consensus limit, η = {row.rate:.3g}"
         yield _row("two_timescales", name, row.mean, row.sampled_mean, row.standard_error)
 
 

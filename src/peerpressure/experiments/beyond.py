@@ -164,8 +164,8 @@ def privacy_over_time(model: Model, times: Sequence[int] = HORIZONS) -> pd.DataF
     """Return what has been given away, and how good the agreement is, for noise that is fresh, growing or held."""
     noises = {
         "fresh": Gaussian(MASK),
-        "growing": Gaussian(MASK, over_time=Power(GROWTH)),
-        "held": Gaussian(MASK, temporal="persistent"),
+        "growing": Gaussian(MASK, time_scale=Power(GROWTH)),
+        "held": Gaussian(MASK, temporal="frozen"),
     }
     tuned, mode, rows = Linear.tuned(model.network, model.s), consensus_mode(model), []
     for design, noise in noises.items():

@@ -32,7 +32,7 @@ NORMAL_95 = 1.959963984540054
 @final
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Sweeps on graphs with two edges per round and with one, side by side."""
+    """Sweeps on graphs with two edges per step and with one, side by side."""
 
     two: SweepResult
     one: SweepResult

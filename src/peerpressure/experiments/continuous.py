@@ -33,8 +33,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from peerpressure.diffusion import DensityPath, Diffusion, solve_density
-from peerpressure.diffusion.convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.experiments.convergence import NOISE, SEED, agents_drawn
 from peerpressure.experiments.rates import scale_free_model, spaced_times
 from peerpressure.experiments.streams import stream
@@ -42,6 +40,8 @@ from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noises import Gaussian
 from peerpressure.schedules import Linear, StretchedExponential
+from peerpressure.sde import SDE, DensityPath, solve_density
+from peerpressure.sde.convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory.continuous_time.limit import agreed_value
 from peerpressure.theory.functionals import consensus_mode
@@ -76,7 +76,7 @@ def euler_tables(seed: int = SEED, *, replicates: int = STRONG_REPLICATES) -> di
     plain = scale_free_model(seed, agents=EULER_AGENTS)
     model = replace(plain, pressure=Linear.tuned(plain.network, plain.s))
     # The noise of the discrete model, so that steps of length 1 are the model itself.
-    equation, own = Diffusion(model, scaling="model"), stream(seed, "strong errors")
+    equation, own = SDE(model, scaling="model"), stream(seed, "strong errors")
     return {
         "shrinking_steps": shrinking_steps(equation, EULER_END, consensus_mode(model).weights),
         "weak_errors": weak_errors(equation, EULER_END, STEPS),
@@ -84,14 +84,14 @@ def euler_tables(seed: int = SEED, *, replicates: int = STRONG_REPLICATES) -> di
     }
 
 
-def pair_diffusion() -> Diffusion:
+def pair_sde() -> SDE:
     """Return two agents of different stubbornness under ρ = t, with the noise as it is printed."""
-    return Diffusion(Model(k2(), PAIR_HIDDEN, PAIR_STUBBORNNESS, noise=Gaussian(PAIR_NOISE)))
+    return SDE(Model(k2(), PAIR_HIDDEN, PAIR_STUBBORNNESS, noise=Gaussian(PAIR_NOISE)))
 
 
 def density_tables(*, cells: int = CELLS) -> dict[str, pd.DataFrame]:
     """Return the density of two agents on a grid, beside its exact law."""
-    pair = pair_diffusion()
+    pair = pair_sde()
     path = solve_density(pair, FRAMES, list(pair.network.labels), cells=cells)
     return {"density_law": _law(path), "density_cells": _cells(path), "density_grid": _grid(path, pair)}
 
@@ -121,7 +121,7 @@ def _cells(path: DensityPath) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _grid(path: DensityPath, pair: Diffusion) -> pd.DataFrame:
+def _grid(path: DensityPath, pair: SDE) -> pd.DataFrame:
     rows = [
         {
             "agent": i + 1,
@@ -143,7 +143,7 @@ def swing_tables(seed: int = SEED, *, agents: int = TREE_AGENTS) -> dict[str, pd
     """Return one run on a tree under too fast a pressure in discrete and in continuous time, and where each ends."""
     pressure, noise = StretchedExponential(), Gaussian(NOISE)
     model = Model(barabasi_albert(agents, 1, seed=seed), *agents_drawn(agents, seed), pressure, noise)
-    equation = Diffusion(model, SWING_STEP, "model", "euler")
+    equation = SDE(model, SWING_STEP, "model", "euler")
     own, keep = stream(seed, "swing"), [model.network.labels[0]]
     discrete = simulate(model, SWING_END, seed=own, record=Record(agents=keep))
     per_unit = round(1 / SWING_STEP)

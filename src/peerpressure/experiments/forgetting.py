@@ -1,4 +1,4 @@
-"""What an observer can still learn of opinions that give way: the past sinks out of sight, the present comes into view.
+"""What an observer can still learn of opinions that adapt: the past sinks out of sight, the present comes into view.
 
 Everybody is seen at every step, and all start from one public opinion, so that the start gives nothing away.
 
@@ -43,7 +43,7 @@ REPLICATIONS = 60
 @final
 @dataclass(frozen=True, eq=False)
 class ForgettingResult:
-    """What is left to learn of opinions that give way, as tables."""
+    """What is left to learn of opinions that adapt, as tables."""
 
     information: pd.DataFrame
     recovery: pd.DataFrame
@@ -61,7 +61,7 @@ def forgetting(
     agents: int = AGENTS,
     rates: Sequence[float] = RATES,
 ) -> ForgettingResult:
-    """Watch hidden opinions give way at several rates, and estimate what they were and what they are."""
+    """Watch hidden opinions adapt at several rates, and estimate what they were and what they are."""
     enough(replications, "forgetting")
     start = np.full(agents, np.mean(printed.HIDDEN_RANGE))
     constant = replace(scale_free_model(seed, agents=agents), start=start)

@@ -25,7 +25,7 @@ def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
 
 
 def printed_fit(edges: int) -> pd.DataFrame:
-    """Return the printed table for graphs with so many edges per round."""
+    """Return the printed table for graphs with so many edges per step."""
     rows = [printed.REGRESSIONS[edges][term] for term in TERMS]
     return pd.DataFrame({"term": TERMS, **{name: [getattr(row, name) for row in rows] for name in COLUMNS}})
 

@@ -15,13 +15,13 @@ from peerpressure.experiments.beyond import BeyondResult, beyond
 from peerpressure.experiments.comparison import Comparison
 from peerpressure.experiments.continuous import continuous_time
 from peerpressure.experiments.convergence import SEED, STEPS, convergence
-from peerpressure.experiments.evolving import evolving_networks
 from peerpressure.experiments.forgetting import forgetting
 from peerpressure.experiments.noise_levels import noise_levels
 from peerpressure.experiments.rates import approach, contraction_products, scale_free_model, tuning
 from peerpressure.experiments.residuals import residuals
 from peerpressure.experiments.size_effect import size_effect
 from peerpressure.experiments.sweep_ba import sweep_ba
+from peerpressure.experiments.temporal import temporal_networks
 from peerpressure.experiments.two_agents_recovery import two_agents_recovery
 from peerpressure.experiments.two_timescales import two_timescales
 from peerpressure.experiments.wrong_values import wrong_values
@@ -32,7 +32,7 @@ MOST_APPROACH_STEPS = 5_000
 MOST_NOISE_STEPS = 3_000
 MOST_TIMESCALE_STEPS = 1_000
 MOST_OBSERVED_STEPS = 200
-MOST_EVOLVING_STEPS = 3_000
+MOST_TEMPORAL_STEPS = 3_000
 # Exact, so that claims about limits need not wait for the simulated runs.
 AUDIT_STEPS = 3_000
 
@@ -122,10 +122,10 @@ def _recovery(
 
 def _extensions(seed: int, steps: int, tell: Tell) -> Tables:
     """Return the tables on what the paper leaves to future work."""
-    tell("hidden opinions that give way")
+    tell("hidden opinions that adapt")
     moving = two_timescales(seed, min(steps, MOST_TIMESCALE_STEPS)).tables()
     forgotten = forgetting(seed, min(steps, MOST_OBSERVED_STEPS)).tables()
     tell("networks that change")
-    evolving = evolving_networks(seed, min(steps, MOST_EVOLVING_STEPS))
+    temporal = temporal_networks(seed, min(steps, MOST_TEMPORAL_STEPS))
     tell("continuous time")
-    return moving | forgotten | evolving | continuous_time(seed)
+    return moving | forgotten | temporal | continuous_time(seed)

@@ -38,14 +38,14 @@ REPLICATIONS = 100
 # Empirical Results, the residuals of a larger graph.
 RESIDUAL_AGENTS = 100
 
-# Empirical Results, the design of the sweep; the appendix repeats it with one edge per round.
+# Empirical Results, the design of the sweep; the appendix repeats it with one edge per step.
 SWEEP_AGENTS = (20, 30, 40, 50, 60, 70, 80, 90)
 SWEEP_NOISES = (5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
 SWEEP_REPLICATIONS = 20
 SWEEP_EDGES = (2, 1)
 DENSITY_AGENTS = (20, 50, 80)
 
-# The parameter tables of Empirical Results (two edges per round) and of Appendix A (one), with the intervals of the
+# The parameter tables of Empirical Results (two edges per step) and of Appendix A (one), with the intervals of the
 # table that compares them. Both label the last term σ₀².
 REGRESSIONS: Mapping[int, Mapping[str, PrintedTerm]] = MappingProxyType(
     {

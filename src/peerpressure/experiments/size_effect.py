@@ -3,7 +3,7 @@
 Tables
 ------
 size_effect
-    edges (added per round), agents, graphs, variance, standard_error: the expected variance over vertices of one
+    edges (added per step), agents, graphs, variance, standard_error: the expected variance over vertices of one
     residual vector in units of σ₀², mean over random graphs and stubbornness; the error is that of the draw of graphs.
 """
 

@@ -3,7 +3,7 @@
 Tables
 ------
 sweep_cells
-    edges (added per round: 1 or 2), agents, noise (σ₀), noise_variance, replications, mean_residual_variance (⟨σ²⟩: the
+    edges (added per step: 1 or 2), agents, noise (σ₀), noise_variance, replications, mean_residual_variance (⟨σ²⟩: the
     variance over vertices of the mean residual vector over the replications), exact (its expectation), exact_std (its
     standard deviation for Gaussian noise), residual_variance (the variance over vertices of one residual vector, mean
     over replications), exact_residual_variance. One row for each cell.
@@ -109,7 +109,7 @@ def sweep_ba(
     folder: Path | None = None,
     workers: int | None = None,
 ) -> SweepResult:
-    """Sweep sizes and noise levels on scale-free graphs with so many ``edges`` added per round.
+    """Sweep sizes and noise levels on scale-free graphs with so many ``edges`` added per step.
 
     Each cell has a graph, stubbornness from U[0.5, 1] and opinions from U[0, 1] of its own. In a ``folder`` the sweep
     is resumable and runs in ``workers`` processes; without one it runs here, and gives the same table.

@@ -1,4 +1,4 @@
-"""Two time-scales: hidden opinions that give way slowly, x_{t+1} = x_t + η_t (y_t − x_t), and where all land.
+"""Two time-scales: hidden opinions that adapt slowly, x_{t+1} = x_t + η_t (y_t − x_t), and where all land.
 
 The pressure is ρ_t = κt, which averages constant opinions as fast as noise allows: what is off v is then due to η.
 
@@ -7,10 +7,10 @@ Tables
 timescale_opinions
     rate, who (lowest, middle, highest), kind (shown, held), time, mean, low, high, path: exact mean and 95 % band of
     three agents, named by their hidden opinion at the start, and one run.
-timescale_landing
+timescale_consensus_limit
     rate, mean, std, steps, sampled_mean, standard_error, consensus_value: the value on which all land, exact, and over
     sampled runs of so many steps.
-timescale_landed
+timescale_sampled_limit
     rate, run, value: the sampled runs one by one.
 timescale_hidden_spread
     rate, steps, spread: root mean square over agents, weighted by degree, of what they hold about its mean; exact.
@@ -38,8 +38,8 @@ from peerpressure.experiments.streams import stream
 from peerpressure.model import Model
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory.extensions.giving_way import giving_way
-from peerpressure.theory.extensions.landing import landing
+from peerpressure.theory.extensions.adaptation import adaptation_facts
+from peerpressure.theory.extensions.consensus_limit import consensus_limit
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.moments import moments
 
@@ -60,18 +60,18 @@ TOLERANCE = 1e-4
 @final
 @dataclass(frozen=True, eq=False)
 class TwoTimescalesResult:
-    """What becomes of opinions that give way, as tables."""
+    """What becomes of opinions that adapt, as tables."""
 
     model: Model
     opinions: pd.DataFrame
-    landing: pd.DataFrame
-    landed: pd.DataFrame
+    consensus_limit: pd.DataFrame
+    sampled_limit: pd.DataFrame
     hidden_spread: pd.DataFrame
     decreasing: pd.DataFrame
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables by name."""
-        names = ("opinions", "landing", "landed", "hidden_spread", "decreasing")
+        names = ("opinions", "consensus_limit", "sampled_limit", "hidden_spread", "decreasing")
         return {f"timescale_{name}": getattr(self, name) for name in names}
 
 
@@ -83,29 +83,28 @@ def two_timescales(
     agents: int = AGENTS,
     rates: Sequence[float] = RATES,
 ) -> TwoTimescalesResult:
-    """Let hidden opinions on a scale-free graph give way at several rates: what is shown, held and agreed on."""
+    """Let hidden opinions on a scale-free graph adapt at several rates: what is shown, held and agreed on."""
     enough(replications, "two time-scales")
     constant = scale_free_model(seed, agents=agents)
     model = replace(constant, pressure=Linear.tuned(constant.network, constant.s))
     own_seed = stream(seed, "two time-scales")
-    opinions = [opinions_over_time(giving_way_at(model, rate), steps, seed=own_seed) for rate in (SLOW, FAST)]
+    opinions = [opinions_over_time(adapting_at(model, rate), steps, seed=own_seed) for rate in (SLOW, FAST)]
     horizons = [time for time in HORIZONS if time <= steps]
-    landings = [
-        landing_at(giving_way_at(model, rate), replications, seed=stream(seed, f"landing at {rate:g}"))
-        for rate in rates
+    limits = [
+        limit_at(adapting_at(model, rate), replications, seed=stream(seed, f"landing at {rate:g}")) for rate in rates
     ]
     return TwoTimescalesResult(
         model,
         pd.concat(opinions, ignore_index=True),
-        pd.concat([law for law, _ in landings], ignore_index=True),
-        pd.concat([runs for _, runs in landings], ignore_index=True),
-        pd.concat([hidden_spread(giving_way_at(model, rate), horizons) for rate in rates], ignore_index=True),
+        pd.concat([law for law, _ in limits], ignore_index=True),
+        pd.concat([runs for _, runs in limits], ignore_index=True),
+        pd.concat([hidden_spread(adapting_at(model, rate), horizons) for rate in rates], ignore_index=True),
         pd.concat([spreads_over_time(model, formula, steps) for formula in DECREASING], ignore_index=True),
     )
 
 
-def giving_way_at(model: Model, rate: float) -> Model:
-    """Return the model with hidden opinions that give way by this share of the difference in every round."""
+def adapting_at(model: Model, rate: float) -> Model:
+    """Return the model with hidden opinions that adapt by this share of the difference in every step."""
     return replace(model, adaptation=Adaptation(rate))
 
 
@@ -125,11 +124,9 @@ def opinions_over_time(model: Model, steps: int = STEPS, *, seed: int = SEED) ->
     return pd.concat(parts, ignore_index=True)
 
 
-def landing_at(
-    model: Model, replications: int = REPLICATIONS, *, seed: int = SEED
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def limit_at(model: Model, replications: int = REPLICATIONS, *, seed: int = SEED) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the exact law of the value on which all land, and the values of sampled runs."""
-    rate, law = _rate(model), landing(model, tolerance=TOLERANCE)
+    rate, law = _rate(model), consensus_limit(model, tolerance=TOLERANCE)
     steps = max(LEAST_STEPS, math.ceil(FORGOTTEN / rate))
     run = simulate(model, steps, replications, seed=seed, record="final")
     values = consensus_mode(model)(run.final.public)
@@ -151,9 +148,9 @@ def spreads_over_time(model: Model, formula: str, steps: int = STEPS) -> pd.Data
     rate, times = Adaptation(formula), spaced_times(steps)
     shown, held = shown_and_held(replace(model, adaptation=rate), times)
     curves = {"time": times, "shown": shown.spread, "held": held.spread}
-    return pd.DataFrame({"rate": formula, "lasting": giving_way(model, rate).lasting} | curves)
+    return pd.DataFrame({"rate": formula, "lasting": adaptation_facts(model, rate).lasting} | curves)
 
 
 def _rate(model: Model) -> float:
-    assert model.adaptation is not None, "opinions give way here"
+    assert model.adaptation is not None, "opinions adapt here"
     return float(model.adaptation.pace(1))

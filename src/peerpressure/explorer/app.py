@@ -21,15 +21,15 @@ from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import complain
 from peerpressure.explorer.bodies import read_bytes, read_json
+from peerpressure.explorer.cancellation import CancellationToken
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.desk import Desk
 from peerpressure.explorer.guard import LOOPBACK, Guard
+from peerpressure.explorer.job_queue import JobQueue
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import json_bytes
-from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.preparing import ModelCache
 from peerpressure.explorer.questions import EXPORTS, QUESTIONS, Answer, Question
 from peerpressure.explorer.refusals import RequestError, refusal_of
-from peerpressure.explorer.tickets import Ticket
 from peerpressure.explorer.warming import warm_up
 
 STATIC = Path(__file__).parent / "static"
@@ -43,14 +43,14 @@ def create_app(
 ) -> Starlette:
     """Return the application; it answers to these names only, and its page begins with the ``default`` state."""
     bounds = limits or Limits()
-    desk, study = Desk(bounds), Study(bounds)
+    queue, cache = JobQueue(bounds), ModelCache(bounds)
     listed = json_bytes(catalogue(bounds, default))
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         warm_up()
         yield
-        desk.close()
+        queue.close()
 
     async def page(request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
@@ -59,8 +59,8 @@ def create_app(
         return Response(listed, media_type="application/json")
 
     routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
-    routes += [_route(f"/api/{name}", question, desk, study) for name, question in QUESTIONS.items()]
-    routes += [_route(f"/api/export/{name}", question, desk, study) for name, question in EXPORTS.items()]
+    routes += [_route(f"/api/{name}", question, queue, cache) for name, question in QUESTIONS.items()]
+    routes += [_route(f"/api/export/{name}", question, queue, cache) for name, question in EXPORTS.items()]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(Guard, hosts=hosts)],
@@ -68,24 +68,24 @@ def create_app(
         lifespan=lifespan,
     )
     # Whoever serves the application can call everything off before it waits for answers.
-    app.state.desk = desk
+    app.state.queue = queue
     return app
 
 
-def _route(path: str, question: Question, desk: Desk, study: Study) -> Route:
+def _route(path: str, question: Question, queue: JobQueue, cache: ModelCache) -> Route:
     async def handle(request: Request) -> Response:
         try:
             place = (_tab(request), path)
-            body = await _body(request, question, desk.limits)
+            body = await _body(request, question, queue.limits)
 
-            def work(ticket: Ticket) -> Answer:
-                return question.answer(study, body, ticket)
+            def work(token: CancellationToken) -> Answer:
+                return question.answer(cache, body, token)
 
             async def gone() -> None:
                 while (await request.receive())["type"] != "http.disconnect":
                     pass
 
-            found = await desk.do(place, work, gone)
+            found = await queue.do(place, work, gone)
         except Exception as error:
             return _refused(*(refusal_of(error) or _fault(error)))
         attached = {} if found.name is None else {"content-disposition": f'attachment; filename="{found.name}"'}

@@ -224,7 +224,7 @@ TEMPORALS: tuple[Choice, ...] = (
         "A share of the last draw stays in the next.",
         (_real("ar1", "share carried over", -0.99, 0.99, 0.8, 0.01),),
     ),
-    Choice("persistent", "A mask, held for ever", "Drawn once for each agent: nobody can average it away."),
+    Choice("frozen", "A mask, held for ever", "Drawn once for each agent: nobody can average it away."),
 )
 
 RUN = (

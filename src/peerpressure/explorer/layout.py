@@ -22,7 +22,7 @@ ALL_PAIRS = 2_000  # agents up to which every pair is looked at
 PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
 MANY = 800  # agents from which less care is taken with each
-FINEST = 0.1  # of a neighbour's error is mended in the last round
+FINEST = 0.1  # of a neighbour's error is mended in the last step
 _SEED = 20
 
 
@@ -51,7 +51,7 @@ def drawing(network: Network) -> Drawing:
         pairs = _some_pairs(network, few, far)
     places = _start(far, rng)
     rates = np.geomspace(1 / pairs.weights[pairs.weights > 0].min(), FINEST / pairs.weights.max(), rounds)
-    # A random order, drawn once: to draw one for each round is hardly better, and far slower for it leaves the caches.
+    # A random order, drawn once: to draw one for each step is hardly better, and far slower for it leaves the caches.
     order = rng.permutation(len(pairs.ends))
     descend_compiled(places, pairs.ends[order], pairs.apart[order], pairs.weights[order], rates)
     return _framed(places)

@@ -16,7 +16,7 @@ from peerpressure.scenario import Scenario
 class Limits:
     """Bounds on requests, on work and on what is kept; the page shows them, and the server keeps to them.
 
-    ``changes`` counts those of an evolving network, ``rounds`` the agents and neighbours in them that a verdict
+    ``changes`` counts those of a temporal network, ``rounds`` the agents and neighbours in them that a verdict
     follows, ``work`` agents × steps × replicates, ``exact`` multiplications of an exact law, ``observed`` agents² ×
     steps of an observer and ``observed_agents`` the agents of its network, ``states`` the numbers of one picture,
     ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
@@ -59,7 +59,7 @@ class Limits:
         size = size_of(section, steps)
         self.check("agents", size.agents, what="the number of agents", remedy="ask for fewer", where="network")
         self.check("edges", size.edges, what="the number of edges", remedy="ask for a sparser network", where="network")
-        what, remedy = "the changes of an evolving network", "let it change less often, or for fewer steps"
+        what, remedy = "the changes of a temporal network", "let it change less often, or for fewer steps"
         self.check("changes", size.changes, what=what, remedy=remedy, where="network")
 
     def check_run(self, scenario: Scenario, agents: int) -> None:

@@ -9,22 +9,22 @@ from typing import Any, TypeAlias, final
 
 from pydantic import ValidationError
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import PeerPressureError, complain
 from peerpressure.explorer.caches import Cache
+from peerpressure.explorer.cancellation import CancellationToken, Watched
 from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import json_bytes
 from peerpressure.explorer.refusals import RequestError
-from peerpressure.explorer.tickets import Ticket, Watched
 from peerpressure.model import Model
-from peerpressure.networks import EvolvingNetwork, Network
+from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.scenario import Problem, Scenario, ScenarioError
 from peerpressure.scenario.fitting import misfits
 from peerpressure.scenario.problems import dotted, explain
 from peerpressure.schedules import Table
+from peerpressure.sde import SDE
 
-Built: TypeAlias = tuple[Network, EvolvingNetwork | None]
+Built: TypeAlias = tuple[Network, TemporalNetwork | None]
 
 # What a page may leave out while its user is still choosing.
 STAND_INS: Mapping[str, Any] = {"run": {"steps": 1}}
@@ -38,26 +38,26 @@ class Prepared:
     """A scenario with what it runs, whose every step asks whether it is still wanted."""
 
     scenario: Scenario
-    system: Model | Diffusion
-    ticket: Ticket
+    system: Model | SDE
+    token: CancellationToken
 
     @property
     def model(self) -> Model:
-        """The model, in rounds even where time is continuous."""
-        return self.system.model if isinstance(self.system, Diffusion) else self.system
+        """The model, in steps even where time is continuous."""
+        return self.system.model if isinstance(self.system, SDE) else self.system
 
     @property
     def steps(self) -> int:
         """The length of the run."""
         return self.scenario.run.steps
 
-    def hurried(self, seconds: float) -> Model | Diffusion:
+    def hurried(self, seconds: float) -> Model | SDE:
         """Return the same system for a part of the work that may take so long and no longer."""
-        return _watched(self.system, self.ticket.hurried(seconds))
+        return _watched(self.system, self.token.hurried(seconds))
 
 
 @final
-class Study:
+class ModelCache:
     """Makes scenarios ready; networks that were built, and drawn, are kept for the next question about them."""
 
     def __init__(self, limits: Limits) -> None:
@@ -65,11 +65,11 @@ class Study:
         self._networks: Cache[Built] = Cache(KEPT_NETWORKS, _bytes_of)
         self._drawings: Cache[Drawing] = Cache(KEPT_DRAWINGS, lambda places: int(places.nbytes) + 1_000)
 
-    def prepare(self, body: Mapping[str, Any], ticket: Ticket, without: Sequence[str] = ()) -> Prepared:
+    def prepare(self, body: Mapping[str, Any], token: CancellationToken, without: Sequence[str] = ()) -> Prepared:
         """Return the scenario that a request holds, ready to be asked about, as if some sections were not there."""
         scenario = self.read(body, without)
-        ticket.check()
-        return Prepared(scenario, _watched(scenario.system(), ticket), ticket)
+        token.check()
+        return Prepared(scenario, _watched(scenario.system(), token), token)
 
     def read(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Scenario:
         """Return the scenario of a request, all of its other parts tried."""
@@ -97,27 +97,27 @@ class Study:
     def _build(self, scenario: Scenario) -> Network:
         """Build the network of a scenario, or give it the one that was built for the same section before."""
         section, run = scenario.network, scenario.run
-        changing = getattr(section, "evolution", section) is not None
+        changing = getattr(section, "dynamics", section) is not None
         key = json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
         try:
-            built = self._networks.get(key, lambda: (scenario.graph, scenario.evolution))
+            built = self._networks.get(key, lambda: (scenario.graph, scenario.temporal_network))
         except PeerPressureError as error:
             raise ScenarioError([Problem("network", str(error))]) from None
         # Both are properties that a scenario computes once; what is kept takes their place.
-        scenario.__dict__["graph"], scenario.__dict__["evolution"] = built
+        scenario.__dict__["graph"], scenario.__dict__["temporal_network"] = built
         return built[0]
 
 
-def _watched(system: Model | Diffusion, ticket: Ticket) -> Model | Diffusion:
-    if isinstance(system, Diffusion):
-        return replace(system, model=_watched_model(system.model, ticket))
-    return _watched_model(system, ticket)
+def _watched(system: Model | SDE, token: CancellationToken) -> Model | SDE:
+    if isinstance(system, SDE):
+        return replace(system, model=_watched_model(system.model, token))
+    return _watched_model(system, token)
 
 
-def _watched_model(model: Model, ticket: Ticket) -> Model:
+def _watched_model(model: Model, token: CancellationToken) -> Model:
     schedule = model.pressure.inner if isinstance(model.pressure, Watched) else model.pressure
     # A table is read in another way than other schedules, and is known by its type.
-    return model if isinstance(schedule, Table) else replace(model, pressure=Watched(schedule, ticket))
+    return model if isinstance(schedule, Table) else replace(model, pressure=Watched(schedule, token))
 
 
 def _section_of(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _refuse_slow_laws(noise: Any) -> None:
 
 
 def _bytes_of(built: Built) -> int:
-    network, evolution = built
+    network, temporal_network = built
     A = network.adjacency
     size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n
-    return int(size + (0 if evolution is None else 5 * evolution.event_times.nbytes))
+    return int(size + (0 if temporal_network is None else 5 * temporal_network.event_times.nbytes))

@@ -13,12 +13,12 @@ from peerpressure.explorer.answers.observe import observe_answer
 from peerpressure.explorer.answers.pressure import pressure_answer
 from peerpressure.explorer.answers.run import run_answer
 from peerpressure.explorer.answers.upload import upload_answer
+from peerpressure.explorer.cancellation import CancellationToken
 from peerpressure.explorer.exports.data import csv_file, netcdf_file, toml_file
 from peerpressure.explorer.exports.script import script
 from peerpressure.explorer.packing import MEDIA_TYPE, json_bytes
-from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.preparing import ModelCache
 from peerpressure.explorer.refusals import RequestError
-from peerpressure.explorer.tickets import Ticket
 
 Body: TypeAlias = Mapping[str, Any]
 _JSON = "application/json"
@@ -42,56 +42,56 @@ class Answer:
 class Question:
     """What makes the answer, and whether the request brings bytes as they are instead of JSON."""
 
-    answer: Callable[[Study, Body, Ticket], Answer]
+    answer: Callable[[ModelCache, Body, CancellationToken], Answer]
     raw: bool = False
 
 
-def _network(study: Study, body: Body, ticket: Ticket) -> Answer:
-    model = study.prepare(body, ticket, _MOVING).model
-    return Answer(network_answer(model, study.drawing(model.network)))
+def _network(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    model = cache.prepare(body, token, _MOVING).model
+    return Answer(network_answer(model, cache.drawing(model.network)))
 
 
-def _run(study: Study, body: Body, ticket: Ticket) -> Answer:
-    return Answer(run_answer(study.prepare(body, ticket, _LOOKING_ON), study.limits))
+def _run(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    return Answer(run_answer(cache.prepare(body, token, _LOOKING_ON), cache.limits))
 
 
-def _exact(study: Study, body: Body, ticket: Ticket) -> Answer:
-    return Answer(exact_answer(study.prepare(body, ticket, _LOOKING_ON), body, study.limits))
+def _exact(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    return Answer(exact_answer(cache.prepare(body, token, _LOOKING_ON), body, cache.limits))
 
 
-def _pressure(study: Study, body: Body, ticket: Ticket) -> Answer:
-    return Answer(json_bytes(pressure_answer(study.prepare(body, ticket, _LOOKING_ON), study.limits)), _JSON)
+def _pressure(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    return Answer(json_bytes(pressure_answer(cache.prepare(body, token, _LOOKING_ON), cache.limits)), _JSON)
 
 
-def _observe(study: Study, body: Body, ticket: Ticket) -> Answer:
-    return Answer(observe_answer(study.prepare(body, ticket), study.limits))
+def _observe(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    return Answer(observe_answer(cache.prepare(body, token), cache.limits))
 
 
-def _upload(study: Study, body: Body, ticket: Ticket) -> Answer:
-    return Answer(json_bytes(upload_answer(body["name"], body["data"], study.limits)), _JSON)
+def _upload(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    return Answer(json_bytes(upload_answer(body["name"], body["data"], cache.limits)), _JSON)
 
 
-def _toml(study: Study, body: Body, ticket: Ticket) -> Answer:
-    asked = study.prepare(body, ticket)
+def _toml(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    asked = cache.prepare(body, token)
     return Answer(toml_file(asked), "application/toml", "peerpressure.toml")
 
 
-def _csv(study: Study, body: Body, ticket: Ticket) -> Answer:
-    asked = study.prepare(body, ticket, _LOOKING_ON)
-    return Answer(csv_file(asked, study.limits), "text/csv", "peerpressure.csv")
+def _csv(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    asked = cache.prepare(body, token, _LOOKING_ON)
+    return Answer(csv_file(asked, cache.limits), "text/csv", "peerpressure.csv")
 
 
-def _netcdf(study: Study, body: Body, ticket: Ticket) -> Answer:
-    asked = study.prepare(body, ticket, _LOOKING_ON)
-    return Answer(netcdf_file(asked, study.limits), "application/x-netcdf", "peerpressure.nc")
+def _netcdf(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    asked = cache.prepare(body, token, _LOOKING_ON)
+    return Answer(netcdf_file(asked, cache.limits), "application/x-netcdf", "peerpressure.nc")
 
 
-def _python(study: Study, body: Body, ticket: Ticket) -> Answer:
-    asked = study.prepare(body, ticket)
+def _python(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
+    asked = cache.prepare(body, token)
     return Answer(script(asked.scenario).encode(), "text/x-python", "peerpressure_run.py")
 
 
-def _figure(study: Study, body: Body, ticket: Ticket) -> Answer:
+def _figure(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
     # Matplotlib takes a second to load, and many a user never draws.
     from peerpressure.explorer.exports.pictures import KINDS, SUBJECTS, picture
 
@@ -99,8 +99,8 @@ def _figure(study: Study, body: Body, ticket: Ticket) -> Answer:
     if what not in SUBJECTS or kind not in KINDS or isinstance(time, bool) or not isinstance(time, int | float):
         rule = f"a picture must be of {', '.join(SUBJECTS)} at a time, as {' or '.join(KINDS)}"
         raise RequestError(422, complain(rule, got=ascii([what, time, kind])[:80], remedy="name one of each"))
-    asked = study.prepare(body, ticket)
-    return Answer(picture(asked, what, time, kind, study), KINDS[kind], f"peerpressure-{what}.{kind}")
+    asked = cache.prepare(body, token)
+    return Answer(picture(asked, what, time, kind, cache), KINDS[kind], f"peerpressure-{what}.{kind}")
 
 
 QUESTIONS: Mapping[str, Question] = {

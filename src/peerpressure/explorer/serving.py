@@ -132,7 +132,7 @@ def serve(
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             # Whoever waits for an answer is told that there will be none, and then does not hold up the end.
-            app.state.desk.close()
+            app.state.queue.close()
             await super().shutdown(sockets)
 
     app = create_app(hosts=hosts, default=default)

@@ -28,13 +28,13 @@ _EDGES: Mapping[str, Rule] = {
     "barabasi_albert": lambda s: float(s.m * s.n),
     "random_regular": lambda s: s.n * s.degree / 2,
 }
-# How often in a round an edge of a network that evolves changes.
+# How often in a step an edge of a network that evolves changes.
 _PACE: Mapping[str, Rule] = {
     "failing_edges": lambda e: 2 * e.probability,
     "edge_markovian": lambda e: _turnover(e.birth, e.death),
     "rewiring": lambda e: 2 * e.rate,
 }
-# How many changes a round brings where agents meet and part, all of them together.
+# How many changes a step brings where agents meet and part, all of them together.
 _MEETINGS: Mapping[str, Rule] = {
     "activity_driven": lambda s: 2.0 * s.n * s.contacts,
     "edge_markovian": lambda s: s.n**2 / 2 * _turnover(s.birth, s.death),
@@ -53,18 +53,18 @@ def size_of(section: Any, steps: int) -> Size:
     >>> size_of(BarabasiAlbert(n=100, m=2), 50)
     Size(agents=100, edges=200.0, changes=0.0)
     """
-    if hasattr(section, "evolving"):
+    if hasattr(section, "temporal"):
         lasting = section.steps or steps
-        pairs = section.n**2 / 2 if section.evolving == "edge_markovian" else 0.0
-        return Size(section.n, pairs, lasting * _MEETINGS[section.evolving](section))
+        pairs = section.n**2 / 2 if section.temporal == "edge_markovian" else 0.0
+        return Size(section.n, pairs, lasting * _MEETINGS[section.temporal](section))
     if hasattr(section, "edges"):
         size = Size(1 + max(max(pair) for pair in section.edges), float(len(section.edges)))
     else:
         agents = section.rows * section.columns if hasattr(section, "rows") else getattr(section, "n", 2)
         rule = _EDGES.get(getattr(section, "generator", ""))
         size = Size(agents, float(agents) if rule is None else rule(section))
-    evolution = getattr(section, "evolution", None)
-    if evolution is None:
+    dynamics = getattr(section, "dynamics", None)
+    if dynamics is None:
         return size
-    changes = size.edges * (evolution.steps or steps) * _PACE[evolution.kind](evolution)
+    changes = size.edges * (dynamics.steps or steps) * _PACE[dynamics.kind](dynamics)
     return Size(size.agents, size.edges, changes)

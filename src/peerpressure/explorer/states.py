@@ -8,7 +8,7 @@ import numpy as np
 
 from peerpressure.explorer.answers.upload import section_of
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import Study
+from peerpressure.explorer.preparing import ModelCache
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.draws import FromColumn
 from peerpressure.scenario.network import FromFile
@@ -26,5 +26,5 @@ def state_of(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     for name in _AGENTS:
         if isinstance(getattr(scenario.agents, name), FromColumn):
             data["agents"][name] = np.asarray(getattr(model, name)).tolist()
-    Study(limits).read({"scenario": data})
+    ModelCache(limits).read({"scenario": data})
     return {"scenario": data, "view": {}}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from peerpressure.diffusion.fokker_planck import DensityPath
-from peerpressure.figures.diffusion import draw_density, refuse_axes, spread_out
+from peerpressure.figures.sde import draw_density, refuse_axes, spread_out
 from peerpressure.figures.style import ONE_COLUMN, render, styled
 from peerpressure.files import replacing
+from peerpressure.sde.fokker_planck import DensityPath
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,11 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from peerpressure.diffusion import DensityPath, GaussianDensity
-from peerpressure.diffusion.fokker_planck import Grid
-from peerpressure.figures import diffusion
+from peerpressure.figures import sde
 from peerpressure.figures.animation import density_gif
 from peerpressure.figures.style import BLUE, INK, RED, TWO_COLUMNS, label, panel, styled
+from peerpressure.sde import DensityPath, GaussianDensity
+from peerpressure.sde.fokker_planck import Grid
 
 _DOTS = (0, (1, 1.5))
 _LATE = 10  # from when on extremes are near enough to be looked at
@@ -23,7 +23,7 @@ _CLOCKS = {"discrete": (RED, "discrete time"), "continuous": (BLUE, "continuous 
 
 def density(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> Figure:
     """Show the density of two agents flow to agreement on v: the grid's in colour, the exact one in contours."""
-    return diffusion.density_panels(density_path(law, cells, grid), float(grid["consensus_value"].iloc[0]))
+    return sde.density_panels(density_path(law, cells, grid), float(grid["consensus_value"].iloc[0]))
 
 
 def density_animation(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> bytes:
@@ -50,8 +50,8 @@ def density_path(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> 
     return DensityPath(times, names, axes, whole, exact, **facts, steps=times.size - 1)
 
 
-shrinking_steps = partial(diffusion.shrinking_steps, name="$m_t$")
-orders = diffusion.orders
+shrinking_steps = partial(sde.shrinking_steps, name="$m_t$")
+orders = sde.orders
 
 
 @styled

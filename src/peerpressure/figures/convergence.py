@@ -60,11 +60,11 @@ def _name_edge(axes: Axes, stretch: pd.DataFrame, text: str, colour: str) -> Non
 
 @styled
 def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Show what ρ_t = 2^√t does: oscillation on a tree, agreement on a wrong value where there are odd cycles."""
+    """Show what ρ_t = 2^√t does: oscillation on a tree, agreement on a biased value where there are odd cycles."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
     left, right = figure.subplots(1, 2, sharey=True)
     _oscillation(left, _pick(paths, "fast_tree"), _value(summary, "fast_tree", "consensus_value"))
-    _wrong_value(right, _pick(paths, "fast_cycles"), summary)
+    _biased_consensus(right, _pick(paths, "fast_cycles"), summary)
     left.set_ylabel("public opinion $y_t$")
     panel(left, "a", r"tree, $\rho_t = 2^{\sqrt{t}}$: no agreement")
     panel(right, "b", r"odd cycles, $\rho_t = 2^{\sqrt{t}}$: agreement, not on $v$")
@@ -90,7 +90,7 @@ def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
     label(axes, "agent 1", (20, _at(path, 20, "agent_1")), xytext=(14, -34), color=RED, arrowprops=leader)
 
 
-def _wrong_value(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> None:
+def _biased_consensus(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> None:
     v, agreed = (_value(summary, "fast_cycles", name) for name in ("consensus_value", "mean"))
     shown = path[path["time"] >= 1]
     _extremes(axes, shown, v, expected=False)

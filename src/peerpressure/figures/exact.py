@@ -13,7 +13,7 @@ _NAMES = {
     "two_agents_recovery": "two agents",
     "sweep_ba": "sweeps",
     "beyond": "observers, schedules",
-    "two_timescales": "landing values",
+    "two_timescales": "consensus limit",
 }
 NORMAL_95 = 1.959963984540054
 

@@ -35,7 +35,7 @@ _LOOKS: Mapping[str, tuple[str, str]] = {
     "white": (BLUE, "-"),
     "growing": (GOLD, "-"),
     "AR": (TEAL, "-"),
-    "persistent": (INK, "-"),
+    "frozen": (INK, "-"),
     "one": (INK, "--"),
     "zero": (RED, "-"),
 }

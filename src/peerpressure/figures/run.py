@@ -1,4 +1,4 @@
-"""One run of a scenario: what agents show and hold over time, what an onlooker makes of it, and who is exposed."""
+"""One run of a scenario: what agents show and hold over time, what an observer makes of it, and who is exposed."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _against(axes: Axes, rows: pd.DataFrame) -> None:
 
 @styled
 def exposed(agents: pd.DataFrame) -> Figure:
-    """Show how many bits the onlooker learns about each agent, by its degree."""
+    """Show how many bits the observer learns about each agent, by its degree."""
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
     finite = agents[np.isfinite(agents["bits"])].head(MOST_DOTS)

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from peerpressure.figures.style import BLUE, RED, TWO_COLUMNS, panel, styled
 
 Numbers: TypeAlias = NDArray[np.int64]
-MOST_ROUNDS = 240  # drawn one by one; of more, stretches of some rounds are
+MOST_ROUNDS = 240  # drawn one by one; of more, stretches of some steps are
 
 
 @styled
 def changing(network: pd.DataFrame) -> Figure:
     """Show the number of edges, and of agents without a neighbour, over time.
 
-    ``network`` has one row for each round, with ``time``, ``edges`` and ``alone``. Of a long run each stretch of rounds
+    ``network`` has one row for each step, with ``time``, ``edges`` and ``alone``. Of a long run each stretch of steps
     is drawn as its mean, and as a band from its lowest to its highest number.
     """
     figure = Figure(figsize=(TWO_COLUMNS, 2.2))

@@ -94,7 +94,7 @@ def shapes(values: pd.DataFrame, edges: int) -> Figure:
 
 
 def _family(edges: int) -> str:
-    return f"BA with {edges} edge{'s' if edges > 1 else ''} per round"
+    return f"BA with {edges} edge{'s' if edges > 1 else ''} per step"
 
 
 boxes_two, boxes_one = partial(boxes, edges=2), partial(boxes, edges=1)

@@ -1,4 +1,4 @@
-"""Hidden opinions that give way: what is shown and held, where all land, and what can still be learnt."""
+"""Hidden opinions that adapt: what is shown and held, where all land, and what can still be learnt."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _LEAST_VARIANCE = 1e-4
 
 
 @styled
-def giving_way(opinions: pd.DataFrame) -> Figure:
-    """Show what three agents show and hold while hidden opinions give way slowly and fast: exact law and one run."""
+def adaptation(opinions: pd.DataFrame) -> Figure:
+    """Show what three agents show and hold while hidden opinions adapt slowly and fast: exact law and one run."""
     rates = sorted(opinions["rate"].unique())
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     panels = figure.subplots(1, len(rates), sharey=True, squeeze=False)[0]
@@ -63,8 +63,8 @@ def _agent(axes: Axes, own: pd.DataFrame, colour: str) -> None:
 
 
 @styled
-def landing(law: pd.DataFrame, runs: pd.DataFrame, spread: pd.DataFrame) -> Figure:
-    """Show the value on which all land, and how far hidden opinions are still apart, against the rate of giving way."""
+def consensus_limit(law: pd.DataFrame, runs: pd.DataFrame, spread: pd.DataFrame) -> Figure:
+    """Show the value on which all land, and how far hidden opinions are still apart, against the rate of adapting."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
     left, right = figure.subplots(1, 2)
     half = 1.96 * law["std"]
@@ -78,7 +78,7 @@ def landing(law: pd.DataFrame, runs: pd.DataFrame, spread: pd.DataFrame) -> Figu
     for height, text, colour in ((0.13, "exact mean and 95 % band", BLUE), (0.04, "runs", GREY)):
         left.text(0.04, height, text, transform=left.transAxes, color=colour)
     for axes in (left, right):
-        axes.set_xlabel(r"rate of giving way $\eta$")
+        axes.set_xlabel(r"rate of adapting $\eta$")
         axes.set_xlim(*ends)
     _horizons(right, spread)
     left.set_ylabel("value on which all land")
@@ -102,7 +102,7 @@ def _horizons(axes: Axes, spread: pd.DataFrame) -> None:
 
 @styled
 def decreasing_rates(spreads: pd.DataFrame) -> Figure:
-    """Show that hidden opinions agree if the rates of giving way add up without end, and stay apart if they do not."""
+    """Show that hidden opinions agree if the rates of adapting add up without end, and stay apart if they do not."""
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
     ends: dict[str, tuple[float, str]] = {}

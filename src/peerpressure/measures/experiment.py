@@ -1,4 +1,4 @@
-"""A scenario carried out: its run, its verdict, and what an onlooker makes of it, each computed when asked for."""
+"""A scenario carried out: its run, its verdict, and what an observer makes of it, each computed when asked for."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
 from peerpressure.recovery import Estimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.observe import Privacy
+from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
@@ -38,14 +38,14 @@ class Experiment:
     progress: bool = False
 
     @cached_property
-    def system(self) -> Model | Diffusion:
+    def system(self) -> Model | SDE:
         """What is run: the model, or its equation where time is continuous."""
         return self.scenario.system()
 
     @property
     def model(self) -> Model:
         """The model."""
-        return self.system.model if isinstance(self.system, Diffusion) else self.system
+        return self.system.model if isinstance(self.system, SDE) else self.system
 
     @property
     def steps(self) -> int:
@@ -83,14 +83,14 @@ class Experiment:
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """What the onlooker makes of the run, by each method."""
+        """What the observer makes of the run, by each method."""
         methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
         look, prior = self.scenario.observation(), self.scenario.prior()
         return {method: recover(self.system, self.run, method, look, prior, self.target) for method in methods}
 
     @property
     def target(self) -> Target:
-        """Whether the onlooker is after what agents held at first, or after what they hold in the end."""
+        """Whether the observer is after what agents held at first, or after what they hold in the end."""
         return "initial" if self.scenario.observe is None else self.scenario.observe.target
 
     @cached_property
@@ -104,7 +104,7 @@ class Experiment:
 
     @cached_property
     def exposure(self) -> Exposure:
-        """What the onlooker learns about each agent."""
+        """What the observer learns about each agent."""
         return exposure(self.system, self.steps, self.scenario.observation(), self.scenario.prior())
 
     @cached_property

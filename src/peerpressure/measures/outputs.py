@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.outputs import read_frame
+from peerpressure.sde import SDE
 from peerpressure.tables import naming
 from peerpressure.trajectory import Trajectory
 
 ROUNDING = 1e-6  # by how much of a step a time may miss the one that it stands for
 
 
-def read_outputs(path: str | Path, system: Model | Diffusion) -> Trajectory:
-    """Return the outputs in a file, laid out as ``Trajectory.from_csv`` takes them; a Diffusion has real times."""
+def read_outputs(path: str | Path, system: Model | SDE) -> Trajectory:
+    """Return the outputs in a file, laid out as ``Trajectory.from_csv`` takes them; an SDE has real times."""
     if isinstance(system, Model):
         return Trajectory.from_csv(path, system)
     import pandas as pd

@@ -28,7 +28,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
     tables = {"agents": agents(experiment)}
     if experiment.run.spread is not None:
         tables["summaries"] = summaries(experiment)
-    if experiment.model.evolution is not None:
+    if experiment.model.temporal_network is not None:
         tables["network"] = network(experiment)
     if experiment.scenario.observe is not None:
         tables["estimates"] = estimates(experiment)
@@ -75,14 +75,14 @@ def disk_needed(scenario: Scenario) -> int:
     total = rows * agents * 8 * moving * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * moving)) * keep.summaries
     total += rows * agents * (16 + label + NUMBER * moving) * (output.states and keep.states)
     total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
-    total += scenario.run.steps * 32 * (scenario.evolution is not None)
+    total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
     return total + PAGES * (output.figures or output.report) + 50_000
 
 
 def summaries(experiment: Experiment) -> pd.DataFrame:
     """Return minimum, maximum, mean, spread and distance to v, one row for each replicate and time.
 
-    Where hidden opinions give way and those of all agents are on record, so are the extremes, the mean and the spread
+    Where hidden opinions adapt and those of all agents are on record, so are the extremes, the mean and the spread
     of what agents hold.
     """
     import pandas as pd
@@ -100,12 +100,12 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
 
 
 def network(experiment: Experiment) -> pd.DataFrame:
-    """Return the number of edges, and of agents without a neighbour, in each round of a network that changes."""
+    """Return the number of edges, and of agents without a neighbour, in each step of a network that changes."""
     import pandas as pd
 
-    assert experiment.model.evolution is not None
+    assert experiment.model.temporal_network is not None
     rounds = np.arange(1, experiment.steps + 1)
-    return pd.DataFrame({"time": rounds, **meetings(experiment.model.evolution, rounds)._asdict()})
+    return pd.DataFrame({"time": rounds, **meetings(experiment.model.temporal_network, rounds)._asdict()})
 
 
 def agents(experiment: Experiment) -> pd.DataFrame:

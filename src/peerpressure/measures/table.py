@@ -18,7 +18,7 @@ from peerpressure.measures.experiment import Experiment
 from peerpressure.measures.meetings import meetings
 from peerpressure.model import Model
 from peerpressure.networks import shortest_window
-from peerpressure.theory import Landing, Outcome, landing as landing_value, mode_error, sincerity
+from peerpressure.theory import ConsensusLimit, Outcome, consensus_limit as limit_value, mode_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
@@ -71,21 +71,21 @@ def verdict(experiment: Experiment) -> Values:
     yield outcome.name.lower(), None, value
 
 
-def landing(experiment: Experiment) -> Values:
+def consensus_limit(experiment: Experiment) -> Values:
     """Return the value on which all land in the end, and its standard deviation; nan where they stay apart."""
     system, fate = experiment.system, experiment.fate
-    found = fate.landing
+    found = fate.consensus_limit
     if found is None and fate.outcome is Outcome.CONSENSUS:
-        found = Landing(fate.value, 0.0)
+        found = ConsensusLimit(fate.value, 0.0)
     elif found is None and fate.agrees and isinstance(system, Model):
-        found = landing_value(system)
+        found = limit_value(system)
     yield "mean", None, math.nan if found is None else found.mean
     yield "std", None, math.nan if found is None else found.std
 
 
 def sincere(experiment: Experiment) -> Values:
     """Return the share of its first opinion that an agent still holds of itself at the end, on average over agents."""
-    yield "", None, float(sincerity(experiment.model, experiment.steps).share[-1].mean())
+    yield "", None, float(retention(experiment.model, experiment.steps).share[-1].mean())
 
 
 def hidden_spread(experiment: Experiment) -> Values:
@@ -96,16 +96,16 @@ def hidden_spread(experiment: Experiment) -> Values:
 
 
 def alone(experiment: Experiment) -> Values:
-    """Return the share of agents without a neighbour: on average over the rounds of the run, and in the worst round."""
-    network, rounds = experiment.model.evolution, np.arange(1, experiment.steps + 1)
+    """Return the share of agents without a neighbour: on average over the steps of the run, and in the worst round."""
+    network, rounds = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
     share = np.zeros(1) if network is None else meetings(network, rounds).alone / network.n
     yield "mean", None, float(share.mean())
     yield "worst", None, float(share.max())
 
 
 def window(experiment: Experiment) -> Values:
-    """Return over how many rounds, wherever they begin in the run, all agents are joined; nan if over none."""
-    network = experiment.model.evolution
+    """Return over how many steps, wherever they begin in the run, all agents are joined; nan if over none."""
+    network = experiment.model.temporal_network
     length = 1 if network is None else shortest_window(network, until=experiment.steps)
     yield "", None, math.nan if length is None else float(length)
 
@@ -138,7 +138,7 @@ def identified(experiment: Experiment) -> Values:
 
 
 def exposed(experiment: Experiment) -> Values:
-    """Return what the onlooker learns about an agent, in bits: on average, and about the most exposed."""
+    """Return what the observer learns about an agent, in bits: on average, and about the most exposed."""
     told = experiment.exposure.table["bits"]
     yield "mean", None, float(told.mean())
     yield "worst", None, float(told.max())
@@ -161,16 +161,16 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "time_to_consensus": Measure(time_to_consensus, "the first step with a spread below the threshold"),
         "exact_error": Measure(exact_error, "the error of the consensus mode, without sampling"),
         "verdict": Measure(verdict, "whether the agents come to the consensus value"),
-        "landing": Measure(landing, "the value on which all land in the end, without sampling"),
-        "sincerity": Measure(sincere, "the share of their first opinions that agents still hold"),
+        "consensus_limit": Measure(consensus_limit, "the value on which all land in the end, without sampling"),
+        "retention": Measure(sincere, "the share of their first opinions that agents still hold"),
         "hidden_spread": Measure(hidden_spread, "how far apart what agents hold ends"),
-        "alone": Measure(alone, "the share of agents without a neighbour in a round"),
-        "window": Measure(window, "over how many rounds all agents are joined, wherever they begin"),
+        "alone": Measure(alone, "the share of agents without a neighbour in a step"),
+        "window": Measure(window, "over how many steps all agents are joined, wherever they begin"),
         "recovery_error": Measure(recovery_error, "how far estimates of hidden opinions are off", True),
         "recovery_variance": Measure(recovery_variance, "the variance of that over agents", True),
         "standard_error": Measure(standard_error, "how far off the estimates say they are", True),
         "identified": Measure(identified, "the share of agents whose opinion can be estimated", True),
-        "exposure": Measure(exposed, "what an onlooker learns about an agent, in bits"),
+        "exposure": Measure(exposed, "what an observer learns about an agent, in bits"),
         "epsilon": Measure(
             epsilon, "the ε of every agent for one run with y₀ unseen, at the scenario's δ and sensitivity"
         ),

@@ -1,24 +1,5 @@
 """Networks of agents: the value type, where to get one, and how to keep one."""
 
-from peerpressure.networks.evolving import (
-    EVOLVING,
-    RECORDED,
-    EvolvingNetwork,
-    JointConnectivity,
-    activity_driven,
-    edge_markovian,
-    failing_edges,
-    growing,
-    joint_connectivity,
-    limit_components,
-    read_contacts,
-    read_events,
-    recorded_contacts,
-    recorded_groups,
-    rewiring,
-    shortest_window,
-    write_events,
-)
 from peerpressure.networks.generators import (
     GENERATORS,
     barabasi_albert,
@@ -35,16 +16,35 @@ from peerpressure.networks.generators import (
 from peerpressure.networks.named import NAMED, named
 from peerpressure.networks.network import Network
 from peerpressure.networks.readers import read_network
+from peerpressure.networks.temporal import (
+    RECORDED,
+    TEMPORAL,
+    JointConnectivity,
+    TemporalNetwork,
+    activity_driven,
+    edge_markovian,
+    failing_edges,
+    growing,
+    joint_connectivity,
+    limit_components,
+    read_contacts,
+    read_events,
+    recorded_contacts,
+    recorded_groups,
+    rewiring,
+    shortest_window,
+    write_events,
+)
 from peerpressure.networks.writers import write_network
 
 __all__ = [
-    "EVOLVING",
     "GENERATORS",
     "NAMED",
     "RECORDED",
-    "EvolvingNetwork",
+    "TEMPORAL",
     "JointConnectivity",
     "Network",
+    "TemporalNetwork",
     "activity_driven",
     "barabasi_albert",
     "complete",

@@ -45,7 +45,7 @@ def _odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.b
     above: NDArray[np.int32]
     _, above = csgraph.breadth_first_order(rooted, n, directed=True)
     above[n] = n
-    # Doubling the jump each round finds the parity of every depth in log2(depth) gathers, not a loop.
+    # Doubling the jump each step finds the parity of every depth in log2(depth) gathers, not a loop.
     odd: NDArray[np.bool_] = np.arange(n + 1) != n
     while np.any(above != n):
         odd ^= odd[above]

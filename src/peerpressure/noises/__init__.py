@@ -1,7 +1,7 @@
 """What masks an opinion: ε_t = std_i · scale_t · u_t, with u_t mean zero and of unit variance.
 
 A noise is a law for u (its class), a standard deviation for all agents or one for each, a scale over time, and a
-temporal kind: drawn anew at each step (white, the paper's), drawn once and held (persistent), or carried over in part
+temporal kind: drawn anew at each step (white, the paper's), drawn once and held (frozen), or carried over in part
 (AR(1)). A new law is one small class in ``laws.py`` and one line in ``LAWS``.
 """
 
@@ -9,18 +9,18 @@ from .base import Deviation, Noise
 from .convert import LAWS, noise_from_dict
 from .custom import Custom
 from .laws import Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
-from .temporal import AR1, Persistent, Temporal, White
+from .temporal import AR1, Frozen, Temporal, White
 
 __all__ = [
     "AR1",
     "LAWS",
     "Custom",
     "Deviation",
+    "Frozen",
     "Gaussian",
     "Laplace",
     "NoNoise",
     "Noise",
-    "Persistent",
     "Rademacher",
     "StudentT",
     "Temporal",

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import NoiseError, complain
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
-from .temporal import AR1, Persistent, Temporal, as_temporal
+from .temporal import AR1, Frozen, Temporal, as_temporal
 
 Deviation: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
@@ -49,18 +49,18 @@ class Noise(ABC):
     law: ClassVar[str]
 
     std: float | NDArray[np.float64]
-    over_time: Schedule
+    time_scale: Schedule
     temporal: Temporal
 
     def __init__(
         self,
         std: Deviation = 1.0,
         *,
-        over_time: Schedule | float | str = Constant(1.0),  # noqa: B008 — frozen, so sharing it is safe
+        time_scale: Schedule | float | str = Constant(1.0),  # noqa: B008 — frozen, so sharing it is safe
         temporal: Temporal | str = "white",
     ) -> None:
         object.__setattr__(self, "std", _as_deviation(std))
-        object.__setattr__(self, "over_time", as_schedule(over_time))
+        object.__setattr__(self, "time_scale", as_schedule(time_scale))
         object.__setattr__(self, "temporal", as_temporal(temporal))
 
     @property
@@ -78,7 +78,7 @@ class Noise(ABC):
 
     def scale(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return the common factor at the given times."""
-        return np.asarray(self.over_time(times), dtype=np.float64)
+        return np.asarray(self.time_scale(times), dtype=np.float64)
 
     def time_covariance(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return K with K[a, b] = E u_a u_b · scale_a · scale_b; an agent's covariance is std_i² K."""
@@ -86,14 +86,14 @@ class Noise(ABC):
         return self.temporal.correlation(times) * scale[:, None] * scale[None, :]
 
     @property
-    def is_silent(self) -> bool:
+    def is_zero(self) -> bool:
         """Whether there is no noise at all."""
         return not np.any(self.std)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that ``noise_from_dict`` turns back into this noise."""
         std = self.std.tolist() if isinstance(self.std, np.ndarray) else self.std
-        out: dict[str, Any] = {"law": self.law, "std": std, "over_time": self.over_time.to_dict()}
+        out: dict[str, Any] = {"law": self.law, "std": std, "time_scale": self.time_scale.to_dict()}
         out["temporal"] = (
             {"kind": "ar1", "coefficient": self.temporal.coefficient}
             if isinstance(self.temporal, AR1)
@@ -103,7 +103,7 @@ class Noise(ABC):
 
     def _parameters(self) -> dict[str, Any]:
         """Return the plain values of the parameters that this law adds."""
-        own = {f.name for f in fields(self)} - {"std", "over_time", "temporal"}
+        own = {f.name for f in fields(self)} - {"std", "time_scale", "temporal"}
         return {name: getattr(self, name) for name in sorted(own)}
 
     def __eq__(self, other: object) -> bool:
@@ -116,10 +116,10 @@ class Noise(ABC):
         std = np.asarray(self.std)
         size = f"{std:.4g}" if std.ndim == 0 else f"{std.min():.4g}–{std.max():.4g} by agent"
         parts = [f"{type(self).__name__}, standard deviation {size}"]
-        if self.over_time != Constant(1.0):
-            parts.append(f"times {str(self.over_time).split('= ', 1)[-1]}")
+        if self.time_scale != Constant(1.0):
+            parts.append(f"times {str(self.time_scale).split('= ', 1)[-1]}")
         if isinstance(self.temporal, AR1):
             parts.append(f"AR(1) with φ = {self.temporal.coefficient:g}")
-        elif isinstance(self.temporal, Persistent):
+        elif isinstance(self.temporal, Frozen):
             parts.append("one draw held for ever")
         return ", ".join(parts)

@@ -21,7 +21,7 @@ LAWS: Mapping[str, type[Noise]] = {
 def noise_from_dict(values: Mapping[str, Any]) -> Noise:
     """Return the noise that ``to_dict`` described.
 
-    >>> noise_from_dict(Laplace(2.0, temporal="persistent").to_dict()) == Laplace(2.0, temporal="persistent")
+    >>> noise_from_dict(Laplace(2.0, temporal="frozen").to_dict()) == Laplace(2.0, temporal="frozen")
     True
     """
     rest = dict(values)
@@ -35,7 +35,7 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
     kind = dict(rest.pop("temporal"))
     word = kind.pop("kind")
     rest["temporal"] = AR1(**kind) if word == "ar1" else word
-    rest["over_time"] = schedule_from_dict(rest["over_time"])
+    rest["time_scale"] = schedule_from_dict(rest["time_scale"])
     if name == "custom":
         rest["distribution"] = _scipy_distribution(rest.pop("distribution"), rest.pop("args"), rest.pop("kwds"))
     return LAWS[name](**rest)

@@ -37,7 +37,7 @@ class Custom(Noise):
         std: Deviation | None = None,
         *,
         centre: bool = False,
-        over_time: Schedule | float | str = Constant(1.0),  # noqa: B008
+        time_scale: Schedule | float | str = Constant(1.0),  # noqa: B008
         temporal: Temporal | str = "white",
     ) -> None:
         mean, deviation = _moments_of(distribution)
@@ -45,7 +45,7 @@ class Custom(Noise):
             rule = "noise must have mean zero"
             remedy = "pass centre=True to subtract the mean, or add it to the hidden opinions"
             raise NoiseError(complain(rule, got=f"mean {mean:.6g}", remedy=remedy))
-        Noise.__init__(self, deviation if std is None else std, over_time=over_time, temporal=temporal)
+        Noise.__init__(self, deviation if std is None else std, time_scale=time_scale, temporal=temporal)
         object.__setattr__(self, "distribution", distribution)
         object.__setattr__(self, "centre", centre)
 

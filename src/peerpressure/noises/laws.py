@@ -74,10 +74,10 @@ class StudentT(Noise):
         std: Deviation = 1.0,
         *,
         df: float = 5.0,
-        over_time: Schedule | float | str = Constant(1.0),  # noqa: B008
+        time_scale: Schedule | float | str = Constant(1.0),  # noqa: B008
         temporal: Temporal | str = "white",
     ) -> None:
-        Noise.__init__(self, std, over_time=over_time, temporal=temporal)
+        Noise.__init__(self, std, time_scale=time_scale, temporal=temporal)
         if not 2 < df < np.inf:
             rule = "Student's t has a finite standard deviation only for more than 2 degrees of freedom"
             raise NoiseError(complain(rule, got=f"df={df}", remedy="use df > 2, or Gaussian for df = ∞"))

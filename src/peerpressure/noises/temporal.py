@@ -25,7 +25,7 @@ class White:
 
 @final
 @dataclass(frozen=True)
-class Persistent:
+class Frozen:
     """Drawn once for each agent and held for ever: a mask."""
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
@@ -44,9 +44,7 @@ class AR1:
     def __post_init__(self) -> None:
         if not -1 < self.coefficient < 1:
             rule = "the AR(1) coefficient must lie strictly between -1 and 1"
-            raise NoiseError(
-                complain(rule, got=self.coefficient, remedy="for noise that never changes use 'persistent'")
-            )
+            raise NoiseError(complain(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""
@@ -54,15 +52,15 @@ class AR1:
         return np.asarray(self.coefficient ** np.abs(t[:, None] - t[None, :]))
 
 
-Temporal: TypeAlias = White | Persistent | AR1
-_TEMPORAL_WORDS: Mapping[str, Temporal] = {"white": White(), "persistent": Persistent()}
+Temporal: TypeAlias = White | Frozen | AR1
+_TEMPORAL_WORDS: Mapping[str, Temporal] = {"white": White(), "frozen": Frozen()}
 
 
 def as_temporal(value: object) -> Temporal:
     """Return a temporal kind, or the one that a word stands for."""
-    if isinstance(value, (White, Persistent, AR1)):
+    if isinstance(value, (White, Frozen, AR1)):
         return value
     if isinstance(value, str) and value in _TEMPORAL_WORDS:
         return _TEMPORAL_WORDS[value]
-    rule = "the temporal kind must be 'white', 'persistent' or AR1(coefficient)"
+    rule = "the temporal kind must be 'white', 'frozen' or AR1(coefficient)"
     raise NoiseError(complain(rule, got=repr(value), remedy="leave it out for white noise, the paper's"))

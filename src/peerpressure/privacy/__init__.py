@@ -1,4 +1,4 @@
-"""What an onlooker is told about each agent, what that is worth as a promise, and what hiding it costs.
+"""What an observer is told about each agent, what that is worth as a promise, and what hiding it costs.
 
 ``exposure`` says what one observer learns, ``budget`` what one who sees everything is told at worst, ``calibrate`` how
 much noise a budget asks for, and ``frontier`` how accurate a network can be under it. A new way to hide is one class

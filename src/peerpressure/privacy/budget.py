@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypedDict, final
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.privacy.gaussian import checked_delta, positive
 from peerpressure.privacy.laws import promise_of, unit_information
@@ -15,6 +14,7 @@ from peerpressure.privacy.opening import require_independent_start, start_assump
 from peerpressure.privacy.release import over, release, safe_release, told_release
 from peerpressure.recovery.continuous import discrete
 from peerpressure.recovery.information import information
+from peerpressure.sde import SDE
 from peerpressure.theory.times import step_count
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Budget:
 
 
 def budget(
-    model: Model | Diffusion,
+    model: Model | SDE,
     steps: int,
     sensitivity: float = 1.0,
     delta: float = 1e-5,
@@ -112,10 +112,10 @@ def budget(
         I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or nobody listens at step 1,
         I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ is heard but not seen.
 
-    A mask that is held (persistent noise) is undone in the second case: comparing the neighbours' first words with
-    their later ones leaves ρ₁S⁻¹Ax₀ without any noise, so that I = ∞. Where hidden opinions give way, 1 becomes
+    A mask that is held (frozen noise) is undone in the second case: comparing the neighbours' first words with
+    their later ones leaves ρ₁S⁻¹Ax₀ without any noise, so that I = ∞. Where hidden opinions adapt, 1 becomes
     π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what is told about x₀ stays below Σ π²/σ² for ever if that sum is finite. But
-    a held mask is then undone in both cases, for it stays while x₀ fades. In continuous time, for a Diffusion seen at
+    frozen noise is then undone in both cases, for it stays while x₀ fades. In continuous time, for an SDE seen at
     the steps of its grid, I is the diagonal of the Fisher information, of which no part is an agent's own.
 
     >>> from peerpressure.networks import k2
@@ -133,7 +133,7 @@ def budget(
     seen: Seen = {"sees_start": bool(sees_start), "runs": step_count(runs, "runs")}
     noise, base = model.noise, discrete(model)
     unit, promise = unit_information(noise), promise_of(noise)
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         safe = told_release(_seen_in_continuous_time(model, T, **seen))
         columns = {"information": safe.squares}
     else:
@@ -148,7 +148,7 @@ def budget(
     return Budget(base, T, reach, float(delta), table, promise.text, start=start, **seen)
 
 
-def _seen_in_continuous_time(equation: Diffusion, steps: int, *, sees_start: bool, runs: int) -> Vector:
+def _seen_in_continuous_time(equation: SDE, steps: int, *, sees_start: bool, runs: int) -> Vector:
     if sees_start and isinstance(equation.model.start, str):
         return np.full(equation.n, np.inf)
     return np.asarray(runs * information(equation, steps).diagonal)

@@ -12,7 +12,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
-from peerpressure.noises import Gaussian, Noise, Persistent
+from peerpressure.noises import Frozen, Gaussian, Noise
 from peerpressure.privacy.budget import Budget, budget
 from peerpressure.privacy.gaussian import checked_delta, checked_epsilon, mu_of, positive
 from peerpressure.privacy.laws import promise_of, unit_information
@@ -65,14 +65,14 @@ def calibrate(
     without noise gets white Gaussian noise.
 
     >>> from peerpressure.networks import k2
-    >>> mask = Gaussian(temporal="persistent")
+    >>> mask = Gaussian(temporal="frozen")
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=mask, start=[0.0, 0.0])
     >>> calibrate(model, 100, mu=0.5).std
     2.0
     """
     refuse_continuous(model, "the noise that a budget asks for")
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
-    base = model if not model.noise.is_silent else replace(model, noise=Gaussian(1.0))
+    base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     now = budget(base, steps, sensitivity, delta)
     _refuse_hopeless(now)
     if kind == "information":
@@ -108,15 +108,15 @@ def _refuse_hopeless(now: Budget) -> None:
     if math.isinf(unit_information(now.model.noise)):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(complain(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
-    if isinstance(now.model.noise.temporal, Persistent) and now.model.adaptation is not None:
-        rule = "a held mask hides nothing from who sees all where opinions fade from under it"
+    if isinstance(now.model.noise.temporal, Frozen) and now.model.adaptation is not None:
+        rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(complain(rule, got=str(now.model.adaptation), remedy=remedy))
     if hears_hidden(now.model) and bool((now.table["own_information"] < math.inf).all()):
-        rule = "a held mask hides nothing from who sees all while neighbours hear hidden opinions at the start"
+        rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
         remedy = "give the model a public start, or use masked_start(model, steps)"
         raise InvalidInputError(complain(rule, got="start='hidden'", remedy=remedy))
-    rule = "every agent needs noise at every step, and a held mask the same scale at all of them"
+    rule = "every agent needs noise at every step, and frozen noise the same scale at all of them"
     raise InvalidInputError(complain(rule, got=now.model.noise, remedy="give all a positive deviation"))
 
 

@@ -147,10 +147,10 @@ def _forgetting(model: Model, weights: Vector) -> Vector:
 
 def averaging_matrix(model: Model) -> sparse.csr_array:
     """Return P = I − ½S⁻¹L′, whose rows are weights, and which keeps Σ s x."""
-    if model.evolution is not None:
+    if model.temporal_network is not None:
         rule = "averaging without the model's own dynamics needs one network for all times"
         remedy = "choose among the Noisy designs, or give the model its network.aggregate"
-        raise InvalidInputError(complain(rule, got=repr(model.evolution), remedy=remedy))
+        raise InvalidInputError(complain(rule, got=repr(model.temporal_network), remedy=remedy))
     d, s = model.network.degrees, model.s
     i, j, weight = model.network.edges()
     metropolis = weight * np.minimum((s / d)[i], (s / d)[j])
@@ -162,7 +162,7 @@ def averaging_matrix(model: Model) -> sparse.csr_array:
 
 def growing(exponent: float) -> Design:
     """Return the model under white noise whose deviation grows as t^exponent."""
-    return Noisy(f"growing as t^{exponent:g}", Gaussian(over_time=Power(exponent)))
+    return Noisy(f"growing as t^{exponent:g}", Gaussian(time_scale=Power(exponent)))
 
 
 def limit(model: Model) -> float:
@@ -176,7 +176,7 @@ DESIGNS: tuple[Design, ...] = (
     growing(0.25),
     growing(0.75),
     Noisy("AR(1), φ = 0.9", Gaussian(temporal=AR1(0.9))),
-    Noisy("persistent mask", Gaussian(temporal="persistent")),
+    Noisy("frozen noise", Gaussian(temporal="frozen")),
     OneShot(),
     ZeroSum(),
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.noises import Gaussian
@@ -17,6 +16,7 @@ from peerpressure.privacy.opening import require_independent_start
 from peerpressure.recovery import CONTINUOUS, METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery.continuous import discrete, time_steps
 from peerpressure.recovery.implicit import Implicit
+from peerpressure.sde import SDE
 from peerpressure.theory.times import step_count
 from peerpressure.trajectory import State, Trajectory
 
@@ -56,12 +56,12 @@ class Exposure:
         return exposure_text(self)
 
 
-def exposure(model: Model | Diffusion, steps: int, observed: Observed = None, prior: Prior | None = None) -> Exposure:
+def exposure(model: Model | SDE, steps: int, observed: Observed = None, prior: Prior | None = None) -> Exposure:
     """Return what is learned about each agent by who knows the model and sees ``observed`` agents at steps 1…``steps``.
 
     The observer sees everyone unless given agents (or an Observation, for certain steps or the start too), and holds
     the Gaussian prior x₀ ~ N(m, P); by default all opinions are drawn alike, with the variance that they have. Steps
-    of a Diffusion are those of its grid. Variances are exact for Gaussian noise, and for other laws those of the best
+    of an SDE are those of its grid. Variances are exact for Gaussian noise, and for other laws those of the best
     linear estimate:
 
         posterior = (P⁻¹ + J)⁻¹,  J the Fisher information about x₀ in all that is seen.
@@ -128,7 +128,7 @@ def _seen(model: Model, look: Observation | None) -> NDArray[np.bool_]:
     return seen
 
 
-def _variances(model: Model | Diffusion, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
+def _variances(model: Model | SDE, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
     """Return the error variance of the best estimate of each agent.
 
     It is the same for every run, so that one in which no noise happened to fall serves.
@@ -137,26 +137,28 @@ def _variances(model: Model | Diffusion, steps: int, look: Observation | None, p
     base = discrete(model)
     run = _run_of(base, _quiet_path(model, steps))
     # The methods themselves, for what rounding hides from an estimate of one run is no protection.
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         timed = replace(run, times=np.float64(model.step) * np.arange(steps + 1))
         data = outputs_of(model, timed, look)
         return _exact_variance(CONTINUOUS[method](model, data, prior)) if data.seen.free.size else np.zeros(model.n)
-    alike = replace(base, noise=Gaussian(base.noise.std, over_time=base.noise.over_time, temporal=base.noise.temporal))
+    alike = replace(
+        base, noise=Gaussian(base.noise.std, time_scale=base.noise.time_scale, temporal=base.noise.temporal)
+    )
     data = outputs_of(alike, run, look)
     return _exact_variance(METHODS[method](alike, data, prior)) if data.seen.free.size else np.zeros(model.n)
 
 
-def _quiet_path(model: Model | Diffusion, steps: int) -> Vector:
+def _quiet_path(model: Model | SDE, steps: int) -> Vector:
     path, held = np.empty((steps + 1, model.n)), model.x0
     path[0] = model.start_state
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         for k, step in enumerate(time_steps(model, steps)):
             path[k + 1] = step.matrix @ path[k] + step.effect @ held
         return path
     for t in range(1, steps + 1):
         update = model.update(t)
         path[t] = update(path[t - 1], hidden=held)
-        held = update.give_way(held, path[t])
+        held = update.adapt(held, path[t])
     return path
 
 

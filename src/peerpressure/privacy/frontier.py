@@ -69,7 +69,7 @@ def frontier(
 
     Noise of deviation Δ√I/μ meets μ, where I is the information under unit noise, and leaves the mode with
     rms error² = bias² + (Δ·cost/μ)². The model gives network, opinions, stubbornness and pressure; its noise is
-    replaced, and a hidden start is never heard (see ``masked_start``). Opinions that give way do so in the Noisy
+    replaced, and a hidden start is never heard (see ``masked_start``). Opinions that adapt do so in the Noisy
     designs, which follow the model; the others average over a constant network and know nothing of it.
 
     >>> from peerpressure.networks import k2

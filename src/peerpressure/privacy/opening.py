@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Table
+from peerpressure.sde import SDE
 from peerpressure.theory.times import step_count
 
 _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as one read from a file does
@@ -20,13 +20,13 @@ def hears_hidden(model: Model) -> bool:
     return isinstance(model.start, str) and float(model.pressure(1)) > 0 and bool(model.degrees_at(1).any())
 
 
-def require_independent_start(model: Model | Diffusion) -> None:
+def require_independent_start(model: Model | SDE) -> None:
     """Refuse a given start that is the hidden opinions, or an affine function of them.
 
     Privacy accounts treat a given start as public knowledge that does not depend on x₀. A start computed from x₀
     reveals it before any noise is added, so that no finite ε holds. A constant start is always accepted.
     """
-    base = model.model if isinstance(model, Diffusion) else model
+    base = model.model if isinstance(model, SDE) else model
     if isinstance(base.start, str) or np.ptp(base.start_state) == 0 or not _is_affine(base.start_state, base.x0):
         return
     equal = np.array_equal(base.start_state, base.x0)
@@ -52,10 +52,10 @@ def _is_affine(y: Vector, x: Vector) -> bool:
 
 def refuse_continuous(model: object, what: str) -> None:
     """Refuse a model in continuous time where only whole steps are accounted for."""
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         rule = f"{what} is worked out for a Model, in whole steps"
-        remedy = "use budget or exposure, or the model that the Diffusion was made from"
-        raise InvalidInputError(complain(rule, got="a Diffusion", remedy=remedy))
+        remedy = "use budget or exposure, or the model that the SDE was made from"
+        raise InvalidInputError(complain(rule, got="an SDE", remedy=remedy))
 
 
 def masked_start(model: Model, steps: int) -> Model:
@@ -72,14 +72,14 @@ def masked_start(model: Model, steps: int) -> Model:
     return replace(model, pressure=Table(np.concatenate([[0.0], model.pressure(times)])))
 
 
-def start_assumption(model: Model | Diffusion, *, sees_start: bool = False) -> str:
+def start_assumption(model: Model | SDE, *, sees_start: bool = False) -> str:
     """Return what a privacy account assumes about y₀, in words."""
-    base = model.model if isinstance(model, Diffusion) else model
+    base = model.model if isinstance(model, SDE) else model
     if not isinstance(base.start, str):
         return "The start is public and must not depend on the hidden opinions."
     if sees_start:
         return "y₀ = x₀ is observed, which reveals every hidden opinion."
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         return (
             "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
         )

@@ -5,7 +5,7 @@ agent, its opinion under a sequence of noise. Where y₀ = x₀ is not seen but 
 
     F x₀ + ε₁,  F = I + ρ₁S⁻¹A,
 
-so that one agent's opinion also stands in the first words of its neighbours. Where hidden opinions give way, what an
+so that one agent's opinion also stands in the first words of its neighbours. Where hidden opinions adapt, what an
 agent has adopted follows from what it showed, and the rest of its wish is π_{t−1} x₀ + ε_t: its own opinion fades out
 of all that it says. Whitening the noise turns all of it into independent draws of unit variance with means moved by
 h_1, h_2, …; what can be told about the agent depends on h alone.

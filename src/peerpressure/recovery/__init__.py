@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.continuous import discrete
@@ -31,6 +30,7 @@ from peerpressure.recovery.rounding import with_rounding_error
 from peerpressure.recovery.snapshot import snapshot
 from peerpressure.recovery.step_innovations import step_innovations
 from peerpressure.recovery.wls import wls
+from peerpressure.sde import SDE
 from peerpressure.trajectory import Trajectory
 
 Method: TypeAlias = Callable[[Model, Outputs, Prior | None], Estimate]
@@ -45,7 +45,7 @@ METHODS: Mapping[str, Method] = {
     "snapshot": snapshot,
 }
 
-CONTINUOUS: Mapping[str, Callable[[Diffusion, Outputs, Prior | None], Estimate]] = {
+CONTINUOUS: Mapping[str, Callable[[SDE, Outputs, Prior | None], Estimate]] = {
     "innovations": step_innovations,
     "kalman": kalman,
 }
@@ -72,7 +72,7 @@ __all__ = [
 
 
 def recover(
-    model: Model | Diffusion,
+    model: Model | SDE,
     trajectory: Trajectory,
     method: str = "innovations",
     observation: Observation | None = None,
@@ -82,10 +82,10 @@ def recover(
     """Estimate the hidden opinions from what is seen of a run.
 
     ``target`` is "initial" for x₀, or "current" for what agents hold after the last step that is seen: these differ
-    where hidden opinions give way. The observer knows network, stubbornness, peer pressure, how opinions give way and
+    where hidden opinions adapt. The observer knows network, stubbornness, peer pressure, how opinions adapt and
     the law of the noise, but not x₀; the model's own hidden opinions are never used, except to compare with. A run
     that goes on from another is read as one that began at step 0 and is seen from where its record begins. In
-    continuous time, for a ``Diffusion``, the methods are "innovations" and "kalman", and steps are those of its grid.
+    continuous time, for an ``SDE``, the methods are "innovations" and "kalman", and steps are those of its grid.
 
     >>> from peerpressure import Gaussian, k2, simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
@@ -100,7 +100,7 @@ def recover(
         return replace(known_estimate(discrete(model), data, method), target=which)
 
     def estimator(seen: Outputs) -> Estimate:
-        if isinstance(model, Diffusion):
+        if isinstance(model, SDE):
             return CONTINUOUS[method](model, seen, prior)
         if _moves_on(model, which):
             return current(model, seen, method, prior)
@@ -109,22 +109,22 @@ def recover(
     # A likelihood is climbed replicate by replicate, and to a tolerance far above rounding.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
     estimate = replace(found, target=which)
-    if estimate.consistency is None and data.complete and isinstance(model, Model):
+    if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
         # A regression fits whatever it is given; undoing the update tells whether the model made it.
-        estimate = replace(estimate, consistency=invert(model, data).consistency)
+        estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
     return estimate
 
 
-def _moves_on(model: Model | Diffusion, target: Target) -> bool:
-    """Say whether the target differs from x₀: what agents hold in the end, where hidden opinions give way."""
+def _moves_on(model: Model | SDE, target: Target) -> bool:
+    """Say whether the target differs from x₀: what agents hold in the end, where hidden opinions adapt."""
     return isinstance(model, Model) and target == "current" and model.adaptation is not None
 
 
-def _refuse_other_method(model: Model | Diffusion, method: str) -> None:
+def _refuse_other_method(model: Model | SDE, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
         raise InvalidInputError(complain(rule, got=repr(method), remedy="check the spelling"))
-    if isinstance(model, Diffusion) and method not in CONTINUOUS:
+    if isinstance(model, SDE) and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"
         raise InvalidInputError(complain(rule, got=repr(method), remedy=remedy))

@@ -36,7 +36,7 @@ class Complete:
     def information(self) -> Array:
         """The information that each agent tells of itself at unit deviation, (n,); infinite if x₀ shows through."""
         silent = np.where(self.weights.legible, np.inf, 0.0)
-        return np.broadcast_to(silent if self.model.noise.is_silent else self.weights.information, (self.model.n,))
+        return np.broadcast_to(silent if self.model.noise.is_zero else self.weights.information, (self.model.n,))
 
     @cached_property
     def precision(self) -> Array:

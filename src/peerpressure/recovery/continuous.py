@@ -4,7 +4,7 @@ Between them the law of the equation is Gaussian and linear in x₀,
 
     y_k = F_k y_{k−1} + M_k x₀ + R_k e_k,   e_k ~ N(0, I),   M′ = −B M + diag(g) from 0 on in each step,
 
-so that all that is said of the discrete model holds with these matrices in the place of its own. A diffusion whose
+so that all that is said of the discrete model holds with these matrices in the place of its own. A sde whose
 paths are drawn by Euler's method is read through the steps of that method.
 """
 
@@ -18,10 +18,10 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion, Transition, exact_transitions
-from peerpressure.diffusion.flow import NEGLIGIBLE, integrate
 from peerpressure.errors import InvalidInputError, TooLargeError, complain
 from peerpressure.model import Model, Vector
+from peerpressure.sde import SDE, Transition, exact_transitions
+from peerpressure.sde.flow import NEGLIGIBLE, integrate
 from peerpressure.trajectory import Trajectory
 
 # Steps hold dense matrices of this size and multiply them at every step.
@@ -65,29 +65,29 @@ class TimeStep:
         return np.asarray(self.deviation + np.abs(self.matrix) @ size)
 
 
-def time_steps(diffusion: Diffusion, last: int) -> Iterator[TimeStep]:
+def time_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
     """Yield the steps that end at h, 2h, …, last·h."""
-    if diffusion.n > LARGEST:
+    if sde.n > LARGEST:
         rule = f"in continuous time outputs can be judged for at most {LARGEST:,} agents"
-        raise TooLargeError(complain(rule, got=f"{diffusion.n:,}", remedy="look at a part of the network"))
-    return _exact_steps(diffusion, last) if diffusion.path_method == "exact" else _euler_steps(diffusion, last)
+        raise TooLargeError(complain(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
+    return _exact_steps(sde, last) if sde.path_method == "exact" else _euler_steps(sde, last)
 
 
-def _exact_steps(diffusion: Diffusion, last: int) -> Iterator[TimeStep]:
+def _exact_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
     known: tuple[Transition, TimeStep] | None = None
-    for k, law in enumerate(exact_transitions(diffusion, 1, last), 1):
+    for k, law in enumerate(exact_transitions(sde, 1, last), 1):
         # Where nothing changes in time, one law serves all steps.
         if known is None or law is not known[0]:
-            effect = _effect(diffusion, diffusion.time(k - 1), diffusion.time(k))
+            effect = _effect(sde, sde.time(k - 1), sde.time(k))
             known = law, TimeStep(law.matrix, effect, law.root)
         yield known[1]
 
 
-def _effect(diffusion: Diffusion, begin: float, end: float) -> Vector:
+def _effect(sde: SDE, begin: float, end: float) -> Vector:
     """Return M of the step between two times."""
-    n = diffusion.n
+    n = sde.n
 
-    def rate_of(piece: Diffusion) -> Callable[[float, Vector], Vector]:
+    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         def rate(t: float, flat: Vector) -> Vector:
             update, M = piece.update(t), flat.reshape(n, n)
             moved = update.couple(M) - M
@@ -96,30 +96,30 @@ def _effect(diffusion: Diffusion, begin: float, end: float) -> Vector:
 
         return rate
 
-    (flat,) = integrate(diffusion, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
+    (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
     return np.asarray(flat.reshape(n, n))
 
 
-def _euler_steps(diffusion: Diffusion, last: int) -> Iterator[TimeStep]:
-    h, one = diffusion.step, np.eye(diffusion.n)
+def _euler_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
+    h, one = sde.step, np.eye(sde.n)
     for k in range(1, last + 1):
-        update = diffusion.update(diffusion.time(k))
-        noise = math.sqrt(h) * diffusion.noise_size(diffusion.time(k))
+        update = sde.update(sde.time(k))
+        noise = math.sqrt(h) * sde.noise_size(sde.time(k))
         yield TimeStep((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
 
 
-def on_grid(diffusion: Diffusion, trajectory: Trajectory) -> Trajectory:
+def on_grid(sde: SDE, trajectory: Trajectory) -> Trajectory:
     """Return the run with its times counted in steps of the equation."""
-    steps = np.asarray(trajectory.times, dtype=np.float64) / diffusion.step
+    steps = np.asarray(trajectory.times, dtype=np.float64) / sde.step
     whole = np.rint(steps)
     off = np.flatnonzero(np.abs(steps - whole) > _ROUNDING)
     if off.size:
-        rule = f"outputs must be seen at multiples of the step {diffusion.step:g}"
-        remedy = "give the Diffusion the step of the run"
+        rule = f"outputs must be seen at multiples of the step {sde.step:g}"
+        remedy = "give the SDE the step of the run"
         raise InvalidInputError(complain(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
     return replace(trajectory, times=whole.astype(np.int64))
 
 
-def discrete(model: Model | Diffusion) -> Model:
+def discrete(model: Model | SDE) -> Model:
     """Return the model that the equation was made from, or the model itself."""
-    return model.model if isinstance(model, Diffusion) else model
+    return model.model if isinstance(model, SDE) else model

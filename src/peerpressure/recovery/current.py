@@ -1,4 +1,4 @@
-"""What agents hold in the end, x_{T+1} after the last seen step T, where hidden opinions give way.
+"""What agents hold in the end, x_{T+1} after the last seen step T, where hidden opinions adapt.
 
 An observer of everything knows x_{T+1} = π_T x₀ + k_T up to the fading share of x₀, and so better and better, while x₀
 itself sinks into the past. A new method is one function ``method(model, data, prior) -> Estimate`` and one line in
@@ -60,9 +60,11 @@ def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -
     moment = deque(run_filter(model, data, prior), maxlen=1)[0]
     solution = moment.knowledge.solve()
     held = believed_state(moment, solution.belief).part(slice(model.n, 2 * model.n))
-    consistency = solution.consistency if isinstance(model.noise, Gaussian) else None
+    goodness_of_fit = solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None
     rank = model.n - int(np.linalg.matrix_rank(held.loose, tol=1e-9)) if held.loose.size else model.n
-    return Estimate(model, "kalman", held.mean, held.covariance, held.identified, rank, solution.condition, consistency)
+    return Estimate(
+        model, "kalman", held.mean, held.covariance, held.identified, rank, solution.condition, goodness_of_fit
+    )
 
 
 CURRENT: Mapping[str, Callable[[Model, Outputs, Prior | None], Estimate]] = {

@@ -2,7 +2,7 @@
 
 Q_t = diag(g_t) H_{t−1} + C_t Q_{t−1}, with Q_0 = I if the start is hidden and 0 if it is given. H_t is how what agents
 hold depends on x₀: I where hidden opinions are constant, and H_t = (1 − η_t) H_{t−1} + η_t Q_t from H_0 = I on where
-they give way. A forward sweep applies all Q_t to columns, an adjoint sweep applies Σ Q_tᵀ, and the two together give
+they adapt. A forward sweep applies all Q_t to columns, an adjoint sweep applies Σ Q_tᵀ, and the two together give
 every matrix of the regression in O(steps · edges) for each column.
 """
 
@@ -116,7 +116,7 @@ class Design:
     @cached_property
     def _updates(self) -> dict[int, Update]:
         """The maps of all steps, where they are small enough to keep from sweep to sweep."""
-        changing = 0 if self.model.evolution is None else self.model.network.adjacency.nnz
+        changing = 0 if self.model.temporal_network is None else self.model.network.adjacency.nnz
         few = (self.model.n + changing) * self.seen.last <= KEPT_NUMBERS
         return {t: self.model.update(t) for t in range(1, self.seen.last + 1)} if few else {}
 
@@ -135,7 +135,7 @@ class Design:
     def _run(self, own: Array, state: Array, kick: Array | None = None) -> Array:
         """Return the seen entries of state_t = g_t ∘ (own_t + kick_t) + C_t state_{t−1}, and 0 where they are missing.
 
-        ``own`` is what agents hold at first; it gives way to the state as hidden opinions do.
+        ``own`` is what agents hold at first; it adapts to the state as hidden opinions do.
         """
         rows = np.empty((self.seen.times.size, self.seen.agents.size, own.shape[1]))
         for t in range(self.seen.last + 1):
@@ -144,7 +144,7 @@ class Design:
                 push = own if kick is None else own + kick[t - 1]
                 state = update.couple(state)
                 state += update.gain[:, None] * push
-                own = update.give_way(own, state)
+                own = update.adapt(own, state)
             if t in self.row_of:
                 rows[self.row_of[t]] = state if self.seen.everyone else state[self.seen.agents]
         return rows if self._gapless else rows * self.present[:, :, None]
@@ -168,8 +168,8 @@ class Design:
             if t == 0:
                 return (held + pushed if self.from_hidden else held)[self.seen.free]
             update = self._update(t)
-            if update.yielding is not None:
-                follows = update.yielding[:, None] * held
+            if update.adaptation_rate is not None:
+                follows = update.adaptation_rate[:, None] * held
                 held -= follows
                 pushed = pushed + follows
             own = update.gain[:, None] * pushed

@@ -60,7 +60,7 @@ class Normal:
 class Front:
     """The states still to be eliminated, oldest first, and the touched x₀: their information and right-hand side.
 
-    Where opinions give way, so many ``carriers`` of what was adopted unseen stand before the states.
+    Where opinions adapt, so many ``carriers`` of what was adopted unseen stand before the states.
     """
 
     touched: NDArray[np.int64]

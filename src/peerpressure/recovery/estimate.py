@@ -44,13 +44,13 @@ class Estimate:
     """An estimate of the hidden opinions, with its exact covariance under the model.
 
     ``target`` says which: "initial" for x₀, "current" for what agents hold after the last step that was seen; these
-    differ only where opinions give way. ``value`` is (replicates, agents), one row for each replicate; ``covariance``
+    differ only where opinions adapt. ``value`` is (replicates, agents), one row for each replicate; ``covariance``
     is common to all of them: a dense matrix for small networks, and for large ones a diagonal or an operator.
     ``identified`` (agents,) says whose opinion the data pin down (a prior pins down all); the others have infinite
-    variance, and ``value`` and ``covariance`` hold for them only what the data do say. ``rank`` counts the directions
-    that are pinned down and ``condition`` compares the best with the worst of them. ``consistency`` (replicates,) is
-    the p-value of the outputs under the model, and tiny where another model made them; None if the method has no such
-    test. ``homoskedastic_covariance`` is what ordinary regression software would print.
+    variance, and ``value`` and ``covariance`` hold for them only what the data do say. ``rank`` counts the
+    directions that are pinned down and ``condition`` compares the best with the worst of them. ``goodness_of_fit``
+    (replicates,) is the p-value of the outputs under the model, and tiny where another model made them; None if the
+    method has no such test. ``homoskedastic_covariance`` is what ordinary regression software would print.
     """
 
     model: Model
@@ -60,7 +60,7 @@ class Estimate:
     identified: NDArray[np.bool_]
     rank: int
     condition: float
-    consistency: Array | None = None
+    goodness_of_fit: Array | None = None
     homoskedastic_covariance: Array | None = None
     note: str = ""
     target: Target = "initial"
@@ -78,7 +78,7 @@ class Estimate:
     def residuals(self, truth: ArrayLike | None = None) -> Array:
         """Return estimate − truth, (replicates, agents); the truth is the model's own x₀ unless given."""
         if truth is None and self.target == "current" and self.model.adaptation is not None:
-            rule = "opinions that gave way differ from run to run, so that the truth must be given"
+            rule = "opinions that adapted differ from run to run, so that the truth must be given"
             raise InvalidInputError(complain(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))
 
@@ -138,7 +138,7 @@ def estimate_from(
     identified: NDArray[np.bool_] | None = None,
     rank: int | None = None,
     condition: float = 1.0,
-    consistency: Array | None = None,
+    goodness_of_fit: Array | None = None,
     homoskedastic_covariance: Array | None = None,
     note: str = "",
 ) -> Estimate:
@@ -150,7 +150,7 @@ def estimate_from(
     free, n = data.seen.free, model.n
     found = np.ones(free.size, dtype=bool) if identified is None else identified
     rank = free.size if rank is None else rank
-    facts: dict[str, Any] = {"condition": float(condition), "consistency": consistency, "note": note}
+    facts: dict[str, Any] = {"condition": float(condition), "goodness_of_fit": goodness_of_fit, "note": note}
     if free.size == n:
         return Estimate(
             model, method, value, covariance, found, rank, homoskedastic_covariance=homoskedastic_covariance, **facts

@@ -14,7 +14,6 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.noises import White
 from peerpressure.recovery.continuous import discrete, time_steps
@@ -22,6 +21,7 @@ from peerpressure.recovery.knowledge import Knowledge, known_before
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.prior import Prior
 from peerpressure.recovery.state_space import Affine, ModelStep, Step
+from peerpressure.sde import SDE
 
 # Deviations smaller than this part of what they would be if nothing were seen may be rounding errors of 0.
 _ROUNDING = 1e-12
@@ -54,16 +54,16 @@ class Moment:
     knowledge: Knowledge
 
 
-def steps_of(model: Model | Diffusion, last: int) -> Iterator[Step]:
+def steps_of(model: Model | SDE, last: int) -> Iterator[Step]:
     """Yield the steps that lead to times 1, 2, …, last."""
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         yield from time_steps(model, last)
         return
     for t in range(1, last + 1):
         yield ModelStep.of(model, t)
 
 
-def run_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None) -> Iterator[Moment]:
+def run_filter(model: Model | SDE, data: Outputs, prior: Prior | None) -> Iterator[Moment]:
     """Yield the filter's moments at t = 0, 1, … up to the last step that is seen."""
     state = Affine.start(discrete(model), data.values.shape[0])
     knowledge = known_before(discrete(model), data, prior)

@@ -57,7 +57,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
             public = update.couple(public) + update.gain[:, None] * held
             draws = public[:, n + 1 :].reshape(n, last, n)
             draws[each, :, each] += np.outer(update.gain * model.noise.deviations(n), root[t - 1])
-            held = update.give_way(held, public)
+            held = update.adapt(held, public)
         for row in np.flatnonzero(data.seen.times == t):
             rows.append(public[data.seen.agents[data.present[row]]])
     Q, q, L = np.split(np.concatenate(rows), [n, n + 1], axis=1)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, TooLargeError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.complete import Complete, complete, refuse_large
@@ -24,6 +23,7 @@ from peerpressure.recovery.inversion import legible_steps, weights_of
 from peerpressure.recovery.observation import Observation, ResolvedObservation
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.solve import DENSE_LIMIT, conjugate_gradients, solve
+from peerpressure.sde import SDE
 
 Array: TypeAlias = NDArray[np.float64]
 PARTIAL_LIMIT = 1_000  # agents; a filter's work grows with their cube
@@ -73,12 +73,12 @@ class Information:
         return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
 
 
-def information(model: Model | Diffusion, steps: int, observation: Observation | None = None) -> Information:
+def information(model: Model | SDE, steps: int, observation: Observation | None = None) -> Information:
     """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
 
     Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
     view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
-    of a ``Diffusion`` are those of its grid.
+    of an ``SDE`` are those of its grid.
 
     >>> from peerpressure import Gaussian, k2
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
@@ -91,7 +91,7 @@ def information(model: Model | Diffusion, steps: int, observation: Observation |
     return _of(model, seen)
 
 
-def _of(model: Model | Diffusion, seen: ResolvedObservation) -> Information:
+def _of(model: Model | SDE, seen: ResolvedObservation) -> Information:
     if not seen.free.size:
         nothing, everyone = sparse.csr_array((model.n, model.n)), np.ones(model.n, dtype=bool)
         return Information(discrete(model), nothing, everyone, nothing, everyone)
@@ -128,7 +128,7 @@ def _large_information(problem: Complete) -> Information:
     return Information(problem.model, Implicit(n, problem.apply, diagonal), nobody, bound, everyone)
 
 
-def _of_partial(model: Model | Diffusion, seen: ResolvedObservation) -> Information:
+def _of_partial(model: Model | SDE, seen: ResolvedObservation) -> Information:
     """Return what a filter learns of x₀ as it passes the seen outputs, whatever their values."""
     if model.n > PARTIAL_LIMIT:
         rule = f"a partial view can be judged for at most {PARTIAL_LIMIT} agents"
@@ -136,7 +136,7 @@ def _of_partial(model: Model | Diffusion, seen: ResolvedObservation) -> Informat
     # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
     zeros, base = np.zeros(model.n), discrete(model)
     blank_model = replace(base, hidden=zeros, start="hidden" if isinstance(base.start, str) else zeros)
-    silent = replace(model, model=blank_model) if isinstance(model, Diffusion) else blank_model
+    silent = replace(model, model=blank_model) if isinstance(model, SDE) else blank_model
     known = np.zeros((1, model.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)

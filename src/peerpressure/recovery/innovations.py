@@ -26,13 +26,13 @@ def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Esti
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
     hidden and not seen, ξ_1 is not known, and the first step enters as y_1/g_1 = S⁻¹(S + ρ₁A) x₀ + ε_1. Opinions that
-    give way leave ξ_t = π_{t−1} x₀ + k_{t−1} + ε_t, where k is known: then x̂ = Σ w_t (ξ_t − k_{t−1}) with
+    adapt leave ξ_t = π_{t−1} x₀ + k_{t−1} + ε_t, where k is known: then x̂ = Σ w_t (ξ_t − k_{t−1}) with
     w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
     """
     refuse_incomplete(data)
     found = invert(model, data)
     problem = complete(model, found.weights, first_step=found.first is not None)
-    facts: dict[str, Any] = {"consistency": found.consistency}
+    facts: dict[str, Any] = {"goodness_of_fit": found.goodness_of_fit}
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, found, data, prior, facts)
     refuse_large(problem, prior)

@@ -1,6 +1,6 @@
 """Undoing the update: ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t is what the agent would have liked to show.
 
-Where hidden opinions give way, what the agent has adopted by then is known from its outputs and taken off, and what is
+Where hidden opinions adapt, what the agent has adopted by then is known from its outputs and taken off, and what is
 left is its own share: r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
-from peerpressure.recovery.consistency import Bounds, p_values
+from peerpressure.recovery.goodness_of_fit import Bounds, p_values
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.own_share import own_share
 from peerpressure.recovery.time_weights import LEAST_SHARE, TimeWeights, time_weights
@@ -38,7 +38,7 @@ class Inverted:
     mean: Array
     first: Array | None
     following: Array | None
-    consistency: Array | None
+    goodness_of_fit: Array | None
 
 
 def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
@@ -76,11 +76,11 @@ def invert(model: Model, data: Outputs) -> Inverted:
     first = data.at(0).T / model.update(1).gain[:, None] if legible_first else None
     if following is None:
         return Inverted(weights, total, first, None, None)
-    consistency = None
+    goodness_of_fit = None
     if everywhere_noisy:
         squares -= weights.information[:, None] * total**2
-        consistency = p_values(model, squares, weights.times.size, weights.information > 0)
-    return Inverted(weights, shift + total, first, following, consistency)
+        goodness_of_fit = p_values(model, squares, weights.times.size, weights.information > 0)
+    return Inverted(weights, shift + total, first, following, goodness_of_fit)
 
 
 def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
@@ -105,7 +105,7 @@ def _told(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[i
             wish = (public - pulled) / update.gain[:, None]
             yield t, wish if model.adaptation is None else wish - adopted, error
         if model.adaptation is not None:
-            adopted = update.give_way(adopted, public)
+            adopted = update.adapt(adopted, public)
 
 
 def refuse_incomplete(data: Outputs) -> None:

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import TooLargeError, complain
 from peerpressure.model import Model, Vector
 from peerpressure.recovery.continuous import discrete
@@ -26,6 +25,7 @@ from peerpressure.recovery.prior import Prior
 from peerpressure.recovery.rounding import with_copies, without_copies
 from peerpressure.recovery.smoothing import run_smoother
 from peerpressure.recovery.sparse_estimate import sparse_estimate
+from peerpressure.sde import SDE
 
 Parts: TypeAlias = tuple[Belief, Belief]
 # With this many agents a step takes some 50 ms; from here on the sparse system is faster as a rule.
@@ -82,13 +82,13 @@ class StatePath:
         return f"StatePath(times {self.times[0]:g}–{self.times[-1]:g}, hidden {self.hidden!r}, public {self.public!r})"
 
 
-def kalman(model: Model | Diffusion, data: Outputs, prior: Prior | None = None) -> Estimate:
+def kalman(model: Model | SDE, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any outputs.
 
     Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by eliminating unseen states,
     O(steps · front³) for a front of unseen agents and their neighbours. Measured on one core for 100 steps of a
     Barabási–Albert graph: 300 agents, half of them seen, 4 s; 1,000, half seen, 8 s; 2,000, half seen, 58 s; 20,000,
-    99 % seen, 6 s; 100,000, 99.9 % seen, 26 s; twice as much where opinions give way. A front of more than 6,000 is
+    99 % seen, 6 s; 100,000, 99.9 % seen, 26 s; twice as much where opinions adapt. A front of more than 6,000 is
     refused.
     """
     if isinstance(model, Model) and model.n > DENSE_LIMIT:
@@ -97,7 +97,7 @@ def kalman(model: Model | Diffusion, data: Outputs, prior: Prior | None = None) 
     return estimate_of(discrete(model), data, "kalman", last.knowledge)
 
 
-def kalman_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None = None) -> StatePath:
+def kalman_filter(model: Model | SDE, data: Outputs, prior: Prior | None = None) -> StatePath:
     """Return what is believed of x₀, y_t and x_{t+1} at each time t, given the outputs up to t."""
     _refuse_large(model, data)
     hidden: list[Belief] = []
@@ -108,7 +108,7 @@ def kalman_filter(model: Model | Diffusion, data: Outputs, prior: Prior | None =
     return _path(model, hidden, states)
 
 
-def kalman_smoother(model: Model | Diffusion, data: Outputs, prior: Prior | None = None) -> StatePath:
+def kalman_smoother(model: Model | SDE, data: Outputs, prior: Prior | None = None) -> StatePath:
     """Return what is believed of x₀, y_t and x_{t+1} at each time t, given all outputs, earlier and later."""
     _refuse_large(model, data)
     moments = list(run_filter(model, with_copies(data), prior))
@@ -123,16 +123,16 @@ def believed_state(moment: Moment, hidden: Belief) -> Belief:
     return hidden.image(state.mean.T, state.slope, state.root @ state.root.T)
 
 
-def _parts(model: Model | Diffusion, state: Belief, hidden: Belief) -> Parts:
+def _parts(model: Model | SDE, state: Belief, hidden: Belief) -> Parts:
     """Return what is believed of y_t and of x_{t+1}."""
     n, constant = model.n, discrete(model).adaptation is None
     return state.part(slice(n)), hidden if constant else state.part(slice(n, 2 * n))
 
 
-def _path(model: Model | Diffusion, hidden: list[Belief], states: list[Parts]) -> StatePath:
+def _path(model: Model | SDE, hidden: list[Belief], states: list[Parts]) -> StatePath:
     public, held = (_over_time(part) for part in zip(*states, strict=True))
     times = np.arange(len(states))
-    real = times * model.step if isinstance(model, Diffusion) else times
+    real = times * model.step if isinstance(model, SDE) else times
     return StatePath(real, _over_time(hidden), public, held)
 
 
@@ -144,7 +144,7 @@ def _over_time(beliefs: Iterable[Belief]) -> Beliefs:
     return Beliefs(mean, covariance, np.stack([b.identified for b in each]))
 
 
-def _refuse_large(model: Model | Diffusion, data: Outputs) -> None:
+def _refuse_large(model: Model | SDE, data: Outputs) -> None:
     states = model.n if discrete(model).adaptation is None else 2 * model.n
     needed = 6 * 8 * (data.seen.last + 1) * states**2
     if needed > _LARGEST_PATH:

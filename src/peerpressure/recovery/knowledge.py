@@ -74,7 +74,7 @@ class Solution:
     spare: int
 
     @property
-    def consistency(self) -> Vector:
+    def goodness_of_fit(self) -> Vector:
         """The two-sided p-value of the facts, (replicates,); 1 if they leave nothing to compare."""
         from scipy import special
 
@@ -250,5 +250,5 @@ def estimate_of(model: Model, data: Outputs, method: str, knowledge: Knowledge) 
         rank=free.size - belief.loose.shape[1],
         condition=solution.condition,
         # Other laws leave sums of squares that are not χ².
-        consistency=solution.consistency if isinstance(model.noise, Gaussian) else None,
+        goodness_of_fit=solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None,
     )

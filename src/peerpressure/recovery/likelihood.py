@@ -19,9 +19,9 @@ from peerpressure.recovery.kalman import kalman
 from peerpressure.recovery.location import LOCATIONS
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.parameters import LikelihoodFit, Parameter
+from peerpressure.recovery.preferred import transitions, wishes
 from peerpressure.recovery.prior import Prior, update
 from peerpressure.recovery.unknowns import Unknowns, unknowns
-from peerpressure.recovery.wishes import transitions, wishes
 
 NAME = "likelihood"
 # The second derivative is a dense matrix in two unknowns for each agent.
@@ -33,12 +33,12 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 
     Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
     that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
-    large-sample law; where opinions give way, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
+    large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
     combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
     """
     if unknown:
         return _with_prior(fit(model, data, unknown).estimate, data, prior)
-    silent = model.noise.is_silent or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
+    silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
     if isinstance(model.noise, Gaussian) or silent:
         return replace((innovations if data.complete else kalman)(model, data, prior), method=NAME)
     return _with_prior(_of_law(model, data), data, prior)

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
 from peerpressure.recovery.continuous import on_grid
 from peerpressure.recovery.observation import Observation, Positions, ResolvedObservation
+from peerpressure.sde import SDE
 from peerpressure.trajectory import Trajectory
 
 Array: TypeAlias = NDArray[np.float64]
@@ -45,12 +45,12 @@ class Outputs:
         return np.asarray(self.values[:, row], dtype=np.float64)
 
 
-def outputs_of(model: Model | Diffusion, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
+def outputs_of(model: Model | SDE, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
     """Return what the observer sees of a run, refusing what the model cannot have shown.
 
-    Steps of a Diffusion are those of its grid.
+    Steps of an SDE are those of its grid.
     """
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         return outputs_of(model.model, on_grid(model, trajectory), observation)
     _refuse_real_times(trajectory)
     states = _states_of(model, trajectory)
@@ -74,7 +74,7 @@ def _refuse_real_times(trajectory: Trajectory) -> None:
     off = np.flatnonzero(times != np.rint(times))
     if off.size:
         rule = "a model's outputs must come at whole steps"
-        remedy = "pass the Diffusion that the run was made with"
+        remedy = "pass the SDE that the run was made with"
         raise InvalidInputError(complain(rule, got=f"t = {times[off[0]]:g}", remedy=remedy))
 
 

@@ -1,4 +1,4 @@
-"""How much of x₀ is left in what an agent holds, where hidden opinions give way.
+"""How much of x₀ is left in what an agent holds, where hidden opinions adapt.
 
 x_{t+1} = x_t + η_t (y_t − x_t) unrolls to x_{t+1} = π_t x₀ + k_t with
 
@@ -30,7 +30,7 @@ def own_share(model: Model, last: int) -> Array:
     adaptation = model.adaptation
     if adaptation is None:
         return np.ones((last + 1, 1))
-    factor = np.atleast_1d(np.asarray(adaptation.susceptibility, dtype=np.float64))
+    factor = np.atleast_1d(np.asarray(adaptation.adaptation_weight, dtype=np.float64))
     staying = np.ones((last + 1, factor.size))
     staying[1:] -= adaptation.pace(np.arange(1, last + 1))[:, None] * factor
     return np.asarray(np.cumprod(staying, axis=0))
@@ -41,5 +41,5 @@ def adopted(model: Model, data: Outputs) -> Array:
     held = np.zeros((model.n, data.values.shape[0]))
     if model.adaptation is not None:
         for row, t in enumerate(data.seen.times):
-            held = model.update(int(t)).give_way(held, data.at(row).T)
+            held = model.update(int(t)).adapt(held, data.at(row).T)
     return np.asarray(held.T)

@@ -106,7 +106,7 @@ def first_diagonal(design: Design) -> Array:
     diagonal = first.gain**2 * seen
     if design.from_hidden:
         squared = first.adjacency.multiply(first.adjacency)
-        diagonal = diagonal + squared.T @ (first.pull**2 * seen)
+        diagonal = diagonal + squared.T @ (first.coupling_scale**2 * seen)
     return np.where(diagonal > 0, diagonal, 1.0)[design.seen.free]
 
 

@@ -48,8 +48,8 @@ def rows(estimate: Estimate) -> Rows:
         std = estimate.std[estimate.identified]
         table.append(("standard error", f"{std.min():.4g}–{std.max():.4g}, median {np.median(std):.4g}"))
     table.append(("condition", f"{estimate.condition:.3g}"))
-    if estimate.consistency is not None:
-        table.append(("fit to the model", _fit(estimate.consistency)))
+    if estimate.goodness_of_fit is not None:
+        table.append(("fit to the model", _fit(estimate.goodness_of_fit)))
     if estimate.note:
         table.append(("note", estimate.note))
     return table + [(f"  {label}", text) for label, text in _agents(estimate)]

@@ -1,6 +1,6 @@
 """The error that rounding makes in an estimate, measured by moving the outputs in their last digits.
 
-Where noise cancels, as a frozen mask does, an estimate may be exact on paper and still depend on the last digits of
+Where noise cancels, as frozen noise does, an estimate may be exact on paper and still depend on the last digits of
 the outputs. A standard error must not be smaller than that. Perturbing the data and solving again measures it for any
 estimator, whatever its algebra (stochastic arithmetic: Vignes, 1993).
 """
@@ -35,8 +35,8 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
             return found
     probed = estimator(with_copies(data))
     value, moved = without_copies(probed.value, probed.variance)
-    consistency = None if probed.consistency is None else probed.consistency[: len(value)]
-    found = replace(probed, value=value, consistency=consistency)
+    goodness_of_fit = None if probed.goodness_of_fit is None else probed.goodness_of_fit[: len(value)]
+    found = replace(probed, value=value, goodness_of_fit=goodness_of_fit)
     return replace(found, covariance=found.covariance @ np.eye(n) + moved.T @ moved) if moved.any() else found
 
 

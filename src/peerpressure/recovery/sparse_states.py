@@ -2,7 +2,7 @@
 
 u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1) noise
 independently in time: one row for each agent and step. What is seen moves to the right-hand side. x_t is x₀, or where
-opinions give way x_t = π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of k.
+opinions adapt x_t = π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of k.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from peerpressure.theory.adjoint import persistence
 class Rows:
     """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates).
 
-    ``carried`` is K, where opinions give way; ``turn`` says how carriers came from those of the step before.
+    ``carried`` is K, where opinions adapt; ``turn`` says how carriers came from those of the step before.
     """
 
     states: Mapping[int, Any]
@@ -69,12 +69,12 @@ class SparseStates:
         noise, last = self.model.noise, self.data.seen.last
         least = float(noise.deviations(self.model.n).min()) * float(noise.scale(np.arange(1, last + 1)).min(initial=1))
         if least == 0 or abs(self.depth_of_memory) == 1:
-            what = "persistent noise" if least else "agents or steps without noise"
+            what = "frozen noise" if least else "agents or steps without noise"
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
             remedy = "use complete outputs with method='innovations', or a smaller network"
             raise TooLargeError(complain(rule, got=f"{what} among {self.model.n} agents", remedy=remedy))
         if self.depth_of_memory and self.model.adaptation is not None:
-            rule = "partial outputs of a large network whose opinions give way need white noise"
+            rule = "partial outputs of a large network whose opinions adapt need white noise"
             remedy = "use complete outputs with method='innovations', or a smaller network"
             raise TooLargeError(complain(rule, got=f"{noise} among {self.model.n} agents", remedy=remedy))
 
@@ -103,10 +103,10 @@ class SparseStates:
         """Yield the rows of steps 0 (if it is seen, rounded), 1, 2, …."""
         if 0 in self._row_of:
             yield self._rounded(0)
-        yield from self._constant() if self.model.adaptation is None else self._giving_way()
+        yield from self._constant() if self.model.adaptation is None else self._adapting()
 
-    def _giving_way(self) -> Iterator[Rows]:
-        """Yield the rows of opinions that give way; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
+    def _adapting(self) -> Iterator[Rows]:
+        """Yield the rows of opinions that adapt; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
         n, replicates = self.model.n, self.data.values.shape[0]
         share = np.broadcast_to(own_share(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
         adopted, turn, rate = Adopted.nothing(n, replicates), None, np.zeros(n)
@@ -121,8 +121,8 @@ class SparseStates:
             if t > 1:
                 unseen = self.unseen(t - 1)
                 adopted, turn = adopted.after(rate, unseen, self._seen_part(t - 1, unseen))
-            yielding = self.model.update(t).yielding
-            rate = rate if yielding is None else yielding
+            adaptation_rate = self.model.update(t).adaptation_rate
+            rate = rate if adaptation_rate is None else adaptation_rate
 
     def _constant(self) -> Iterator[Rows]:
         before: tuple[dict[int, Any], Any] | None = None

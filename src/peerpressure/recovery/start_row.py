@@ -57,6 +57,6 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
     n = model.n
     both = (
         sparse.diags_array(np.full(n, first - later * share))
-        + sparse.diags_array(first * update.pull / update.gain) @ update.adjacency
+        + sparse.diags_array(first * update.coupling_scale / update.gain) @ update.adjacency
     )
     return StartRow(sparse.csr_array(both), first, later, weight)

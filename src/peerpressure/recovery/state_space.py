@@ -5,7 +5,7 @@ Given x₀, the state z_t = (y_t, x_{t+1}, u_t) is Gaussian and Markov:
     y_t = C_t y_{t−1} + g_t ∘ x_t + g_t σ_t ∘ u_t,   x_{t+1} = x_t + η_t ∘ (y_t − x_t),
     u_t = φ u_{t−1} + √(1−φ²) e_t,   e_t ~ N(0, I),
 
-with φ = 0 for white noise, the coefficient for AR(1), and 1 for a persistent mask. Where opinions are constant x_t = x₀
+with φ = 0 for white noise, the coefficient for AR(1), and 1 for frozen noise. Where opinions are constant x_t = x₀
 is no part of the state, and where noise is white u_t is none.
 """
 
@@ -16,7 +16,7 @@ from typing import Protocol, final
 
 import numpy as np
 
-from peerpressure.affine import giving_way
+from peerpressure.affine import adapted
 from peerpressure.model import Model, Update, Vector
 from peerpressure.noises import White
 from peerpressure.theory.adjoint import persistence
@@ -77,15 +77,15 @@ class ModelStep:
             shown += self.deviation[:, None] * memory
         if held.size:
             shown += self.update.gain[:, None] * held
-            held = self.update.give_way(held, shown)
+            held = self.update.adapt(held, shown)
         return np.concatenate([shown, held, memory])
 
     def backward(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for columns Z of shape (states, m)."""
         shown = columns[: self.deviation.size]
         held, memory = self._parts(columns)
-        if held.size and self.update.yielding is not None:
-            follows = self.update.yielding[:, None] * held
+        if held.size and self.update.adaptation_rate is not None:
+            follows = self.update.adaptation_rate[:, None] * held
             shown = shown + follows
             held = held - follows + self.update.gain[:, None] * shown
         if memory.size:
@@ -93,17 +93,17 @@ class ModelStep:
         return np.concatenate([self.update.couple_adjoint(shown), held, memory])
 
     def drive(self, states: int) -> Vector:
-        """Return D, (states, agents): x₀ enters here, or where it gives way once and for all at the start."""
+        """Return D, (states, agents): x₀ enters here, or where it adapts once and for all at the start."""
         n = self.deviation.size
-        return np.eye(states, n) * (self.update.gain if self.update.yielding is None else 0.0)
+        return np.eye(states, n) * (self.update.gain if self.update.adaptation_rate is None else 0.0)
 
     def fresh_noise(self, states: int) -> Vector:
         """Return G, (states, agents)."""
         fresh = np.eye(self.deviation.size) * np.sqrt(1 - self.carry**2)
         shown = self.deviation[:, None] * fresh
         parts = [shown]
-        if self.update.yielding is not None:
-            parts.append(self.update.yielding[:, None] * shown)
+        if self.update.adaptation_rate is not None:
+            parts.append(self.update.adaptation_rate[:, None] * shown)
         if states > len(parts) * self.deviation.size:
             parts.append(fresh)
         return np.concatenate(parts)
@@ -112,15 +112,15 @@ class ModelStep:
         """Return a bound on the deviation of what agents show, and hold, after the step."""
         n = self.deviation.size
         shown = self.deviation + self.update.couple(size[:n])
-        if self.update.yielding is None:
+        if self.update.adaptation_rate is None:
             return shown
         shown = shown + self.update.gain * size[n:]
-        return np.concatenate([shown, giving_way(size[n:], shown, self.update.yielding)])
+        return np.concatenate([shown, adapted(size[n:], shown, self.update.adaptation_rate)])
 
     def _parts(self, columns: Vector) -> tuple[Vector, Vector]:
         """Return the rows of what agents hold, and those of the noise that is carried over."""
         n = self.deviation.size
-        middle = n if self.update.yielding is None else 2 * n
+        middle = n if self.update.adaptation_rate is None else 2 * n
         return columns[n:middle], columns[middle:]
 
 

@@ -1,6 +1,6 @@
 """How to average what tells of one agent's x₀, r_t = p_t x₀ + ε_t, given how ε_t hangs together in time.
 
-The share p_t is 1 where hidden opinions are constant, and falls where they give way.
+The share p_t is 1 where hidden opinions are constant, and falls where they adapt.
 """
 
 from __future__ import annotations

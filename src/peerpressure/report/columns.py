@@ -30,7 +30,7 @@ _KINDS: Final = {
 _TIES: Final = {
     "slow": "slow turnover",
     "fast": "drawn anew",
-    "lonely": "drawn anew, ring included",
+    "isolated": "drawn anew, ring included",
 }
 
 SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
@@ -65,7 +65,7 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
             Column("anderson_p", Markup("Anderson–Darling {}").format(_math("p")), 3, Form.FIXED),
         ),
         "regression_comparison": (
-            Column("edges", "edges per round"),
+            Column("edges", "edges per step"),
             Column("regressor", "regressor", names=_NOISE),
             Column("term", "term", names=_TERMS),
             Column("printed", "printed", 4, Form.FIXED),

@@ -42,7 +42,7 @@ SECTIONS: Final = (
     Section("noise", "Does louder noise slow convergence?"),
     Section("beyond", "Beyond the paper: a better observer, and what protects"),
     Section("timescales", "Two time-scales"),
-    Section("evolving", "Evolving networks"),
+    Section("temporal", "Temporal networks"),
     Section("continuous", "Continuous time: the SDE and its Fokker–Planck equation"),
     Section("audit", "The audit"),
     Section("made", "How this was made"),

@@ -44,11 +44,11 @@ CAPTIONS: Mapping[str, str] = {
     "held": "Left, the highest and the lowest opinion that agents hold after they have spoken (mean over replicates), "
     "the mean over agents of every replicate, and the consensus value v (dotted). Right, the spread of what they hold "
     "and of what they show: median and middle half of the replicates.",
-    "network": "The number of edges in every round, and of the agents without a neighbour, who show what they think.",
-    "estimates": "What the onlooker makes of each hidden opinion in the first replicate, with 95 % intervals; a "
+    "network": "The number of edges in every step, and of the agents without a neighbour, who show what they think.",
+    "estimates": "What the observer makes of each hidden opinion in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
-    "exposure": "Bits that the onlooker learns about each agent beyond what it believed before.",
-    "exposure_map": "What is left of the onlooker's uncertainty about each agent, drawn on the network.",
+    "exposure": "Bits that the observer learns about each agent beyond what it believed before.",
+    "exposure_map": "What is left of the observer's uncertainty about each agent, drawn on the network.",
     "budget": "The ε of differential privacy that holds for every agent against an observer of all agents in one run, "
     "from step 1 on; y₀ is not observed, and one opinion moves by at most Δ.",
     "frontier": "Left, how far from v agents end by each way of hiding, when its noise is just enough for a budget μ. "

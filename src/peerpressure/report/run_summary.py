@@ -16,8 +16,8 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return what was run."""
     model, asked = experiment.model, experiment.scenario.run
     s, x = model.s, model.x0
-    network = repr(model.network if model.evolution is None else model.evolution)
-    moving = "" if model.adaptation is None else f", giving way by {model.adaptation}"
+    network = repr(model.network if model.temporal_network is None else model.temporal_network)
+    moving = "" if model.adaptation is None else f", adapting by {model.adaptation}"
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", network.partition("(")[2].removesuffix(")")),

@@ -41,7 +41,7 @@ def from_csv(data: bytes) -> pd.DataFrame:
     """Return the table that ``to_csv`` wrote, to the last bit; only an empty cell is a missing value."""
     import pandas as pd
 
-    # Read by hand, for pandas' own reader rounds the last bit or not, as its version has it.
+    # Read by hand, for pandas' own reader steps the last bit or not, as its version has it.
     names, *rows = csv.reader(io.StringIO(data.decode(), newline=""))
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return pd.DataFrame({name: _typed(column) for name, column in zip(names, columns, strict=True)})

@@ -8,7 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 _RULES: Final = (
-    # A number that rounds to nothing needs no power.
+    # A number that steps to nothing needs no power.
     (re.compile(r"\b0(?:\.0+)?e[+-]?\d+\b"), "0"),
     (re.compile(r"(\d)e([+-])0*(\d+)\b"), r"\1×10^\2\3"),
     (re.compile(r"\^\+"), "^"),

@@ -1,4 +1,4 @@
-"""agents.adaptation: how far hidden opinions give way to what is said in public."""
+"""agents.adaptation: how far hidden opinions adapt to what is said in public."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Rate: TypeAlias = Annotated[
         "for instance 0.01, or '0.1/t'",
     ),
 ]
-Susceptibility: TypeAlias = Annotated[
+Weights: TypeAlias = Annotated[
     Annotated[Share, Tag("<number>")]
     | Annotated[Annotated[list[Share], Field(min_length=1)], Tag("<list>")]
     | Annotated[UniformDraw, Tag("<uniform>")]
@@ -49,8 +49,8 @@ Susceptibility: TypeAlias = Annotated[
     | Annotated[FromColumn, Tag("<file>")],
     alternatives(
         _choose_susceptibility,
-        "susceptibility must be a number from 0 to 1, a list, a law (uniform or two_camps) or a file",
-        "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents give way and the others never do",
+        "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps) or a file",
+        "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents adapt and the others never do",
     ),
 ]
 
@@ -59,14 +59,14 @@ def _rate_of(rate: float | str | Named) -> Schedule | float | str:
     return rate.schedule() if isinstance(rate, Named) else rate
 
 
-class Yielding(Section):
-    """η_t of an agent: a ``rate``, the same for all, times the agent's own ``susceptibility``."""
+class AdaptationTable(Section):
+    """η_t of an agent: a ``rate``, the same for all, times the agent's own ``adaptation_weight``."""
 
     rate: Rate
-    susceptibility: Susceptibility = 1.0
+    adaptation_weight: Weights = 1.0
 
     @model_validator(mode="after")
-    def _can_be_built(self) -> Yielding:
+    def _can_be_built(self) -> AdaptationTable:
         Adaptation(_rate_of(self.rate))
         return self
 
@@ -74,24 +74,24 @@ class Yielding(Section):
 def _choose(value: Any) -> str | None:
     if isinstance(value, int | float | str):
         return tag("text") if isinstance(value, str) else tag("number")
-    return tag("table") if isinstance(value, dict | Yielding) else None
+    return tag("table") if isinstance(value, dict | AdaptationTable) else None
 
 
 AdaptationSection: TypeAlias = Annotated[
-    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Annotated[Yielding, Tag("<table>")],
+    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Annotated[AdaptationTable, Tag("<table>")],
     alternatives(
         _choose,
-        "adaptation must be a number from 0 to 1, a formula in t, or { rate = …, susceptibility = … }",
-        "for instance 0.01: in every round a hundredth of the way to what the agent has just said",
+        "adaptation must be a number from 0 to 1, a formula in t, or { rate = …, adaptation_weight = … }",
+        "for instance 0.01: in every step a hundredth of the way to what the agent has just said",
     ),
 ]
 
 
-def adaptation_of(part: float | str | Yielding | None, network: Network, seed: int) -> Adaptation | None:
-    """Return how far hidden opinions give way; None where they do not."""
+def adaptation_of(part: float | str | AdaptationTable | None, network: Network, seed: int) -> Adaptation | None:
+    """Return how far hidden opinions adapt; None where they do not."""
     if part is None:
         return None
-    if not isinstance(part, Yielding):
+    if not isinstance(part, AdaptationTable):
         return Adaptation(part)
-    susceptibility: Any = values_of(part.susceptibility, "susceptibility", network, seed)
-    return Adaptation(_rate_of(part.rate), susceptibility)
+    adaptation_weight: Any = values_of(part.adaptation_weight, "adaptation_weight", network, seed)
+    return Adaptation(_rate_of(part.rate), adaptation_weight)

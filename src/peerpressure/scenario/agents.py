@@ -1,4 +1,4 @@
-"""[agents]: hidden opinions, stubbornness, where agents start, and how far what they hold gives way."""
+"""[agents]: hidden opinions, stubbornness, where agents start, and how far what they hold adapts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Stubbornness: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Who the agents are: what they think, how much they mind it, what they show first, and whether they give way."""
+    """Who the agents are: what they think, how much they mind it, what they show first, and whether they adapt."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0

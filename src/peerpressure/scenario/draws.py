@@ -114,7 +114,7 @@ def choose_draw(value: Any) -> str | None:
 
 
 # Each part draws from a stream of its own, so that changing the law of one leaves the others as they are.
-_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "susceptibility": 4}
+_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 
 
 def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | float | str:

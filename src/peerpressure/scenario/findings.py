@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from peerpressure.networks import Network
-from peerpressure.networks.evolving.readers import described_events
 from peerpressure.networks.readers import described_network
 from peerpressure.networks.refusal import few
-from peerpressure.scenario.adaptation import Yielding
+from peerpressure.networks.temporal.readers import described_events
+from peerpressure.scenario.adaptation import AdaptationTable
 from peerpressure.scenario.draws import FromColumn
-from peerpressure.scenario.evolving import FromContacts, FromEvents
 from peerpressure.scenario.network import FromFile
 from peerpressure.scenario.scenario import Scenario
+from peerpressure.scenario.temporal import FromContacts, FromEvents
 
 
 def findings(scenario: Scenario) -> dict[str, str]:
     """Return how files were read and whose the numbers are, by the key that names them."""
     agents, given = scenario.agents, scenario.agents.adaptation
     parts: dict[str, Any] = {name: getattr(agents, name) for name in ("hidden", "stubbornness", "start")}
-    if isinstance(given, Yielding):
-        parts["adaptation.susceptibility"] = given.susceptibility
+    if isinstance(given, AdaptationTable):
+        parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario.graph) for name, part in parts.items()}
     return {key: text for key, text in ({"network": _of_network(scenario.network)} | found).items() if text is not None}
 

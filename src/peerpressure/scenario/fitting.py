@@ -78,7 +78,7 @@ def _record(scenario: Scenario) -> None:
     keep = scenario.run.what_to_keep()
     scenario.graph.indices(keep.agents or [])
     if scenario.observe is not None and (not keep.states or keep.agents is not None):
-        rule = "an onlooker needs the states of all agents on record"
+        rule = "an observer needs the states of all agents on record"
         got = f"record = {scenario.run.record!r}"
         raise InvalidInputError(complain(rule, got=got, remedy="set record = 'all', or remove [observe]"))
 
@@ -129,7 +129,7 @@ CHECKS: dict[Path, tuple[tuple[str, ...], Check]] = {
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
     ("pressure",): (("pressure", "run"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
-    ("noise", "over_time"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
+    ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
     ("time",): (("time", "agents", "pressure", "noise"), _time),
     ("run", "record"): (("run", "observe"), _record),
     ("observe",): (("observe", "run"), _look),

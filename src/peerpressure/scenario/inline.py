@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from peerpressure.networks import Network
-from peerpressure.scenario.evolution import Standing
+from peerpressure.scenario.dynamics import Standing
 from peerpressure.scenario.section import Label, Positive
 
 # 32 bits number more agents than any file lists edges for.

@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, Field, Tag
 
 from peerpressure.networks import GENERATORS, NAMED, RECORDED, Network, named, read_network
-from peerpressure.scenario.evolution import Standing
-from peerpressure.scenario.evolving import (
-    EVOLVING,
+from peerpressure.scenario.dynamics import Standing
+from peerpressure.scenario.inline import Inline
+from peerpressure.scenario.section import Count, InputFile, OwnSeed, Share, alternatives, among, key_of, tag
+from peerpressure.scenario.temporal import (
+    TEMPORAL,
     ActivityDriven,
     ComingAndGoingAll,
     FromContacts,
@@ -17,8 +19,6 @@ from peerpressure.scenario.evolving import (
     Growing,
     Recorded,
 )
-from peerpressure.scenario.inline import Inline
-from peerpressure.scenario.section import Count, InputFile, OwnSeed, Share, alternatives, among, key_of, tag
 
 
 class Generated(Standing):
@@ -28,7 +28,7 @@ class Generated(Standing):
 
     def build(self, seed: int) -> Network:
         """Return the network; one drawn at random takes its own seed if it has one."""
-        parameters = self.model_dump(exclude={"generator", "evolution"})
+        parameters = self.model_dump(exclude={"generator", "dynamics"})
         if "seed" in parameters and parameters["seed"] is None:
             parameters["seed"] = seed
         return GENERATORS[self.generator](**parameters).largest_component()
@@ -120,12 +120,12 @@ _SHAPES = ("path", "cycle", "star", "complete")
 
 
 def _choose(value: Any) -> str | None:
-    found = key_of(value, "file", "named", "edges", "events", "recorded", "generator", "evolving", "contacts")
+    found = key_of(value, "file", "named", "edges", "events", "recorded", "generator", "temporal", "contacts")
     if found is None:
         return None
     key, word = found
-    if key == "evolving":
-        return tag(f"evolving {word}") if word in EVOLVING else None
+    if key == "temporal":
+        return tag(f"temporal {word}") if word in TEMPORAL else None
     if key != "generator":
         return tag(key)
     return tag("row" if word in _SHAPES else str(word)) if word in tuple(GENERATORS) else None
@@ -142,17 +142,17 @@ NetworkSection: TypeAlias = Annotated[
     | Annotated[FromFile, Tag("<file>")]
     | Annotated[Inline, Tag("<edges>")]
     | Annotated[Named, Tag("<named>")]
-    | Annotated[ActivityDriven, Tag("<evolving activity_driven>")]
-    | Annotated[ComingAndGoingAll, Tag("<evolving edge_markovian>")]
-    | Annotated[Growing, Tag("<evolving growing>")]
+    | Annotated[ActivityDriven, Tag("<temporal activity_driven>")]
+    | Annotated[ComingAndGoingAll, Tag("<temporal edge_markovian>")]
+    | Annotated[Growing, Tag("<temporal growing>")]
     | Annotated[FromEvents, Tag("<events>")]
     | Annotated[FromContacts, Tag("<contacts>")]
     | Annotated[Recorded, Tag("<recorded>")],
     alternatives(
         _choose,
-        "a network must have a generator, edges, a file or a named one, or be evolving",
+        "a network must have a generator, edges, a file or a named one, or be temporal",
         f"set generator to one of {', '.join(GENERATORS)}; or edges to pairs such as [[0, 1], [1, 2]]; "
-        f"or file to a path; or named to one of {', '.join(NAMED)}; or evolving to one of {', '.join(EVOLVING)}; "
+        f"or file to a path; or named to one of {', '.join(NAMED)}; or temporal to one of {', '.join(TEMPORAL)}; "
         f"or events or contacts to a path; or recorded to one of {', '.join(RECORDED)}",
     ),
 ]

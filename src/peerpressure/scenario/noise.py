@@ -22,8 +22,8 @@ def _choose_temporal(value: Any) -> str | None:
 
 
 TemporalSection: TypeAlias = Annotated[
-    Annotated[Literal["white", "persistent"], Tag("<word>")] | Annotated[CarriedOver, Tag("<ar1>")],
-    alternatives(_choose_temporal, "temporal must be 'white', 'persistent' or { ar1 = 0.8 }", "the default is 'white'"),
+    Annotated[Literal["white", "frozen"], Tag("<word>")] | Annotated[CarriedOver, Tag("<ar1>")],
+    alternatives(_choose_temporal, "temporal must be 'white', 'frozen' or { ar1 = 0.8 }", "the default is 'white'"),
 ]
 
 
@@ -33,18 +33,18 @@ class _Drawn(Section):
     law: str
     std: OneOrMany | None = 1.0
     temporal: TemporalSection = "white"
-    over_time: ScaleSection = ConstantPressure(value=1.0)
+    time_scale: ScaleSection = ConstantPressure(value=1.0)
 
     def noise(self) -> Noise:
         """Return the noise itself."""
-        return noise_from_dict(self.model_dump(exclude={"temporal", "over_time"}) | self._through_time())
+        return noise_from_dict(self.model_dump(exclude={"temporal", "time_scale"}) | self._through_time())
 
     def _through_time(self) -> dict[str, Any]:
         if isinstance(self.temporal, CarriedOver):
             kind: dict[str, Any] = {"kind": "ar1", "coefficient": self.temporal.ar1}
         else:
             kind = {"kind": self.temporal}
-        return {"temporal": kind, "over_time": self.over_time.schedule().to_dict()}
+        return {"temporal": kind, "time_scale": self.time_scale.schedule().to_dict()}
 
     @model_validator(mode="after")
     def _can_be_built(self) -> _Drawn:

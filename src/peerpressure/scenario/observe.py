@@ -64,7 +64,7 @@ PriorSection: TypeAlias = Annotated[
 
 
 class Observe(Section):
-    """An onlooker: whom it sees and when, how sharply, and by which methods it estimates what they hide."""
+    """An observer: whom it sees and when, how sharply, and by which methods it estimates what they hide."""
 
     agents: Annotated[list[Label], Field(min_length=1)] | None = None
     times: Annotated[list[Step], Field(min_length=1)] | None = None
@@ -74,7 +74,7 @@ class Observe(Section):
     methods: list[Method] = Field(default=["innovations"], min_length=1)
     target: Annotated[
         Literal["initial", "current"],
-        Field(description="what agents held at first, or hold in the end; these differ where opinions give way"),
+        Field(description="what agents held at first, or hold in the end; these differ where opinions adapt"),
     ] = "initial"
     prior: PriorSection | None = None
 

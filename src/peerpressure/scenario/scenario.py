@@ -7,15 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
-from peerpressure.networks import EvolvingNetwork, Network
+from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.recovery import Observation, Prior
 from peerpressure.scenario.adaptation import adaptation_of
 from peerpressure.scenario.agents import Agents
 from peerpressure.scenario.draws import values_of
-from peerpressure.scenario.evolution import Standing
+from peerpressure.scenario.dynamics import Standing
 from peerpressure.scenario.network import NetworkSection
 from peerpressure.scenario.noise import NoiseSection, Silence
 from peerpressure.scenario.observe import Observe, Privacy
@@ -24,6 +23,7 @@ from peerpressure.scenario.run import Output, Run
 from peerpressure.scenario.section import Section
 from peerpressure.scenario.time import Time
 from peerpressure.scenario.toml import toml_text
+from peerpressure.sde import SDE
 
 
 class Scenario(Section):
@@ -38,15 +38,15 @@ class Scenario(Section):
     agents: Agents = Agents()
     pressure: PressureSection = LinearPressure()
     noise: NoiseSection = Silence()
-    time: Annotated[Time | None, Field(description="leave it out for rounds t = 1, 2, …")] = None
+    time: Annotated[Time | None, Field(description="leave it out for steps t = 1, 2, …")] = None
     run: Run
     observe: Observe | None = None
     privacy: Privacy | None = None
     output: Output = Output()
 
     @cached_property
-    def evolution(self) -> EvolvingNetwork | None:
-        """Who listens to whom in each round, drawn from its own seed or from that of the run; None if it stays so."""
+    def temporal_network(self) -> TemporalNetwork | None:
+        """Who listens to whom in each step, drawn from its own seed or from that of the run; None if it stays so."""
         found = self.network.evolve(self.run.steps, self.run.seed)
         if found is not None and not found.aggregate.is_connected:
             rule = "all agents must meet over time, if only by way of others"
@@ -57,8 +57,8 @@ class Scenario(Section):
     @cached_property
     def graph(self) -> Network:
         """The network itself, drawn from its own seed or from that of the run; all who ever meet, where it changes."""
-        if self.evolution is not None:
-            return self.evolution.aggregate
+        if self.temporal_network is not None:
+            return self.temporal_network.aggregate
         assert isinstance(self.network, Standing), "what does not change can be built"
         return self.network.build(self.run.seed)
 
@@ -72,14 +72,14 @@ class Scenario(Section):
         pressure = schedule_of(self.pressure, network, parts["stubbornness"])
         adaptation = adaptation_of(self.agents.adaptation, network, seed)
         return Model(
-            network if self.evolution is None else self.evolution,
+            network if self.temporal_network is None else self.temporal_network,
             pressure=pressure,
             noise=self.noise.noise(),
             adaptation=adaptation,
             **parts,
         )
 
-    def system(self) -> Model | Diffusion:
+    def system(self) -> Model | SDE:
         """Return what is run: the model, or its equation where time is continuous."""
         return self.model() if self.time is None else self.time.flow(self.model())
 
@@ -88,7 +88,7 @@ class Scenario(Section):
         return Observation() if self.observe is None else self.observe.observation()
 
     def prior(self) -> Prior | None:
-        """Return what the onlooker believes beforehand, if anything."""
+        """Return what the observer believes beforehand, if anything."""
         return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
 
     def to_toml(self) -> str:

@@ -62,10 +62,10 @@ def network_section(words: str) -> dict[str, Any]:
     return {"generator": generator, **_parameters(name, PARAMETERS[generator], given)}
 
 
-def evolution_section(words: str) -> dict[str, Any]:
-    """Return the network.evolution that a way of changing with its parameters stands for.
+def dynamics_section(words: str) -> dict[str, Any]:
+    """Return the network.dynamics that a way of changing with its parameters stands for.
 
-    >>> evolution_section("failing:0.2")
+    >>> dynamics_section("failing:0.2")
     {'kind': 'failing_edges', 'probability': 0.2}
     """
     name, *given = words.split(":")

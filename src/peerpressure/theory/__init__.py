@@ -4,10 +4,15 @@ from peerpressure.theory import two_agents
 from peerpressure.theory.confidence import replicates_needed, steps_needed
 from peerpressure.theory.contraction import contraction, contraction_product
 from peerpressure.theory.ends import Outcome
+from peerpressure.theory.extensions.consensus_limit import (
+    ConsensusLimit,
+    ConsensusLimitCurve,
+    consensus_limit,
+    consensus_limit_curve,
+)
 from peerpressure.theory.extensions.hidden_fate import HiddenFate
-from peerpressure.theory.extensions.landing import Landing, LandingCurve, landing, landing_curve
 from peerpressure.theory.extensions.meeting import Meeting
-from peerpressure.theory.extensions.sincerity import Sincerity, sincerity
+from peerpressure.theory.extensions.retention import Retention, retention
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.forecast import Advice, Forecast, forecast, mode_error
 from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
@@ -20,11 +25,11 @@ from peerpressure.theory.verdict import Verdict, diagnose
 
 __all__ = [
     "Advice",
+    "ConsensusLimit",
+    "ConsensusLimitCurve",
     "Forecast",
     "Functional",
     "HiddenFate",
-    "Landing",
-    "LandingCurve",
     "Law",
     "Meeting",
     "Moments",
@@ -32,9 +37,11 @@ __all__ = [
     "PredictedLimit",
     "Rate",
     "Regime",
-    "Sincerity",
+    "Retention",
     "Verdict",
     "agent",
+    "consensus_limit",
+    "consensus_limit_curve",
     "consensus_mode",
     "consensus_rate",
     "contraction",
@@ -44,8 +51,6 @@ __all__ = [
     "fixed_point",
     "forecast",
     "ideal_deviation",
-    "landing",
-    "landing_curve",
     "mean",
     "mode_error",
     "mode_noise",
@@ -53,7 +58,7 @@ __all__ = [
     "predicted_limit",
     "regime_of",
     "replicates_needed",
-    "sincerity",
+    "retention",
     "start_weight",
     "steps_needed",
     "two_agents",

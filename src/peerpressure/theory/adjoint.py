@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Update, Vector
-from peerpressure.noises import AR1, Noise, Persistent
+from peerpressure.noises import AR1, Frozen, Noise
 from peerpressure.theory.times import Times
 
 # Numbers per array that one backward run carries along; more times are split over several runs.
@@ -32,7 +32,7 @@ def persistence(noise: Noise) -> float:
     """Return φ in u_t = φ u_{t−1} + √(1−φ²) z_t: 0 for white noise, 1 for one draw held for ever."""
     if isinstance(noise.temporal, AR1):
         return noise.temporal.coefficient
-    return 1.0 if isinstance(noise.temporal, Persistent) else 0.0
+    return 1.0 if isinstance(noise.temporal, Frozen) else 0.0
 
 
 def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
@@ -56,7 +56,7 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
     variance is a sum of squares. ``carry`` is the q that steps after the last time have left.
     """
     k, n, phi = weights.shape[0], model.n, persistence(model.noise)
-    std, noisy = model.noise.deviations(n), not model.noise.is_silent
+    std, noisy = model.noise.deviations(n), not model.noise.is_zero
     moves = model.adaptation is not None
     shown, held = weights[:, :n], weights[:, n:] if weights.shape[1] > n else np.zeros_like(weights)
     v, h, q = (np.empty((0, n)) for _ in range(3))
@@ -72,11 +72,11 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
             q = np.concatenate([q, np.zeros_like(shown) if carry is None or q.size else carry])
         update = model.update(t)
         active = v.shape[0]
-        if update.yielding is not None:
-            v += update.yielding * h
+        if update.adaptation_rate is not None:
+            v += update.adaptation_rate * h
         a = update.gain * v
-        if update.yielding is not None:
-            h = (1.0 - update.yielding) * h + a
+        if update.adaptation_rate is not None:
+            h = (1.0 - update.adaptation_rate) * h + a
         else:
             mean[:active] += np.einsum("ij,j->i", a, update.preferred)
         if noisy:

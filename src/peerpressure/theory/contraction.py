@@ -20,7 +20,7 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
     """Return the factor by which step t contracts, in the shape of t.
 
     α_t = max_i ρ_t d_i/(s_i + ρ_t d_i) bounds it in the max-norm; ``exact`` gives the spectral radius of C_t,
-    which is the factor in the long run if pressure and network stay. Where hidden opinions give way, any agreement
+    which is the factor in the long run if pressure and network stay. Where hidden opinions adapt, any agreement
     stays as it is and there is no contraction in the max-norm; ``exact`` gives the factor by which all else fades,
     public and hidden.
 
@@ -32,7 +32,7 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
 
 
 def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
-    """Return log α_t, or the log of the spectral radius, right even where the factor rounds to 1.
+    """Return log α_t, or the log of the spectral radius, right even where the factor steps to 1.
 
     >>> from peerpressure.networks import k2
     >>> log_contraction(Model(k2(), hidden=[0.0, 1.0], pressure=1e20), 1)
@@ -70,16 +70,16 @@ def _log_row_sum(update: Update) -> float:
 
 
 def _log_spectral_radius(update: Update) -> float:
-    """Return log λ for the largest eigenvalue λ of C, which is similar to √pull A √pull.
+    """Return log λ for the largest eigenvalue λ of C, which is similar to √coupling_scale A √coupling_scale.
 
-    For its unit eigenvector u and y = √pull u, the distance from 1 is a sum of positive terms:
+    For its unit eigenvector u and y = √coupling_scale u, the distance from 1 is a sum of positive terms:
     1 − λ = Σ gain u² + ½ Σ_ij w_ij (y_i − y_j)².
     """
-    if update.yielding is not None and np.any(update.yielding):
+    if update.adaptation_rate is not None and np.any(update.adaptation_rate):
         return log_fading(update)
-    if not np.any(update.pull):
+    if not np.any(update.coupling_scale):
         return -np.inf
-    root = np.sqrt(update.pull)
+    root = np.sqrt(update.coupling_scale)
     scale = sparse.diags_array(root)
     radius, u = _top(sparse.csr_array(scale @ update.adjacency @ scale), 1.0 / root)
     y = root * u

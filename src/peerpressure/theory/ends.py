@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 class Outcome(Enum):
     """What becomes of the agents' public opinions as t → ∞.
 
-    The last three before the unknown are met only where the network changes or hidden opinions give way.
+    The last three before the unknown are met only where the network changes or hidden opinions adapt.
     """
 
     CONSENSUS = "consensus on v"
-    WRONG_VALUE = "consensus on a wrong value"
+    BIASED_CONSENSUS = "biased consensus"
     OSCILLATION = "permanent oscillation between the two sides"
-    SPREAD = "stationary spread around the Friedkin–Johnsen point"
-    GROUPS = "consensus within groups that no longer meet"
-    CYCLE = "opinions that go round with the network for ever"
-    WANDERING = "a common opinion that wanders for ever"
+    DISAGREEMENT = "stationary disagreement around the Friedkin–Johnsen point"
+    CLUSTERS = "cluster consensus"
+    PERIODIC = "periodic limit"
+    RANDOM_WALK = "a common opinion on a random walk"
     UNKNOWN = "unknown"
 
 
@@ -37,7 +37,7 @@ class Fate:
 
     ``settled``: all hold one opinion without noise. ``balanced``: the mean is v from the start and at every step, and
     so is that of each side of a bipartite network, whatever the pressure. ``setting`` holds what else counts where
-    the network changes or hidden opinions give way.
+    the network changes or hidden opinions adapt.
     """
 
     outcome: Outcome

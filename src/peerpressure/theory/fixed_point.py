@@ -14,7 +14,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.theory.grounded import balanced_solver
 from peerpressure.theory.times import whole_times
 
-# Two rounds of refinement bring a solution of eight digits to rounding.
+# Two steps of refinement bring a solution of eight digits to rounding.
 REFINEMENTS = 2
 
 
@@ -22,7 +22,7 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L_t)⁻¹ S x₀.
 
     It is the Friedkin–Johnsen equilibrium of that pressure and of the network of that step, and tends to the consensus
-    value as ρ_t → ∞. Agents whose hidden opinions give way at t must hold what they show, so that only the opinions of
+    value as ρ_t → ∞. Agents whose hidden opinions adapt at t must hold what they show, so that only the opinions of
     those who do not count; where there is nobody who does not, every agreement is a fixed point, and none is named.
     One time gives shape (agents,), several give shape (times, agents).
 
@@ -46,12 +46,14 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
     state = update.preferred.copy()
     if weight == 0:
         return state
-    s = model.s if update.yielding is None else np.where(update.yielding > 0, 0.0, model.s)
+    s = model.s if update.adaptation_rate is None else np.where(update.adaptation_rate > 0, 0.0, model.s)
     for agents in _those_who_meet(model, update.adjacency):
         if not np.any(s[agents]):
             rule = f"at t = {t} someone in every group must keep to an opinion, or every agreement is a fixed point"
-            got = f"{agents.size:,} agents who all give way"
-            raise InvalidInputError(complain(rule, got=got, remedy="see landing(model) for where they come together"))
+            got = f"{agents.size:,} agents who all adapt"
+            raise InvalidInputError(
+                complain(rule, got=got, remedy="see consensus_limit(model) for where they come together")
+            )
         A = update.adjacency if agents.size == model.n else update.adjacency[agents][:, agents]
         state[agents] = _equilibrium(A, s[agents], update.preferred[agents], relief, weight)
     return state
@@ -81,7 +83,7 @@ def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: floa
 
 def _those_who_meet(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.int64]]:
     """Yield the agents of each connected part of a step's network, those who are alone left out."""
-    if model.evolution is None:
+    if model.temporal_network is None:
         yield np.arange(model.n)
         return
     count, label = csgraph.connected_components(A, directed=False)

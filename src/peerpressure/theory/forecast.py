@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Linear
+from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
 from peerpressure.theory.extensions.bonds import SAME, Bond, setting_of
 from peerpressure.theory.functionals import consensus_mode
@@ -34,7 +34,7 @@ class Forecast:
     ``mode_mean`` and ``mode_std`` belong to the consensus mode m, and ``mode_error`` is its root-mean-square distance
     to v: these are exact. ``distance`` and ``disagreement`` are root mean squares over agents and noise of y_i − v and
     of y_i − m. On up to 200 agents they are exact too, and ``mean`` and ``std`` hold one number for each agent; on
-    more, they come from a simulation of ``replicates`` runs. Where hidden opinions give way, ``hidden_mean`` is their
+    more, they come from a simulation of ``replicates`` runs. Where hidden opinions adapt, ``hidden_mean`` is their
     mean over agents by then, ``hidden_spread`` the root mean square of their distances from it, and 100 agents count
     as many.
     """
@@ -70,7 +70,7 @@ class Advice:
         return self.error_now / self.error_tuned if self.error_tuned > 0 else math.inf
 
 
-def forecast(model: Model | Diffusion, steps: int) -> Forecast:
+def forecast(model: Model | SDE, steps: int) -> Forecast:
     """Return where the model stands after ``steps`` steps, which in continuous time are those of the equation.
 
     >>> from peerpressure.networks import k2
@@ -80,17 +80,17 @@ def forecast(model: Model | Diffusion, steps: int) -> Forecast:
     0.099499
     """
     steps, most = step_count(steps), MOST_AGENTS
-    if not isinstance(model, Diffusion):
+    if not isinstance(model, SDE):
         model = reduced(model)
         most = most if model.adaptation is None else most // 2
     return _exact(model, steps) if model.n <= most else _partly_simulated(model, steps)
 
 
-def _exact(model: Model | Diffusion, steps: int) -> Forecast:
+def _exact(model: Model | SDE, steps: int) -> Forecast:
     """Read all off one covariance P: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
     n, w, v = model.n, consensus_mode(model).weights, model.consensus_value
-    moves = not isinstance(model, Diffusion) and model.adaptation is not None
-    last = model.time(steps) if isinstance(model, Diffusion) else steps
+    moves = not isinstance(model, SDE) and model.adaptation is not None
+    last = model.time(steps) if isinstance(model, SDE) else steps
     found = moments(model, steps, times=[last], what="joint" if moves else "public")
     mean, variance = found.mean[-1, :n], found.variance[-1, :n]
     m, mode_variance, apart = _about(w, mean, found.covariance[:n, :n])
@@ -119,7 +119,7 @@ def _about(w: Vector, mean: Vector, covariance: Vector) -> tuple[float, float, f
     return m, variance, math.sqrt(np.mean((mean - m) ** 2 + deviation))
 
 
-def _partly_simulated(model: Model | Diffusion, steps: int) -> Forecast:
+def _partly_simulated(model: Model | SDE, steps: int) -> Forecast:
     """Follow the mode exactly, and let the many agents of a few runs stand for the mean over noise."""
     m, variance = _mode_moments(model, steps)
     w, v = consensus_mode(model).weights, model.consensus_value
@@ -144,18 +144,18 @@ def _partly_simulated(model: Model | Diffusion, steps: int) -> Forecast:
     )
 
 
-def mode_error(model: Model | Diffusion, steps: int) -> float:
+def mode_error(model: Model | SDE, steps: int) -> float:
     """Return the root-mean-square distance of the consensus mode to v after ``steps`` steps, exactly."""
     mean, variance = _mode_moments(model, steps)
     return math.hypot(mean - model.consensus_value, math.sqrt(variance))
 
 
-def _mode_moments(model: Model | Diffusion, steps: int) -> tuple[float, float]:
+def _mode_moments(model: Model | SDE, steps: int) -> tuple[float, float]:
     found = moments(model, steps, of=consensus_mode(model))
     return float(found.mean[-1, 0]), float(found.variance[-1, 0])
 
 
-def advice(model: Model | Diffusion, steps: int, error_now: float | None = None) -> Advice | None:
+def advice(model: Model | SDE, steps: int, error_now: float | None = None) -> Advice | None:
     """Return the tuned schedule and what it would bring after ``steps`` steps; None where no schedule leads to v."""
     schedule = tuned_schedule(model)
     if schedule is None:
@@ -164,15 +164,15 @@ def advice(model: Model | Diffusion, steps: int, error_now: float | None = None)
     return Advice(schedule, now, mode_error(_pressed(model, schedule), steps))
 
 
-def _pressed(model: Model | Diffusion, schedule: Linear) -> Model | Diffusion:
-    if isinstance(model, Diffusion):
+def _pressed(model: Model | SDE, schedule: Linear) -> Model | SDE:
+    if isinstance(model, SDE):
         return replace(model, model=replace(model.model, pressure=schedule))
     return replace(model, pressure=schedule)
 
 
-def tuned_schedule(model: Model | Diffusion) -> Linear | None:
+def tuned_schedule(model: Model | SDE) -> Linear | None:
     """Return ρ_t = κt for the κ of the common value, if it is v that all are drawn to."""
-    model = model.model if isinstance(model, Diffusion) else reduced(model)
+    model = model.model if isinstance(model, SDE) else reduced(model)
     if model.is_plain:
         return Linear.tuned(model.network, model.s)
     if model.adaptation is not None:

@@ -17,7 +17,7 @@ def run_forwards(model: Model, times: Times, *, hidden: bool = False) -> Sums:
     P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1}.
 
     While hidden opinions are constant z is the public state, M = C and N = diag(b) with b = g_t·std·scale_t. Where they
-    give way, or where ``hidden`` asks for them, z holds the public state and then the hidden one: what agents hold
+    adapt, or where ``hidden`` asks for them, z holds the public state and then the hidden one: what agents hold
     once they have shown y_t.
     """
     n, phi = model.n, persistence(model.noise)
@@ -53,7 +53,7 @@ def _step(update: Update, state: Vector) -> Vector:
     if state.size == n:
         return update(state)
     public = update(state[:n], hidden=state[n:])
-    return np.concatenate([public, update.give_way(state[n:], public)])
+    return np.concatenate([public, update.adapt(state[n:], public)])
 
 
 def _linear_part(update: Update, columns: Vector) -> Vector:
@@ -62,11 +62,11 @@ def _linear_part(update: Update, columns: Vector) -> Vector:
     if columns.shape[0] == n:
         return update.couple(columns)
     public = update.gain[:, None] * columns[n:] + update.couple(columns[:n])
-    return np.concatenate([public, update.give_way(columns[n:], public)])
+    return np.concatenate([public, update.adapt(columns[n:], public)])
 
 
 def _noise_weights(update: Update, deviations: Vector, parts: int) -> Vector:
     """Return with what weight each agent's noise enters its public and its hidden opinion, shape (parts, agents)."""
     b = update.gain * deviations
-    yielding = 0.0 if update.yielding is None else update.yielding
-    return np.stack([b, yielding * b])[:parts]
+    adaptation_rate = 0.0 if update.adaptation_rate is None else update.adaptation_rate
+    return np.stack([b, adaptation_rate * b])[:parts]

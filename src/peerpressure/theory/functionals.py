@@ -9,9 +9,9 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
+from peerpressure.sde import SDE
 
 
 @final
@@ -30,10 +30,10 @@ class Functional:
 Functionals: TypeAlias = Functional | Sequence[Functional | ArrayLike] | ArrayLike
 
 
-def consensus_mode(model: Model | Diffusion) -> Functional:
+def consensus_mode(model: Model | SDE) -> Functional:
     """Return the degree-weighted mean Σ d y / Σ d, which peer pressure alone leaves unchanged.
 
-    In an evolving network degrees are means over time; the sum is then no longer left unchanged, but still tells
+    In a temporal network degrees are means over time; the sum is then no longer left unchanged, but still tells
     where agents stand once they agree.
 
     >>> from peerpressure.networks import star
@@ -44,19 +44,19 @@ def consensus_mode(model: Model | Diffusion) -> Functional:
     return Functional("consensus mode", degrees / degrees.sum())
 
 
-def mean(model: Model | Diffusion) -> Functional:
+def mean(model: Model | SDE) -> Functional:
     """Return the plain mean Σ y / n."""
     return Functional("mean", np.full(model.n, 1.0 / model.n))
 
 
-def agent(model: Model | Diffusion, label: Hashable) -> Functional:
+def agent(model: Model | SDE, label: Hashable) -> Functional:
     """Return what the agent of this label shows."""
     weights = np.zeros(model.n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
 
 
-def difference(model: Model | Diffusion, a: Hashable, b: Hashable) -> Functional:
+def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
     """Return how far agent a stands above agent b, y_a − y_b.
 
     >>> from peerpressure.networks import k2
@@ -66,7 +66,7 @@ def difference(model: Model | Diffusion, a: Hashable, b: Hashable) -> Functional
     return Functional(f"agent {a} − agent {b}", agent(model, a).weights - agent(model, b).weights)
 
 
-def stacked(model: Model | Diffusion, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Vector]:
+def stacked(model: Model | SDE, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Vector]:
     """Return the names of one or several functionals and their weights, shape (functionals, agents)."""
     n = model.n if agents is None else agents
     if isinstance(of, Functional):

@@ -1,4 +1,4 @@
-"""Where a network ends when peer pressure grows too fast: agreed on a wrong value, or swapping two for ever."""
+"""Where a network ends when peer pressure grows too fast: agreed on a biased value, or swapping two for ever."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def _limit(model: Model, modes: _Modes, horizon: int, residual: float) -> Predic
 def _refuse_other_fates(model: Model) -> None:
     if not model.is_plain:
         rule = "two-sided limits are predicted for a constant network and constant hidden opinions"
-        got = "a network that changes" if model.adaptation is None else f"opinions that give way by {model.adaptation}"
-        remedy = "use landing(model) for the value on which all land, or moments(model, steps) for a finite run"
+        got = "a network that changes" if model.adaptation is None else f"opinions that adapt by {model.adaptation}"
+        remedy = "use consensus_limit(model) for the value on which all land, or moments(model, steps) for a finite run"
         raise InvalidInputError(complain(rule, got=got, remedy=remedy))
     growth = model.pressure.growth
     rule = "only a run whose Σ 1/ρ_t converges ends on a value of its own"
@@ -158,12 +158,12 @@ def _refuse_other_fates(model: Model) -> None:
         remedy = "give the pressure in closed form, such as Power(1.5), or use moments(model, steps) for a finite run"
         raise InvalidInputError(complain(rule, got=got, remedy=remedy))
     if growth.bounded:
-        remedy = "this one keeps a stationary spread around fixed_point(model, t); see moments(model, steps)"
+        remedy = "this one keeps a stationary disagreement around fixed_point(model, t); see moments(model, steps)"
         raise InvalidInputError(complain(rule, got=got, remedy=remedy))
     if growth.reciprocal_sum_diverges:
         remedy = f"this one is drawn to the consensus value {model.consensus_value:.6g}; see moments(model, steps)"
         raise InvalidInputError(complain(rule, got=got, remedy=remedy))
-    if not model.noise.is_silent and not model.noise.over_time.growth.bounded:
+    if not model.noise.is_zero and not model.noise.time_scale.growth.bounded:
         rule = "a limit is predicted for noise whose scale over time stays bounded"
         remedy = "use moments(model, steps, of=consensus_mode(model)) for a finite run"
         raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))

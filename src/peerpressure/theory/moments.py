@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.diffusion import Diffusion
-from peerpressure.diffusion.moments import moments_at, moments_of
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model, Vector
+from peerpressure.sde import SDE
+from peerpressure.sde.moments import moments_at, moments_of
 from peerpressure.theory.adjoint import Sums, moments_of_sums
 from peerpressure.theory.forward import run_forwards
 from peerpressure.theory.functionals import Functionals, stacked
@@ -83,7 +83,7 @@ class Moments:
 
 
 def moments(
-    model: Model | Diffusion,
+    model: Model | SDE,
     steps: int,
     of: Functionals | None = None,
     *,
@@ -112,7 +112,7 @@ def moments(
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
         raise InvalidInputError(complain(rule, got=repr(what), remedy="leave it out for public opinions"))
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         return _continuous(model, steps, of, times, what)
     if of is None:
         parts = 2 if model.adaptation is not None or what != "public" else 1
@@ -136,23 +136,21 @@ def _of_agents(model: Model, times: Times, found: Sums, what: What) -> Moments:
     return Moments(times, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
 
 
-def _continuous(
-    diffusion: Diffusion, steps: int, of: Functionals | None, times: ArrayLike | None, what: What
-) -> Moments:
+def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
     if what != "public":
         rule = "in continuous time hidden opinions are constant, and moments are those of what is public"
         raise InvalidInputError(complain(rule, got=repr(what), remedy="leave it out; x₀ is the model's hidden"))
-    end = diffusion.time(steps)
+    end = sde.time(steps)
     if times is not None:
         chosen = real_times(times, most=end)
     else:
-        chosen = np.array([diffusion.time(k) for k in range(steps + 1)]) if of is None else np.array([end])
+        chosen = np.array([sde.time(k) for k in range(steps + 1)]) if of is None else np.array([end])
     if of is None:
-        names: tuple[Hashable, ...] = tuple(diffusion.network.labels)
-        found = moments_at(diffusion, chosen)
+        names: tuple[Hashable, ...] = tuple(sde.network.labels)
+        found = moments_at(sde, chosen)
     else:
-        names, weights = stacked(diffusion, of)
-        found = moments_of(diffusion, weights, chosen)
+        names, weights = stacked(sde, of)
+        found = moments_of(sde, weights, chosen)
     return Moments(chosen, names, found.mean, found.variance, found.covariance)
 
 

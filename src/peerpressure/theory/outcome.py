@@ -16,7 +16,7 @@ from peerpressure.theory.scalar import is_proportional
 def fate(model: Model) -> Fate:
     """Decide the outcome from the growth of pressure and noise and from the parity of the network.
 
-    Where the network changes, or hidden opinions give way, there is more to look at, and more that can happen.
+    Where the network changes, or hidden opinions adapt, there is more to look at, and more that can happen.
 
     >>> from peerpressure.networks import k2
     >>> fate(Model(k2(), hidden=[0, 1])).outcome
@@ -38,16 +38,16 @@ def _outcome(model: Model, regime: Regime, noise: NoiseEffect) -> Outcome:
     if regime is Regime.UNKNOWN or noise is NoiseEffect.UNKNOWN:
         return Outcome.UNKNOWN
     if regime is Regime.BOUNDED or noise is NoiseEffect.SCATTERS:
-        return Outcome.SPREAD
+        return Outcome.DISAGREEMENT
     if regime is Regime.FAST or noise is NoiseEffect.WANDERS:
         # Neither the start nor the noise is forgotten: it lives on in the mean, and on two sides in their swing too.
-        return Outcome.OSCILLATION if model.network.is_bipartite else Outcome.WRONG_VALUE
-    return Outcome.WRONG_VALUE if noise is NoiseEffect.STAYS else Outcome.CONSENSUS
+        return Outcome.OSCILLATION if model.network.is_bipartite else Outcome.BIASED_CONSENSUS
+    return Outcome.BIASED_CONSENSUS if noise is NoiseEffect.STAYS else Outcome.CONSENSUS
 
 
 def is_settled(model: Model, regime: Regime) -> bool:
     """Say whether all hold one opinion without noise, so that nothing is left for pressure to do."""
-    agreed = model.noise.is_silent and np.ptp(model.x0) == 0
+    agreed = model.noise.is_zero and np.ptp(model.x0) == 0
     starts_agreed = bool(np.all(model.start_state == model.x0))
     return bool(agreed and (starts_agreed or regime is Regime.BOUNDED))
 
@@ -57,7 +57,7 @@ def _is_balanced(model: Model) -> bool:
 
     Neither is then driven by anything but its own share of start and opinions, and both shares are 0 here.
     """
-    if not (model.noise.is_silent and is_proportional(model)):
+    if not (model.noise.is_zero and is_proportional(model)):
         return False
     d, sides = model.network.degrees / model.network.degrees.sum(), model.network.sides
     weights = [d] if sides is None else [d, np.where(sides, -d, d)]

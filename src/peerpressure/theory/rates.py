@@ -25,7 +25,7 @@ import numpy as np
 
 from peerpressure.errors import ModelError, complain
 from peerpressure.model import Model
-from peerpressure.noises import Persistent
+from peerpressure.noises import Frozen
 from peerpressure.schedules import Growth, Linear, Power, Schedule
 from peerpressure.theory.extensions.bonds import Bond, Setting, setting_of
 from peerpressure.theory.extensions.modes import Mode
@@ -92,7 +92,7 @@ def rate_in(model: Model, setting: Setting | None, *, constants: bool) -> Rate:
     """Return the rates of a model in its setting, None for a plain one.
 
     In a network that changes for ever the common value has its own κ and its own noise, and the laws are the same.
-    Hidden opinions that give way lead elsewhere than to v, and nothing is claimed.
+    Hidden opinions that adapt lead elsewhere than to v, and nothing is claimed.
     """
     growth = model.pressure.growth
     regime = regime_of(model.pressure, growth)
@@ -112,13 +112,13 @@ def rate_in(model: Model, setting: Setting | None, *, constants: bool) -> Rate:
         variance=None if gamma is None else _variance(model, p, kappa / c, r, gamma, sigma),
         disagreement=None if gamma is None else _disagreement(model, p, r, gamma, swings=swings),
         ratio=r if regime is Regime.LINEAR else None,
-        estimated=growth.estimated or model.noise.over_time.growth.estimated,
+        estimated=growth.estimated or model.noise.time_scale.growth.estimated,
     )
 
 
 def _mode(setting: Setting | None) -> Mode | None:
     """Return the one common value of a network that changes, while hidden opinions are constant."""
-    if setting is None or setting.giving_way is not None or setting.bond is not Bond.ONE:
+    if setting is None or setting.adaptation is not None or setting.bond is not Bond.ONE:
         return None
     return setting.groups[0].mode
 
@@ -126,7 +126,7 @@ def _mode(setting: Setting | None) -> Mode | None:
 def ideal_deviation(model: Model, t: int) -> float:
     """Return σ̄/√t = √(Σ s²σ²)/(Σ s·√t), the deviation of the consensus mode under the tuned schedule ρ_t = κt.
 
-    It is that of the plain mean of t rounds of noise, which no other average of them beats.
+    It is that of the plain mean of t steps of noise, which no other average of them beats.
 
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noises import Gaussian
@@ -140,7 +140,7 @@ def ideal_deviation(model: Model, t: int) -> float:
         )
     if not t >= 1:
         raise ModelError(complain("t must be at least 1", got=t, remedy="noise enters with the first step"))
-    if isinstance(model.noise.temporal, Persistent):
+    if isinstance(model.noise.temporal, Frozen):
         remedy = "a mask that is held stays in the mean: its deviation is mode_noise(model)"
         raise ModelError(complain("noise must be drawn anew to average out", got=model.noise, remedy=remedy))
     return mode_noise(model) * math.sqrt(long_run_factor(model) / t)
@@ -153,8 +153,8 @@ def _scale(schedule: Schedule, exponent: float) -> float:
 
 def _noise_exponent(model: Model) -> float | None:
     """Return γ where the noise grows like t^γ, −∞ where there is none, None where it is no power."""
-    growth: Growth = model.noise.over_time.growth
-    return -math.inf if model.noise.is_silent else growth.exponent
+    growth: Growth = model.noise.time_scale.growth
+    return -math.inf if model.noise.is_zero else growth.exponent
 
 
 def _bias(model: Model, p: float, c: float, r: float, *, constants: bool) -> Law:
@@ -190,8 +190,8 @@ def _variance(model: Model, p: float, share: float, r: float, gamma: float, sigm
     """Return the law of the variance, for steps share/t^p and noise of long-run deviation sigma·t^gamma."""
     if gamma == -math.inf:
         return None
-    sigma2 = (sigma * _scale(model.noise.over_time, gamma)) ** 2
-    if isinstance(model.noise.temporal, Persistent):
+    sigma2 = (sigma * _scale(model.noise.time_scale, gamma)) ** 2
+    if isinstance(model.noise.temporal, Frozen):
         return _held_variance(r, gamma, sigma2)
     if r == math.inf:
         return Law(p - 2 * gamma, share / 2 * sigma2)
@@ -219,7 +219,7 @@ def _disagreement(model: Model, p: float, r: float, gamma: float, *, swings: boo
     exponents = [p, p - gamma]
     if swings:
         exponents.append(r)
-        if not isinstance(model.noise.temporal, Persistent):
+        if not isinstance(model.noise.temporal, Frozen):
             exponents.append(p / 2 - gamma)
     return Law(min(exponents))
 

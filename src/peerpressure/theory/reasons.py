@@ -12,7 +12,7 @@ from peerpressure.model import Model
 from peerpressure.noises import AR1, NoNoise
 from peerpressure.schedules import Constant, Table
 from peerpressure.theory.ends import Fate, Outcome
-from peerpressure.theory.extensions.landing import Landing
+from peerpressure.theory.extensions.consensus_limit import ConsensusLimit
 from peerpressure.theory.extensions.reasons import extended_reason
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.limits import predicted_limit
@@ -26,12 +26,14 @@ _LATE = 1_000_000
 _TOLERANCE = 1e-3
 
 
-def reason_for(model: Model, fate: Fate, horizon: int | None = None, landing: Landing | None = None) -> str:
+def reason_for(
+    model: Model, fate: Fate, horizon: int | None = None, consensus_limit: ConsensusLimit | None = None
+) -> str:
     """Return the reason for an outcome; for an unknown one, what the horizon shows instead."""
     if fate.settled:
         return "All agents hold the same opinion without noise, so that there is nothing to agree on."
     if fate.setting is not None:
-        return f"{_sentence(fate.growth.basis)} {extended_reason(model, fate, landing)}"
+        return f"{_sentence(fate.growth.basis)} {extended_reason(model, fate, consensus_limit)}"
     if fate.balanced:
         text = "stubbornness is proportional to degree and the start averages to v, so that the average never leaves v"
         return f"{_sentence(fate.growth.basis)} But without noise, {text} = {model.consensus_value:.6g}."
@@ -60,13 +62,13 @@ def _averaging(model: Model, fate: Fate) -> str:
         text = " Noise averages out slowly: its variance in the common value is about κσ̄²/(2ρ_t)"
     else:
         text = " Noise averages out in the common value"
-    text += f", where one round has σ̄ = {mode_noise(model):.3g}"
+    text += f", where one step has σ̄ = {mode_noise(model):.3g}"
     if isinstance(model.noise.temporal, AR1):
         text += f" and AR(1) memory multiplies the variance by {long_run_factor(model):.3g}"
     return text + "."
 
 
-def _wrong_value(model: Model, fate: Fate, horizon: int | None) -> str:
+def _biased_consensus(model: Model, fate: Fate, horizon: int | None) -> str:
     if fate.regime is not Regime.FAST:
         return _masked(model, fate)
     text = "Start and early noise are never forgotten, and an odd cycle in the network lets all agents agree: on "
@@ -79,7 +81,7 @@ def _masked(model: Model, fate: Fate) -> str:
         return text + f"value that keeps wandering about v = {model.consensus_value:.6g}."
     text = "Each agent's mask is drawn once and held, so that all agree on the value of the masked opinions, "
     remains = f"v = {model.consensus_value:.6g} plus an error of standard deviation {mode_noise(model):.3g}"
-    grows = model.noise.over_time.growth.bounded is False
+    grows = model.noise.time_scale.growth.bounded is False
     return text + remains + (" that grows with the noise." if grows else " that no waiting removes.")
 
 
@@ -129,7 +131,7 @@ def _limit_in_words(model: Model, fate: Fate) -> str:
     if fate.noise is NoiseEffect.WANDERS:
         return "values whose variance grows without bound."
     aside = f"v = {model.consensus_value:.6g}"
-    if fate.noise is not NoiseEffect.NONE and model.noise.over_time.growth.bounded is not True:
+    if fate.noise is not NoiseEffect.NONE and model.noise.time_scale.growth.bounded is not True:
         return f"values that depend on start and noise and not on {aside} alone."
     quiet = replace(model, noise=NoNoise()) if fate.noise is NoiseEffect.NONE else model
     limit = predicted_limit(quiet, tolerance=_TOLERANCE)
@@ -144,8 +146,8 @@ def _sentence(basis: str) -> str:
 
 _REASONS: Mapping[Outcome, Callable[[Model, Fate, int | None], str]] = {
     Outcome.CONSENSUS: _consensus,
-    Outcome.WRONG_VALUE: _wrong_value,
+    Outcome.BIASED_CONSENSUS: _biased_consensus,
     Outcome.OSCILLATION: _oscillation,
-    Outcome.SPREAD: _spread,
+    Outcome.DISAGREEMENT: _spread,
     Outcome.UNKNOWN: _unknown,
 }

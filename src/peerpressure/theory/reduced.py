@@ -12,14 +12,14 @@ from peerpressure.schedules import Constant
 
 
 def reduced(model: Model) -> Model:
-    """Return the same model without an evolution in which nothing changes and an adaptation by which nobody moves.
+    """Return the same model without a temporal network that never changes and an adaptation that moves nobody.
 
     >>> from peerpressure.networks import k2
     >>> reduced(Model(k2(), hidden=[0, 1], adaptation=0.0)).is_plain
     True
     """
-    if model.evolution is not None and model.evolution.is_constant:
-        model = replace(model, evolution=None)
+    if model.temporal_network is not None and model.temporal_network.is_constant:
+        model = replace(model, temporal_network=None)
     if model.adaptation is not None and _is_still(model.adaptation):
         model = replace(model, adaptation=None)
     return model
@@ -27,4 +27,4 @@ def reduced(model: Model) -> Model:
 
 def _is_still(adaptation: Adaptation) -> bool:
     nothing = isinstance(adaptation.rate, Constant) and adaptation.rate.value == 0
-    return nothing or not np.any(adaptation.susceptibility)
+    return nothing or not np.any(adaptation.adaptation_weight)

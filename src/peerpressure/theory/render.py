@@ -8,8 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from peerpressure.theory.extensions.consensus_limit import ConsensusLimit
     from peerpressure.theory.extensions.hidden_fate import HiddenFate
-    from peerpressure.theory.extensions.landing import Landing
     from peerpressure.theory.extensions.meeting import Meeting
     from peerpressure.theory.forecast import Advice, Forecast
     from peerpressure.theory.rates import Law
@@ -71,8 +71,8 @@ def _law(law: Law) -> str:
 
 def _extension_rows(verdict: Verdict) -> Rows:
     table: Rows = []
-    if verdict.landing is not None:
-        table.append(("all land on", _landed(verdict.landing)))
+    if verdict.consensus_limit is not None:
+        table.append(("all land on", _landed(verdict.consensus_limit)))
     if verdict.hidden is not None:
         table += _hidden_rows(verdict.hidden)
     if verdict.meeting is not None:
@@ -80,11 +80,13 @@ def _extension_rows(verdict: Verdict) -> Rows:
     return table
 
 
-def _landed(landing: Landing) -> str:
-    if math.isinf(landing.std):
-        return f"{landing.mean:.6g} on average, with no bound to its scatter"
-    scatter = f" ± {landing.std:.3g}" if landing.std else ""
-    return f"{landing.mean:.6g}{scatter}" + (f", error about {landing.residual:.1g}" if landing.residual else "")
+def _landed(consensus_limit: ConsensusLimit) -> str:
+    if math.isinf(consensus_limit.std):
+        return f"{consensus_limit.mean:.6g} on average, with no bound to its scatter"
+    scatter = f" ± {consensus_limit.std:.3g}" if consensus_limit.std else ""
+    return f"{consensus_limit.mean:.6g}{scatter}" + (
+        f", error about {consensus_limit.residual:.1g}" if consensus_limit.residual else ""
+    )
 
 
 def _hidden_rows(hidden: HiddenFate) -> Rows:
@@ -92,8 +94,8 @@ def _hidden_rows(hidden: HiddenFate) -> Rows:
     low, high = ("∞" if math.isinf(life) else f"{life:,.0f}" for life in hidden.half_life)
     told = hidden.information
     learnt = f"; all together tell of x₀ what {told:.3g} first ones would" if math.isfinite(told) else ""
-    life = f"half-life of {low if low == high else f'{low}–{high}'} rounds{learnt}"
-    return [("hidden opinions", known[hidden.agrees]), ("sincerity", life)]
+    life = f"half-life of {low if low == high else f'{low}–{high}'} steps{learnt}"
+    return [("hidden opinions", known[hidden.agrees]), ("retention", life)]
 
 
 def _met(meeting: Meeting) -> str:
@@ -101,7 +103,7 @@ def _met(meeting: Meeting) -> str:
     if len(meeting.groups) > 1 and meeting.until is None:
         text = f"for ever only within {len(meeting.groups):,} groups"
     elif meeting.window is not None:
-        text = f"all within any {meeting.window:,} rounds{when}" if meeting.window > 1 else f"all in every round{when}"
+        text = f"all within any {meeting.window:,} steps{when}" if meeting.window > 1 else f"all in every step{when}"
     else:
         text = f"never all of them{when}" if meeting.until else "not all of them for ever"
     if meeting.usual is not None and meeting.usual != meeting.window:

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
-from peerpressure.diffusion.moments import moments_of
 from peerpressure.model import Model
 from peerpressure.noises import AR1, NoNoise
+from peerpressure.sde import SDE
+from peerpressure.sde.moments import moments_of
 from peerpressure.theory.adjoint import run_backwards
 from peerpressure.theory.functionals import consensus_mode
 from peerpressure.theory.grounded import balanced_solver
@@ -45,18 +45,18 @@ def long_run_factor(model: Model) -> float:
     return (1 + temporal.coefficient) / (1 - temporal.coefficient)
 
 
-def start_weight(model: Model | Diffusion, steps: int) -> float:
+def start_weight(model: Model | SDE, steps: int) -> float:
     """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after ``steps`` steps.
 
     It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
-    changes or hidden opinions give way, and in continuous time, the weight of y₀ is worked out exactly by the adjoint.
+    changes or hidden opinions adapt, and in continuous time, the weight of y₀ is worked out exactly by the adjoint.
 
     >>> from peerpressure.networks import k2
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
     weights = consensus_mode(model).weights[None]
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         process = replace(model, model=_start_alone(model.model))
         return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
     model = reduced(model)

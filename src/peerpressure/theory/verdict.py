@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, final
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.model import Model
+from peerpressure.sde import SDE
 from peerpressure.theory.continuous_time.facts import continuous_facts
 from peerpressure.theory.ends import Outcome
 from peerpressure.theory.extensions.bonds import Bond, Setting
+from peerpressure.theory.extensions.consensus_limit import ConsensusLimit, consensus_limit, with_group_values
 from peerpressure.theory.extensions.hidden_fate import HiddenFate, hidden_fate
-from peerpressure.theory.extensions.landing import Landing, landing, with_group_values
 from peerpressure.theory.extensions.meeting import Meeting, meeting_of
 from peerpressure.theory.forecast import Advice, Forecast, advice, forecast
 from peerpressure.theory.outcome import fate
@@ -24,7 +24,7 @@ from peerpressure.theory.times import step_count
 
 # Up to this size the constants of the rates come at once.
 _LARGEST_SOLVE = 5_000
-# Share of the range of opinions to which landing values are worked out here; they are printed with few digits.
+# Share of the range of opinions to which consensus limit are worked out here; they are printed with few digits.
 _TOLERANCE = 1e-3
 # Groups whose values are worked out where it takes more than their opinions.
 _NAMED_GROUPS = 3
@@ -40,8 +40,8 @@ class Verdict:
     number of steps was asked for. ``estimated`` says that the outcome rests on the values of a formula at large t
     instead of on a known growth.
 
-    ``landing`` is where all land who come together elsewhere than the paper's model would have them; ``hidden`` says
-    what becomes of hidden opinions that give way, and ``meeting`` how the agents of a changing network meet. ``step``
+    ``consensus_limit`` is where all agree who agree elsewhere than the paper's model would have them; ``hidden`` says
+    what becomes of hidden opinions that adapt, and ``meeting`` how the agents of a changing network meet. ``step``
     is the length of a step in continuous time.
     """
 
@@ -54,7 +54,7 @@ class Verdict:
     rate: Rate
     forecast: Forecast | None = None
     advice: Advice | None = None
-    landing: Landing | None = None
+    consensus_limit: ConsensusLimit | None = None
     hidden: HiddenFate | None = None
     meeting: Meeting | None = None
     step: float | None = None
@@ -64,7 +64,7 @@ class Verdict:
         """Whether all agents end up showing one value, be it v or not; None if that is not known."""
         if self.outcome is Outcome.UNKNOWN:
             return None
-        return self.outcome in (Outcome.CONSENSUS, Outcome.WRONG_VALUE)
+        return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON."""
@@ -84,7 +84,7 @@ class Verdict:
         plain["rates"] = {name: _plain_law(getattr(self.rate, name)) for name in ("bias", "variance", "disagreement")}
         plain["forecast"] = None if self.forecast is None else _plain_forecast(self.forecast)
         plain["advice"] = None if self.advice is None else _plain_advice(self.advice)
-        plain["landing"] = None if self.landing is None else _plain_landing(self.landing)
+        plain["consensus_limit"] = None if self.consensus_limit is None else _plain_limit(self.consensus_limit)
         plain["hidden"] = None if self.hidden is None else self.hidden.to_dict()
         plain["meeting"] = None if self.meeting is None else self.meeting.to_dict()
         return plain
@@ -96,7 +96,7 @@ class Verdict:
         return as_html(self)
 
 
-def diagnose(model: Model | Diffusion, steps: int | None = None) -> Verdict:
+def diagnose(model: Model | SDE, steps: int | None = None) -> Verdict:
     """Say whether the agents will agree, on what, and how fast.
 
     With ``steps``, also where they will be by then, exactly, and how much the tuned schedule ρ_t = κt would improve
@@ -112,7 +112,7 @@ def diagnose(model: Model | Diffusion, steps: int | None = None) -> Verdict:
     horizon = None if steps is None else step_count(steps)
     ahead = None if horizon is None else forecast(model, horizon)
     better = None if ahead is None else advice(model, ahead.steps, ahead.mode_error)
-    if isinstance(model, Diffusion):
+    if isinstance(model, SDE):
         outcome, reason, estimated, rate, landed = continuous_facts(model)
         kappa, pressure = model.model.kappa, str(model.pressure)
         value = model.consensus_value
@@ -130,14 +130,14 @@ def diagnose(model: Model | Diffusion, steps: int | None = None) -> Verdict:
         rate=rate_in(model, found.setting, constants=model.n <= _LARGEST_SOLVE),
         forecast=ahead,
         advice=better,
-        landing=landed,
+        consensus_limit=landed,
         hidden=hidden_fate(model, found),
         meeting=meeting_of(model, found, horizon),
     )
 
 
-def _landed(model: Model, setting: Setting | None) -> Landing | None:
-    return None if setting is None or setting.bond is not Bond.ONE else landing(model, tolerance=_TOLERANCE)
+def _landed(model: Model, setting: Setting | None) -> ConsensusLimit | None:
+    return None if setting is None or setting.bond is not Bond.ONE else consensus_limit(model, tolerance=_TOLERANCE)
 
 
 def _kappa(model: Model, setting: Setting | None) -> float:
@@ -156,7 +156,7 @@ def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
     return plain
 
 
-def _plain_landing(landed: Landing) -> dict[str, Any]:
+def _plain_limit(landed: ConsensusLimit) -> dict[str, Any]:
     # Infinity is no JSON, here and below.
     std = landed.std if math.isfinite(landed.std) else None
     return {"mean": landed.mean, "std": std, "horizon": landed.horizon, "residual": landed.residual}

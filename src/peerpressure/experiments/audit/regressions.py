@@ -18,12 +18,12 @@ PLACE = {2: "Empirical Results, parameter table", 1: "Appendix A, parameter tabl
 
 
 def regression_two(e: Evidence) -> Finding:
-    """Compare the table for two edges per round."""
+    """Compare the table for two edges per step."""
     return _regression(e, 2)
 
 
 def regression_one(e: Evidence) -> Finding:
-    """Compare the table for one edge per round."""
+    """Compare the table for one edge per step."""
     return _regression(e, 1)
 
 
@@ -32,7 +32,7 @@ def _regression(e: Evidence, edges: int) -> Finding:
     terms = e.printed[edges]
     claim = Claim(
         f"regression-ba{edges}",
-        f"⟨σ²⟩ regressed on |V| and σ₀² has the printed coefficients, {edges} edge{'s' * (edges > 1)} per round.",
+        f"⟨σ²⟩ regressed on |V| and σ₀² has the printed coefficients, {edges} edge{'s' * (edges > 1)} per step.",
         PLACE[edges],
         "; ".join(f"{name} {terms[name].estimate:g} ({terms[name].standard_error:g})" for name in TERMS),
     )

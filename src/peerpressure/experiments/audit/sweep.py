@@ -64,7 +64,7 @@ def identical_families(e: Evidence) -> Finding:
     """Test whether the slopes of both graph families differ, in the sample and exactly."""
     claim = Claim(
         "families-identical",
-        "The coefficients for graphs with one and with two edges per round are statistically identical.",
+        "The coefficients for graphs with one and with two edges per step are statistically identical.",
         "Appendix A, comparison of confidence intervals",
         "slopes " + " and ".join(_interval(e.printed[edges]["noise"]) for edges in (2, 1)),
     )

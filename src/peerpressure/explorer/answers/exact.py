@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import complain
 from peerpressure.explorer.answers.verdicts import outlook
 from peerpressure.explorer.limits import Limits
@@ -15,6 +14,7 @@ from peerpressure.explorer.packing import pack
 from peerpressure.explorer.preparing import Prepared
 from peerpressure.explorer.refusals import RequestError
 from peerpressure.explorer.times import Shown, shown
+from peerpressure.sde import SDE
 from peerpressure.theory import agent, mean, moments
 
 MOST_NAMED = 20  # agents that are followed one by one
@@ -27,7 +27,7 @@ def exact_answer(asked: Prepared, body: Mapping[str, Any], limits: Limits) -> by
     named = _agents(body)
     functionals = [mean(asked.system), *(agent(asked.system, label) for label in named)]
     choice = _times(asked, len(functionals), limits)
-    step = asked.system.step if isinstance(asked.system, Diffusion) else 1
+    step = asked.system.step if isinstance(asked.system, SDE) else 1
     found = moments(asked.system, asked.steps, of=functionals, times=choice.times * step)
     facts = {
         "names": ["network mean", *named],
@@ -57,4 +57,4 @@ def _times(asked: Prepared, functionals: int, limits: Limits) -> Shown:
             "take fewer steps, or a smaller network; curves are still simulated",
         )
         limits.check("exact", FEWEST * functionals * asked.steps * size // 2, what=what, remedy=remedy)
-    return shown(asked.steps, min(most, CONTINUOUS if isinstance(asked.system, Diffusion) else limits.times))
+    return shown(asked.steps, min(most, CONTINUOUS if isinstance(asked.system, SDE) else limits.times))

@@ -1,4 +1,4 @@
-"""What an onlooker makes of a run: estimates beside the truth, who is exposed, and what is promised as time goes on."""
+"""What an observer makes of a run: estimates beside the truth, who is exposed, and what is promised as time goes on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import PeerPressureError
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.packing import pack
@@ -20,6 +19,7 @@ from peerpressure.privacy import exposure
 from peerpressure.recovery import Estimate, Observation, recover
 from peerpressure.report.run_summary import recorded_epsilon
 from peerpressure.scenario.observe import Observe, Privacy
+from peerpressure.sde import SDE
 from peerpressure.simulation import Record
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -66,7 +66,7 @@ def experiment_of(asked: Prepared, record: Record) -> Experiment:
 def _estimates(asked: Prepared, experiment: Experiment, look: Observation) -> tuple[list[dict[str, Any]], Arrays]:
     facts, arrays, prior = [], Arrays(), asked.scenario.prior()
     for method in (asked.scenario.observe or Observe()).methods:
-        asked.ticket.check()
+        asked.token.check()
         try:
             estimate = recover(asked.system, experiment.run, method, look, prior, experiment.target)
         except ENDS:
@@ -100,7 +100,7 @@ def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> di
 
 
 def _exposure(asked: Prepared, look: Observation, steps: int) -> tuple[dict[str, Any], Arrays]:
-    """Return what the best onlooker is left not to know of each agent, as a standard deviation and in bits learned."""
+    """Return what the best observer is left not to know of each agent, as a standard deviation and in bits learned."""
     try:
         found = exposure(asked.system, steps, look, asked.scenario.prior())
     except ENDS:
@@ -121,12 +121,12 @@ def _budget(asked: Prepared, experiment: Experiment, steps: int) -> tuple[dict[s
     """Return what agents are promised against who sees everything, now and as it came about."""
     terms = asked.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
-    count = FLOWING_HORIZONS if isinstance(asked.system, Diffusion) else HORIZONS
+    count = FLOWING_HORIZONS if isinstance(asked.system, SDE) else HORIZONS
     times = np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
     promised = []
     try:
         for horizon in times.tolist():
-            asked.ticket.check()
+            asked.token.check()
             promised.append(experiment.budget_after(horizon))
     except ENDS:
         raise

@@ -51,7 +51,7 @@ def _arrays(asked: Prepared, choice: Shown) -> dict[str, Array]:
     found = _beginning(asked, range(min(size, count)), choice)
     sums = {name: found[name].sum(axis=0) for name in ("spread", "distance")}
     for begin in range(size, count, size):
-        asked.ticket.check()
+        asked.token.check()
         more = recorded(asked, range(begin, min(begin + size, count)), choice, SUMMARIES)
         sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}
     arrays = {name: found[name][:MOST_CURVES] for name in SUMMARIES}

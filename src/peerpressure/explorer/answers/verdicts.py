@@ -38,11 +38,11 @@ def _found(asked: Prepared, limits: Limits, steps: int | None = None) -> Verdict
 
 
 def _rounds(asked: Prepared) -> float:
-    """Return how many agents and neighbours there are in all rounds that a verdict has to follow."""
-    evolution = asked.model.evolution
-    if evolution is None:
+    """Return how many agents and neighbours there are in all steps that a verdict has to follow."""
+    temporal_network = asked.model.temporal_network
+    if temporal_network is None:
         return 0.0
-    recurring = evolution.period or evolution.last_change
+    recurring = temporal_network.period or temporal_network.last_change
     return float(recurring * (asked.model.n + asked.model.network.degrees.sum()))
 
 

@@ -44,5 +44,5 @@ def _numbers(asked: Prepared) -> int:
 def _run(asked: Prepared) -> Trajectory:
     run = asked.scenario.run
     found = simulate(asked.system, run.steps, run.replicates, seed=run.seed, record=run.what_to_keep())
-    asked.ticket.check()
+    asked.token.check()
     return found

@@ -15,19 +15,19 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.errors import complain
 from peerpressure.explorer.answers.network import MOST_EDGES
 from peerpressure.explorer.answers.observe import FAILURES, experiment_of, first_replicate, last_observed
+from peerpressure.explorer.cancellation import CancellationToken
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import Prepared, Study
+from peerpressure.explorer.preparing import ModelCache, Prepared
 from peerpressure.explorer.refusals import ENDS, RequestError
-from peerpressure.explorer.tickets import Ticket
 from peerpressure.figures import run as drawn
 from peerpressure.figures.style import GREY, ONE_COLUMN, OPINIONS, render, styled
 from peerpressure.measures.results import estimates, summaries
 from peerpressure.networks import Network
+from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
 
 KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
@@ -39,26 +39,26 @@ RASTER = 3_000  # dots and lines from which a vector picture carries them as an 
 _DRAWING = threading.Lock()
 
 
-def picture(asked: Prepared, what: str, time: float, kind: str, study: Study) -> bytes:
+def picture(asked: Prepared, what: str, time: float, kind: str, cache: ModelCache) -> bytes:
     """Return the picture of curves, network or observer, as a file of this kind."""
     # Numbers come before the lock: nobody who draws waits for somebody else's computation.
     match what:
         case "curves":
-            draw = _curves(asked, study.limits)
+            draw = _curves(asked, cache.limits)
         case "observer":
-            draw = _observer(asked, study.limits)
+            draw = _observer(asked, cache.limits)
         case _:
-            draw = _network(asked, study.drawing(asked.model.network), time)
-    with _drawing(asked.ticket):
+            draw = _network(asked, cache.drawing(asked.model.network), time)
+    with _drawing(asked.token):
         return render(draw(), kind)
 
 
 @contextlib.contextmanager
-def _drawing(ticket: Ticket) -> Iterator[None]:
+def _drawing(token: CancellationToken) -> Iterator[None]:
     """Wait for Matplotlib, as long as the picture is wanted."""
-    ticket.check()
+    token.check()
     while not _DRAWING.acquire(timeout=0.1):
-        ticket.check()
+        token.check()
     try:
         yield
     finally:
@@ -99,7 +99,7 @@ def _observer(asked: Prepared, limits: Limits) -> Callable[[], Figure]:
 
 def _network(asked: Prepared, places: Drawing, time: float) -> Callable[[], Figure]:
     """Draw the network with agents coloured by what they show at a time, in the first replicate."""
-    pace = asked.system.step if isinstance(asked.system, Diffusion) else 1
+    pace = asked.system.step if isinstance(asked.system, SDE) else 1
     step = min(max(round(time / pace), 0), asked.steps)
     shown = simulate(asked.system, step, seed=asked.scenario.run.seed, record="final").final.public[0]
     # One scale for all times: from the lowest to the highest opinion that is held or shown at the start.

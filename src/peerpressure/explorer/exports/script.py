@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pprint import pformat
 from typing import Any
 
-from peerpressure.noises import AR1, Noise, Persistent, StudentT
+from peerpressure.noises import AR1, Frozen, Noise, StudentT
 from peerpressure.scenario import Scenario
-from peerpressure.scenario.adaptation import Yielding
+from peerpressure.scenario.adaptation import AdaptationTable
 from peerpressure.scenario.draws import NormalDraw, TwoCamps, UniformDraw
 from peerpressure.scenario.inline import Inline
 from peerpressure.scenario.network import Generated, Named
@@ -23,7 +23,7 @@ import numpy as np
 import peerpressure as pp
 '''
 # The streams from which scenario files draw; each part has one of its own.
-STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "susceptibility": 4}
+STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 PLAIN = (Generated, Named, Inline)
 _WIDTH = 110
 _LOOKS = ("agents", "times", "first_step", "sees_start", "rounding")
@@ -32,7 +32,9 @@ _LOOKS = ("agents", "times", "first_step", "sees_start", "rounding")
 def script(scenario: Scenario) -> str:
     """Return a script whose ``run`` has the very states that the scenario's run has."""
     build = (
-        _model(scenario) if isinstance(scenario.network, PLAIN) and not scenario.evolution else _as_a_whole(scenario)
+        _model(scenario)
+        if isinstance(scenario.network, PLAIN) and not scenario.temporal_network
+        else _as_a_whole(scenario)
     )
     return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_onlooker(scenario.observe), ""])
 
@@ -63,7 +65,7 @@ def _model(scenario: Scenario) -> Iterator[str]:
 def _network(section: Any) -> Iterator[str]:
     match section:
         case Generated():
-            parameters = section.model_dump(exclude={"generator", "evolution"})
+            parameters = section.model_dump(exclude={"generator", "dynamics"})
             own = {
                 name: "seed" if name == "seed" and value is None else repr(value) for name, value in parameters.items()
             }
@@ -96,13 +98,13 @@ def _stream(name: str, part: UniformDraw | NormalDraw | TwoCamps) -> str:
     return f"np.random.default_rng([{'seed' if part.seed is None else part.seed}, {STREAMS[name]}])"
 
 
-def _adaptation(part: float | str | Yielding) -> Iterator[str]:
-    if not isinstance(part, Yielding):
+def _adaptation(part: float | str | AdaptationTable) -> Iterator[str]:
+    if not isinstance(part, AdaptationTable):
         yield f"adaptation = pp.Adaptation({part!r})"
         return
-    yield from _drawn("susceptibility", part.susceptibility)
+    yield from _drawn("adaptation_weight", part.adaptation_weight)
     rate = _schedule(part.rate.schedule()) if isinstance(part.rate, NamedSchedule) else repr(part.rate)
-    yield f"adaptation = pp.Adaptation({rate}, susceptibility)"
+    yield f"adaptation = pp.Adaptation({rate}, adaptation_weight)"
 
 
 def _pressure(section: NamedSchedule | TunedPressure) -> str:
@@ -119,20 +121,20 @@ def _schedule(schedule: Schedule) -> str:
 
 
 def _noise(noise: Noise) -> str:
-    if noise.is_silent and noise.law == "none":
+    if noise.is_zero and noise.law == "none":
         return "pp.NoNoise()"
     given = [_literal(noise.std if isinstance(noise.std, float) else noise.std.tolist())]
     given += [f"df={noise.df!r}"] if isinstance(noise, StudentT) else []
-    given += [] if noise.over_time == Constant(1.0) else [f"over_time={_schedule(noise.over_time)}"]
+    given += [] if noise.time_scale == Constant(1.0) else [f"time_scale={_schedule(noise.time_scale)}"]
     given += [f"temporal=pp.AR1({noise.temporal.coefficient!r})"] if isinstance(noise.temporal, AR1) else []
-    given += ["temporal='persistent'"] if isinstance(noise.temporal, Persistent) else []
+    given += ["temporal='frozen'"] if isinstance(noise.temporal, Frozen) else []
     return _call(f"pp.{type(noise).__name__}", given)
 
 
 def _time(scenario: Scenario) -> Iterator[str]:
     time = scenario.time
     if time is not None and time.continuous:
-        yield f"model = pp.Diffusion(model, step={time.step!r}, scaling={time.scaling!r}, method={time.method!r})"
+        yield f"model = pp.SDE(model, step={time.step!r}, scaling={time.scaling!r}, method={time.method!r})"
 
 
 def _run(scenario: Scenario) -> Iterator[str]:

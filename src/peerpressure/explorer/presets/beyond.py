@@ -31,7 +31,7 @@ BEYOND: tuple[Preset, ...] = (
         "wrong-value",
         "Too fast, with odd cycles",
         "beyond",
-        "Under 2^√t a graph with an odd cycle does agree, but on a wrong value, another one in each replicate.",
+        "Under 2^√t a graph with an odd cycle does agree, but on a biased value, another one in each replicate.",
         published(2, FAST, 300, replicates=20),
     ),
     Preset(
@@ -43,7 +43,7 @@ BEYOND: tuple[Preset, ...] = (
     ),
     Preset(
         "half-seen",
-        "An onlooker who sees half",
+        "An observer who sees half",
         "beyond",
         "Thirty agents, of whom fifteen are watched: what protects the others is not the noise but not being seen.",
         {
@@ -70,7 +70,7 @@ BEYOND: tuple[Preset, ...] = (
             "network": scale_free(60, 2, SEED),
             "agents": DRAWN | {"start": [0.5] * 60},
             "pressure": TUNED,
-            "noise": gaussian(1.0, temporal="persistent"),
+            "noise": gaussian(1.0, temporal="frozen"),
             "run": {"steps": 200, "replicates": 20, "seed": SEED},
             "observe": {"methods": ["kalman"], "prior": {"low": 0.0, "high": 1.0}},
             "privacy": PRIVACY,

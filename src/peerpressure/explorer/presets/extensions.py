@@ -1,4 +1,4 @@
-"""What the paper names as future work: opinions that give way, networks that change, time that flows."""
+"""What the paper names as future work: opinions that adapt, networks that change, time that flows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from peerpressure.explorer.presets.base import DRAWN, LINEAR, LOG_LOG, TUNED, Pr
 EXTENSIONS: tuple[Preset, ...] = (
     Preset(
         "giving-way",
-        "Opinions that give way",
+        "Opinions that adapt",
         "extensions",
-        "In each round agents come to believe a twentieth of what they have just said.",
+        "In each step agents come to believe a twentieth of what they have just said.",
         {
             "network": scale_free(100, 2, SEED),
             "agents": DRAWN | {"adaptation": 0.05},
@@ -22,12 +22,12 @@ EXTENSIONS: tuple[Preset, ...] = (
     ),
     Preset(
         "half-give-way",
-        "Some never give way",
+        "Some never adapt",
         "extensions",
-        "Half of the agents give way, the others never do, and draw the rest to them.",
+        "Half of the agents adapt, the others never do, and draw the rest to them.",
         {
             "network": scale_free(100, 2, SEED),
-            "agents": DRAWN | {"adaptation": {"rate": 0.05, "susceptibility": {"law": "two_camps", "share": 0.5}}},
+            "agents": DRAWN | {"adaptation": {"rate": 0.05, "adaptation_weight": {"law": "two_camps", "share": 0.5}}},
             "pressure": LINEAR,
             "noise": gaussian(NOISE),
             "run": {"steps": 200, "replicates": 10, "seed": SEED},
@@ -38,14 +38,14 @@ EXTENSIONS: tuple[Preset, ...] = (
         "failing-edges",
         "Edges that fail",
         "extensions",
-        "An edge is silent in a fifth of the rounds. Agents still agree, very nearly on v: meeting in time is enough.",
+        "An edge is silent in a fifth of the steps. Agents still agree, very nearly on v: meeting in time is enough.",
         {
             "network": {
                 "generator": "random_regular",
                 "n": 100,
                 "degree": 10,
                 "seed": SEED,
-                "evolution": {"kind": "failing_edges", "probability": 0.2},
+                "dynamics": {"kind": "failing_edges", "probability": 0.2},
             },
             "agents": DRAWN,
             "pressure": TUNED,
@@ -58,9 +58,9 @@ EXTENSIONS: tuple[Preset, ...] = (
         "meetings",
         "People who meet and part",
         "extensions",
-        "In each round a few active agents seek somebody out; whoever meets nobody says what it thinks, for ever.",
+        "In each step a few active agents seek somebody out; whoever meets nobody says what it thinks, for ever.",
         {
-            "network": {"evolving": "activity_driven", "n": 100, "contacts": 2, "floor": 0.05},
+            "network": {"temporal": "activity_driven", "n": 100, "contacts": 2, "floor": 0.05},
             "agents": DRAWN,
             "pressure": LINEAR,
             "noise": gaussian(NOISE),

@@ -21,7 +21,7 @@ from peerpressure.explorer.presets.base import (
 
 
 def _cell(n: int, noise: float, m: int) -> dict[str, Any]:
-    """Return one cell of the paper's sweep: so many agents, noise of this deviation, m edges per round."""
+    """Return one cell of the paper's sweep: so many agents, noise of this deviation, m edges per step."""
     return {
         "network": scale_free(n, m),
         "agents": DRAWN,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from peerpressure.diffusion import Diffusion
+from peerpressure.sde import SDE
 from peerpressure.theory.continuous_time.fate import ContinuousFate, continuous_fate
 from peerpressure.theory.continuous_time.reasons import reason_for
 from peerpressure.theory.ends import Outcome
-from peerpressure.theory.extensions.landing import Landing
+from peerpressure.theory.extensions.consensus_limit import ConsensusLimit
 from peerpressure.theory.rates import Rate
 
 
@@ -19,22 +19,22 @@ class ContinuousFacts(NamedTuple):
     reason: str
     estimated: bool
     rate: Rate
-    landing: Landing | None
+    consensus_limit: ConsensusLimit | None
 
 
-def continuous_facts(diffusion: Diffusion) -> ContinuousFacts:
+def continuous_facts(sde: SDE) -> ContinuousFacts:
     """Return what becomes of a process, and by which laws."""
-    found = continuous_fate(diffusion)
+    found = continuous_fate(sde)
     landed = None
     if found.limit is not None:
-        steps = round(found.limit.horizon / diffusion.step)
-        landed = Landing(found.limit.mean, found.limit.std, steps, found.limit.residual)
-    reason = reason_for(diffusion, found)
-    return ContinuousFacts(found.outcome, reason, found.estimated, _rate(diffusion, found), landed)
+        steps = round(found.limit.horizon / sde.step)
+        landed = ConsensusLimit(found.limit.mean, found.limit.std, steps, found.limit.residual)
+    reason = reason_for(sde, found)
+    return ContinuousFacts(found.outcome, reason, found.estimated, _rate(sde, found), landed)
 
 
-def _rate(diffusion: Diffusion, found: ContinuousFate) -> Rate:
-    growth = diffusion.pressure.growth
-    ratio = diffusion.model.kappa / growth.slope if growth.exponent == 1 and growth.slope else None
+def _rate(sde: SDE, found: ContinuousFate) -> Rate:
+    growth = sde.pressure.growth
+    ratio = sde.model.kappa / growth.slope if growth.exponent == 1 and growth.slope else None
     laws = (found.bias, found.variance, found.disagreement)
     return Rate(found.regime, *laws, ratio, found.estimated)

@@ -11,7 +11,7 @@ place of σ, and the laws are the same.
 
 What differs is the swing between the two sides of a bipartite network: B = I − C has the eigenvalue 2 where C has −1,
 so that the swing fades like e^(−2t). There is no permanent oscillation in continuous time; a pressure that is too
-fast ends on a wrong value on every network.
+fast ends on a biased value on every network.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
 from peerpressure.schedules import Growth, Schedule
+from peerpressure.sde import SDE
 from peerpressure.theory.continuous_time.limit import AgreedValue, agreed_value, mode_noise
 from peerpressure.theory.ends import Outcome
 from peerpressure.theory.noise_effect import NoiseEffect, is_estimated, noise_effect
@@ -59,7 +59,7 @@ class ContinuousFate:
     @property
     def agrees(self) -> bool | None:
         """Whether all agents come to show one value."""
-        return None if self.outcome is Outcome.UNKNOWN else self.outcome is not Outcome.SPREAD
+        return None if self.outcome is Outcome.UNKNOWN else self.outcome is not Outcome.DISAGREEMENT
 
     @property
     def reaches_value(self) -> bool | None:
@@ -67,24 +67,24 @@ class ContinuousFate:
         return None if self.outcome is Outcome.UNKNOWN else self.outcome is Outcome.CONSENSUS
 
 
-def continuous_fate(diffusion: Diffusion, *, tolerance: float = 1e-3) -> ContinuousFate:
+def continuous_fate(sde: SDE, *, tolerance: float = 1e-3) -> ContinuousFate:
     """Decide what becomes of a process; ``tolerance`` is the share of the range of opinions to which a limit is solved.
 
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.schedules import Power
-    >>> continuous_fate(Diffusion(Model(k2(), hidden=[0, 1]))).outcome
+    >>> continuous_fate(SDE(Model(k2(), hidden=[0, 1]))).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
-    >>> continuous_fate(Diffusion(Model(k2(), hidden=[0, 1], stubbornness=[1, 3], pressure=Power(2)))).outcome
-    <Outcome.WRONG_VALUE: 'consensus on a wrong value'>
+    >>> continuous_fate(SDE(Model(k2(), hidden=[0, 1], stubbornness=[1, 3], pressure=Power(2)))).outcome
+    <Outcome.BIASED_CONSENSUS: 'biased consensus'>
     """
-    model, growth = diffusion.model, diffusion.pressure.growth
+    model, growth = sde.model, sde.pressure.growth
     regime = regime_of(model.pressure, growth)
     noise, settled = noise_effect(model, regime), is_settled(model, regime)
-    balanced = regime is Regime.FAST and _is_balanced(diffusion)
+    balanced = regime is Regime.FAST and _is_balanced(sde)
     outcome = Outcome.CONSENSUS if settled or balanced else _outcome(regime, noise)
-    ends = outcome is Outcome.WRONG_VALUE and regime is Regime.FAST and model.noise.over_time.growth.bounded
-    bias, variance, disagreement = _laws(diffusion, growth) if regime.reaches_value else (None, None, None)
+    ends = outcome is Outcome.BIASED_CONSENSUS and regime is Regime.FAST and model.noise.time_scale.growth.bounded
+    bias, variance, disagreement = _laws(sde, growth) if regime.reaches_value else (None, None, None)
     return ContinuousFate(
         outcome=outcome,
         regime=regime,
@@ -92,7 +92,7 @@ def continuous_fate(diffusion: Diffusion, *, tolerance: float = 1e-3) -> Continu
         settled=settled,
         balanced=balanced,
         estimated=growth.estimated or is_estimated(model),
-        limit=agreed_value(diffusion, tolerance=tolerance) if ends else None,
+        limit=agreed_value(sde, tolerance=tolerance) if ends else None,
         bias=bias,
         variance=variance,
         disagreement=disagreement,
@@ -103,43 +103,43 @@ def _outcome(regime: Regime, noise: NoiseEffect) -> Outcome:
     if regime is Regime.UNKNOWN or noise is NoiseEffect.UNKNOWN:
         return Outcome.UNKNOWN
     if regime is Regime.BOUNDED or noise is NoiseEffect.SCATTERS:
-        return Outcome.SPREAD
-    return Outcome.WRONG_VALUE if regime is Regime.FAST or noise is NoiseEffect.WANDERS else Outcome.CONSENSUS
+        return Outcome.DISAGREEMENT
+    return Outcome.BIASED_CONSENSUS if regime is Regime.FAST or noise is NoiseEffect.WANDERS else Outcome.CONSENSUS
 
 
-def _is_balanced(diffusion: Diffusion) -> bool:
+def _is_balanced(sde: SDE) -> bool:
     """Say whether s ∝ d without noise and Σ d y₀ = v Σ d: then (κ + ρ) m′ = κ (v − m) exactly, and m never leaves v."""
-    if not (diffusion.noise.is_silent and is_proportional(diffusion.model)):
+    if not (sde.noise.is_zero and is_proportional(sde.model)):
         return False
-    off = diffusion.start_state - diffusion.consensus_value
-    return bool(abs(diffusion.network.degrees @ off) <= 1e-12 * (diffusion.network.degrees @ np.abs(off)))
+    off = sde.start_state - sde.consensus_value
+    return bool(abs(sde.network.degrees @ off) <= 1e-12 * (sde.network.degrees @ np.abs(off)))
 
 
-def _laws(diffusion: Diffusion, growth: Growth) -> tuple[Law | None, Law | None, Law | None]:
+def _laws(sde: SDE, growth: Growth) -> tuple[Law | None, Law | None, Law | None]:
     """Return the laws of bias, variance and disagreement under ρ ~ c t^p with 0 < p ≤ 1."""
-    p, silent = growth.exponent, diffusion.noise.is_silent
+    p, silent = growth.exponent, sde.noise.is_zero
     if p is None or p <= 0:
         return None, None, None
-    c = growth.slope or _scale(diffusion.pressure, p)
-    r = diffusion.model.kappa / c if p == 1 else math.inf
-    gamma = -math.inf if silent else diffusion.noise.over_time.growth.exponent
-    variance = None if silent or gamma is None else _variance(diffusion, p, c, r, gamma)
-    return _bias(diffusion, p, r), variance, None if gamma is None else Law(min(p, p - gamma))
+    c = growth.slope or _scale(sde.pressure, p)
+    r = sde.model.kappa / c if p == 1 else math.inf
+    gamma = -math.inf if silent else sde.noise.time_scale.growth.exponent
+    variance = None if silent or gamma is None else _variance(sde, p, c, r, gamma)
+    return _bias(sde, p, r), variance, None if gamma is None else Law(min(p, p - gamma))
 
 
-def _bias(diffusion: Diffusion, p: float, r: float) -> Law:
+def _bias(sde: SDE, p: float, r: float) -> Law:
     if r == math.inf:
         return Law(p)
-    if is_proportional(diffusion.model):
+    if is_proportional(sde.model):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
         return Law(r)
     return Law(min(1.0, r), log=math.isclose(r, 1.0, rel_tol=1e-9))
 
 
-def _variance(diffusion: Diffusion, p: float, c: float, r: float, gamma: float) -> Law:
-    drive = (mode_noise(diffusion) * _scale(diffusion.noise.over_time, gamma)) ** 2
+def _variance(sde: SDE, p: float, c: float, r: float, gamma: float) -> Law:
+    drive = (mode_noise(sde) * _scale(sde.noise.time_scale, gamma)) ** 2
     if r == math.inf:
-        return Law(p - 2 * gamma, diffusion.model.kappa / (2 * c) * drive)
+        return Law(p - 2 * gamma, sde.model.kappa / (2 * c) * drive)
     if math.isclose(2 * r, 1 - 2 * gamma, rel_tol=1e-9):
         return Law(2 * r, r**2 * drive, log=True)
     gap = 2 * r - (1 - 2 * gamma)

@@ -11,10 +11,10 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
-from peerpressure.diffusion.moments import moments_of
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Vector
+from peerpressure.sde import SDE
+from peerpressure.sde.moments import moments_of
 
 FIRST_HORIZON = 32.0
 MOST_WORK = 1e8  # units of time times (edges + agents), some ten seconds
@@ -40,7 +40,7 @@ class AgreedValue:
         return f"{self.mean:.4g} ± {self.std:.2g}" if self.std else f"{self.mean:.4g}"
 
 
-def agreed_value(diffusion: Diffusion, *, tolerance: float = 1e-6) -> AgreedValue:
+def agreed_value(sde: SDE, *, tolerance: float = 1e-6) -> AgreedValue:
     """Return where a process ends whose ∫ dt/ρ converges.
 
     The horizon doubles until the answer changes by less than ``tolerance`` times the range of opinions, or until ten
@@ -50,65 +50,65 @@ def agreed_value(diffusion: Diffusion, *, tolerance: float = 1e-6) -> AgreedValu
     >>> from peerpressure.networks import k2
     >>> from peerpressure.schedules import Power
     >>> model = Model(k2(), hidden=[0, 1], stubbornness=[1, 3], pressure=Power(2))
-    >>> print(agreed_value(Diffusion(model)))  # while v = 0.75
+    >>> print(agreed_value(SDE(model)))  # while v = 0.75
     0.6892
     """
-    _refuse_other_fates(diffusion)
-    model = diffusion.model
+    _refuse_other_fates(sde)
+    model = sde.model
     most = MOST_WORK / (PER_STEP + model.network.adjacency.nnz + 10 * model.n)
-    opinions = np.concatenate([diffusion.x0, diffusion.start_state])
-    scale = float(np.ptp(opinions)) + float(diffusion.deviations.max())
-    horizon, before = FIRST_HORIZON, _law(diffusion, FIRST_HORIZON)
+    opinions = np.concatenate([sde.x0, sde.start_state])
+    scale = float(np.ptp(opinions)) + float(sde.deviations.max())
+    horizon, before = FIRST_HORIZON, _law(sde, FIRST_HORIZON)
     while True:
         horizon *= 2
-        law = _law(diffusion, horizon)
+        law = _law(sde, horizon)
         residual = float(np.abs(law - before).sum())
         if residual <= tolerance * scale or 2 * horizon > most:
             return AgreedValue(float(law[0]), float(law[1]), horizon, residual)
         before = law
 
 
-def _law(diffusion: Diffusion, horizon: float) -> Vector:
+def _law(sde: SDE, horizon: float) -> Vector:
     """Return mean and standard deviation of the value agreed on, from the mode at the horizon."""
-    degrees = diffusion.network.degrees
-    mode = moments_of(diffusion, degrees / degrees.sum(), horizon)
-    change, squares = _after(diffusion, horizon)
-    v, keep = diffusion.consensus_value, float(np.exp(-change))
+    degrees = sde.network.degrees
+    mode = moments_of(sde, degrees / degrees.sum(), horizon)
+    change, squares = _after(sde, horizon)
+    v, keep = sde.consensus_value, float(np.exp(-change))
     mean = v + keep * (mode.mean[0, 0] - v)
-    return np.array([mean, np.sqrt(keep**2 * mode.variance[0, 0] + squares * mode_noise(diffusion) ** 2)])
+    return np.array([mean, np.sqrt(keep**2 * mode.variance[0, 0] + squares * mode_noise(sde) ** 2)])
 
 
-def mode_noise(diffusion: Diffusion) -> float:
+def mode_noise(sde: SDE) -> float:
     """Return σ̄ = √(Σ s²σ²)/Σ s with σ the deviations before the gain: how noise drives the common mode."""
-    weights = diffusion.s / diffusion.s.max()
-    return float(np.linalg.norm(weights * diffusion.deviations) / weights.sum())
+    weights = sde.s / sde.s.max()
+    return float(np.linalg.norm(weights * sde.deviations) / weights.sum())
 
 
-def _after(diffusion: Diffusion, horizon: float) -> tuple[float, float]:
+def _after(sde: SDE, horizon: float) -> tuple[float, float]:
     """Return ∫ a dt and the sum of squares ∫ (a exp(−∫ a))² dt of the noise, over all time after the horizon."""
     from scipy.integrate import cumulative_simpson
 
-    kappa = diffusion.model.kappa
+    kappa = sde.model.kappa
     log_t = np.linspace(np.log(horizon), FARTHEST, NODES)
     # Fine where the integrand is: pressure that outgrows every power leaves nothing after a few units of log t.
     log_t = log_t[0] + (log_t - log_t[0]) ** 3 / (log_t[-1] - log_t[0]) ** 2
     t = np.exp(log_t)
-    relief, weight = diffusion.homogeneous(t)
+    relief, weight = sde.homogeneous(t)
     rates = kappa * relief / (kappa * relief + weight) * t
     gathered = np.asarray(cumulative_simpson(rates, x=log_t, initial=0.0))
-    kept = rates * np.exp(gathered - gathered[-1]) * diffusion.noise_scale(t)
-    squares = float(cumulative_simpson(kept**2 / t, x=log_t, initial=0.0)[-1]) if not diffusion.noise.is_silent else 0.0
+    kept = rates * np.exp(gathered - gathered[-1]) * sde.noise_scale(t)
+    squares = float(cumulative_simpson(kept**2 / t, x=log_t, initial=0.0)[-1]) if not sde.noise.is_zero else 0.0
     return float(gathered[-1]), squares
 
 
-def _refuse_other_fates(diffusion: Diffusion) -> None:
-    growth = diffusion.pressure.growth
+def _refuse_other_fates(sde: SDE) -> None:
+    growth = sde.pressure.growth
     if growth.reciprocal_sum_diverges is not False:
         rule = "only a process whose ∫ dt/ρ converges ends on a value of its own"
         remedy = "see continuous_fate, or moments_at for a finite time"
-        got = f"{diffusion.pressure} ({growth.basis})"
+        got = f"{sde.pressure} ({growth.basis})"
         raise InvalidInputError(complain(rule, got=got, remedy=remedy))
-    if not diffusion.noise.is_silent and not diffusion.noise.over_time.growth.bounded:
+    if not sde.noise.is_zero and not sde.noise.time_scale.growth.bounded:
         rule = "a limit is worked out for noise whose scale over time stays bounded"
         remedy = "use moments_of at a finite time"
-        raise InvalidInputError(complain(rule, got=str(diffusion.noise), remedy=remedy))
+        raise InvalidInputError(complain(rule, got=str(sde.noise), remedy=remedy))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from peerpressure.diffusion import Diffusion
-from peerpressure.diffusion.moments import LARGEST_COVARIANCE
-from peerpressure.diffusion.stationary import stationary
+from peerpressure.sde import SDE
+from peerpressure.sde.moments import LARGEST_COVARIANCE
+from peerpressure.sde.stationary import stationary
 from peerpressure.theory.continuous_time.fate import ContinuousFate
 from peerpressure.theory.continuous_time.limit import mode_noise
 from peerpressure.theory.ends import Outcome
@@ -20,32 +20,32 @@ from peerpressure.theory.regime import Regime
 _LATE = 1e6
 
 
-def reason_for(diffusion: Diffusion, fate: ContinuousFate) -> str:
+def reason_for(sde: SDE, fate: ContinuousFate) -> str:
     """Return the reason for an outcome.
 
     >>> from peerpressure.theory.continuous_time.fate import continuous_fate
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2
-    >>> diffusion = Diffusion(Model(k2(), hidden=[0.0, 1.0]))
-    >>> print(reason_for(diffusion, continuous_fate(diffusion)))
+    >>> sde = SDE(Model(k2(), hidden=[0.0, 1.0]))
+    >>> print(reason_for(sde, continuous_fate(sde)))
     ρ_t grows like t, and Σ 1/t diverges while Σ 1/t² does not. Pressure grows without bound, yet ∫ dt/ρ diverges: the \
 start is forgotten, and all agents come to v = 0.5. The bias falls like t^−1.
     """
-    v = diffusion.consensus_value
+    v = sde.consensus_value
     if fate.settled:
         return "All agents hold the same opinion without noise, so that there is nothing to agree on."
-    basis = diffusion.pressure.growth.basis
+    basis = sde.pressure.growth.basis
     # A sentence may begin with ρ, which is no ρ any more as a capital.
     basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
     if fate.balanced:
         text = "stubbornness is proportional to degree and the start averages to v, so that the average never leaves v"
         return f"{basis}. But without noise, {text} = {v:.6g}."
-    return f"{basis}. {_REASONS[fate.outcome](diffusion, fate)}"
+    return f"{basis}. {_REASONS[fate.outcome](sde, fate)}"
 
 
-def _consensus(diffusion: Diffusion, fate: ContinuousFate) -> str:
+def _consensus(sde: SDE, fate: ContinuousFate) -> str:
     text = "Pressure grows without bound, yet ∫ dt/ρ diverges: the start is forgotten, and all agents come to "
-    text += f"v = {diffusion.consensus_value:.6g}."
+    text += f"v = {sde.consensus_value:.6g}."
     if fate.bias is not None:
         text += f" The bias falls like {fate.bias}."
     if fate.variance is not None:
@@ -53,13 +53,13 @@ def _consensus(diffusion: Diffusion, fate: ContinuousFate) -> str:
     return text
 
 
-def _wrong_value(diffusion: Diffusion, fate: ContinuousFate) -> str:
-    aside = f"v = {diffusion.consensus_value:.6g}"
+def _biased_consensus(sde: SDE, fate: ContinuousFate) -> str:
+    aside = f"v = {sde.consensus_value:.6g}"
     if fate.regime.reaches_value:
         text = "Noise grows too fast to be averaged out, σ_t²/ρ does not go to 0: agents come together, but on a value "
         return text + f"that keeps wandering about {aside}."
     text = "∫ dt/ρ is finite, so that start and early noise are never forgotten"
-    if diffusion.network.is_bipartite:
+    if sde.network.is_bipartite:
         text += "; the swing between the network's two sides fades like e^(−2t) in continuous time"
     if fate.limit is None:
         bounded = (
@@ -71,33 +71,33 @@ def _wrong_value(diffusion: Diffusion, fate: ContinuousFate) -> str:
     return f"{text}. All agree, but on {fate.limit}, while {aside}."
 
 
-def _spread(diffusion: Diffusion, fate: ContinuousFate) -> str:
+def _spread(sde: SDE, fate: ContinuousFate) -> str:
     if fate.regime is not Regime.BOUNDED:
         return "Noise grows at least as fast as pressure, so that agents never come together."
     text = "Agents settle around their fixed points (S + ρL)⁻¹S x₀"
-    if diffusion.n <= LARGEST_COVARIANCE:
-        mean, _ = stationary(diffusion, _LATE)
+    if sde.n <= LARGEST_COVARIANCE:
+        mean, _ = stationary(sde, _LATE)
         text += f", which span {np.min(mean):.4g} to {np.max(mean):.4g}"
     if fate.noise is NoiseEffect.NONE:
         return f"{text}, and do not move."
     if fate.noise is NoiseEffect.SCATTERS:
         return f"{text}, with a scatter that grows as the noise does."
-    relief, weight = diffusion.homogeneous(_LATE)
-    kappa = diffusion.model.kappa
-    drive = mode_noise(diffusion) * float(diffusion.noise_scale(_LATE))
+    relief, weight = sde.homogeneous(_LATE)
+    kappa = sde.model.kappa
+    drive = mode_noise(sde) * float(sde.noise_scale(_LATE))
     variance = kappa * relief / (2 * (kappa * relief + weight)) * drive**2
     return f"{text}; noise keeps their mean moving with a standard deviation of about {math.sqrt(variance):.2g}."
 
 
-def _unknown(diffusion: Diffusion, fate: ContinuousFate) -> str:
+def _unknown(sde: SDE, fate: ContinuousFate) -> str:
     if fate.noise is NoiseEffect.UNKNOWN and fate.regime is not Regime.UNKNOWN:
         return "But how the noise grows over time is not known, and so the outcome is not either."
     return "What happens as t → ∞ is therefore not known."
 
 
-_REASONS: Mapping[Outcome, Callable[[Diffusion, ContinuousFate], str]] = {
+_REASONS: Mapping[Outcome, Callable[[SDE, ContinuousFate], str]] = {
     Outcome.CONSENSUS: _consensus,
-    Outcome.WRONG_VALUE: _wrong_value,
-    Outcome.SPREAD: _spread,
+    Outcome.BIASED_CONSENSUS: _biased_consensus,
+    Outcome.DISAGREEMENT: _spread,
     Outcome.UNKNOWN: _unknown,
 }

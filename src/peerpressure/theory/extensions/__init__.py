@@ -1,1 +1,1 @@
-"""What becomes of agents whose network changes, or whose hidden opinions give way."""
+"""What becomes of agents whose network changes, or whose hidden opinions adapt."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.theory.extensions.giving_way import GivingWay, giving_way, remembers
+from peerpressure.theory.extensions.adaptation import AdaptationFacts, adaptation_facts, remembers
 from peerpressure.theory.extensions.modes import Mode, mode_of
 from peerpressure.theory.extensions.rounds import Circles, Rounds, circles, recurring_rounds
 from peerpressure.theory.regime import Regime
@@ -54,11 +54,11 @@ class Group:
 @final
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The facts that count beside pressure and noise; ``giving_way`` is None for constant hidden opinions."""
+    """The facts that count beside pressure and noise; ``adaptation`` is None for constant hidden opinions."""
 
     groups: tuple[Group, ...]
     rounds: Rounds | None
-    giving_way: GivingWay | None
+    adaptation: AdaptationFacts | None
 
     @property
     def bond(self) -> Bond:
@@ -77,38 +77,38 @@ class Setting:
         return bool(self.groups) and all(group.agents.size == 1 for group in self.groups)
 
     @property
-    def yields(self) -> bool:
-        """Whether hidden opinions give way for ever."""
-        return self.giving_way is not None and bool(self.giving_way.lasting)
+    def adapts(self) -> bool:
+        """Whether hidden opinions adapt for ever."""
+        return self.adaptation is not None and bool(self.adaptation.lasting)
 
     @property
     def holds(self) -> bool:
         """Whether opinions that never move hold every common value in place."""
-        if self.giving_way is None or not self.yields:
+        if self.adaptation is None or not self.adapts:
             return True
-        gives_way = self.giving_way.gives_way
-        return not any(np.all(gives_way[group.agents]) for group in self.groups)
+        adapts = self.adaptation.adapts
+        return not any(np.all(adapts[group.agents]) for group in self.groups)
 
 
 def setting_of(model: Model, regime: Regime) -> Setting:
     """Return what binds the agents of a model under a pressure of this growth."""
     rounds = recurring_rounds(model)
-    yielding = None if model.adaptation is None else giving_way(model, model.adaptation)
-    if rounds is None or regime is Regime.UNKNOWN or (yielding is not None and yielding.lasting is None):
-        return Setting((), rounds, yielding)
+    adaptation = None if model.adaptation is None else adaptation_facts(model, model.adaptation)
+    if rounds is None or regime is Regime.UNKNOWN or (adaptation is not None and adaptation.lasting is None):
+        return Setting((), rounds, adaptation)
     never = np.zeros(model.n, dtype=np.bool_)
-    gives_way = yielding.gives_way if yielding is not None and yielding.lasting else never
-    closed = circles(rounds, gives_way, remembers(model), weak=regime is Regime.BOUNDED)
+    adapts = adaptation.adapts if adaptation is not None and adaptation.lasting else never
+    closed = circles(rounds, adapts, remembers(model), weak=regime is Regime.BOUNDED)
     if model.adaptation is not None and closed.has_loners(rounds):
-        yielding = giving_way(model, model.adaptation, lonely=True)
+        adaptation = adaptation_facts(model, model.adaptation, isolated=True)
     count, group = rounds.groups()
     members = sorted(_split(group, count), key=len, reverse=True)
     home, speakers = np.empty(count, dtype=np.int64), closed.speakers(model.n)
     home[[group[agents[0]] for agents in members]] = np.arange(count)
     sets = _split(home[group[speakers]], count)
-    fades = yielding is not None and not yielding.lasting
-    analysis = _Analysis(model, rounds, closed, speakers, gives_way, regime, fades)
-    return Setting(tuple(map(analysis.group, range(count), members, sets)), rounds, yielding)
+    fades = adaptation is not None and not adaptation.lasting
+    analysis = _Analysis(model, rounds, closed, speakers, adapts, regime, fades)
+    return Setting(tuple(map(analysis.group, range(count), members, sets)), rounds, adaptation)
 
 
 def _split(label: NDArray[np.integer], count: int) -> list[Agents]:
@@ -126,13 +126,13 @@ class _Analysis:
     rounds: Rounds
     closed: Circles
     speakers: Agents
-    gives_way: NDArray[np.bool_]
+    adapts: NDArray[np.bool_]
     regime: Regime
     fades: bool
 
     def group(self, number: int, agents: Agents, sets: Agents) -> Group:
         if agents.size == 1:
-            known = not (self.fades or self.gives_way[agents[0]])
+            known = not (self.fades or self.adapts[agents[0]])
             return Group(agents, Bond.ONE, None, float(self.model.x0[agents[0]]) if known else None)
         if sets.size > 1:
             return self._divided(agents, sets)
@@ -151,12 +151,12 @@ class _Analysis:
     def _divided(self, agents: Agents, sets: Agents) -> Group:
         """Return the end of a group with several closed sets, which may come to one value all the same.
 
-        Where opinions give way, an agent of two circles carries each to the other; where they do not, the circles may
+        Where opinions adapt, an agent of two circles carries each to the other; where they do not, the circles may
         happen to be drawn to one value.
         """
         if self.regime is Regime.BOUNDED:
             return Group(agents, Bond.APART)
-        if self.regime.reaches_value and np.any(self.gives_way):
+        if self.regime.reaches_value and np.any(self.adapts):
             return self._carried(agents)
         if np.all(self.closed.ends[sets]):
             return Group(agents, Bond.SWAPS, heard=np.unique(self.speakers[sets]))
@@ -168,7 +168,7 @@ class _Analysis:
         return Group(agents, Bond.ONE, modes[0], values[0]) if one else Group(agents, Bond.SWAPS)
 
     def _carried(self, agents: Agents) -> Group:
-        whole = circles(self.rounds, self.gives_way, remembers(self.model), weak=True)
+        whole = circles(self.rounds, self.adapts, remembers(self.model), weak=True)
         speakers = whole.speakers(self.model.n)
         inside = np.flatnonzero(np.isin(speakers, agents))
         if inside.size > 1:
@@ -186,7 +186,7 @@ class _Analysis:
         """Return the mean of the opinions that never move, to which all are drawn where time is given for it."""
         if self.fades or not self.regime.reaches_value:
             return None
-        anchors = agents[~self.gives_way[agents]]
+        anchors = agents[~self.adapts[agents]]
         if anchors.size == 1:
             return float(self.model.x0[anchors[0]])
         if self.rounds.count == 1:
@@ -196,5 +196,5 @@ class _Analysis:
             influence = mode.influence
         else:
             return None
-        held = np.where(self.gives_way, 0.0, influence)
+        held = np.where(self.adapts, 0.0, influence)
         return float(held @ self.model.x0 / held.sum()) if np.any(held > 0) else None

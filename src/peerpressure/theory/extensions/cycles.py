@@ -22,8 +22,8 @@ def cycle_of_circles(model: Model, rounds: Rounds) -> Vector | None:
     """Return the mean of what each agent shows in each recurring round as ρ_t → ∞ with Σ 1/ρ_t = ∞, or None.
 
     Hidden opinions are constant. Every circle settles on the value that it is drawn to, agents who are alone show their
-    opinion, and all others a mixture of these: the mean of what their neighbours showed in the round before. The
-    shape is (rounds, agents).
+    opinion, and all others a mixture of these: the mean of what their neighbours showed in the step before. The
+    shape is (steps, agents).
     """
     count, n = rounds.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
@@ -48,7 +48,7 @@ def cycle_of_circles(model: Model, rounds: Rounds) -> Vector | None:
 def cycle_of_spread(model: Model, rounds: Rounds) -> Vector | None:
     """Return the mean of what each agent shows in each recurring round under a bounded pressure, or None.
 
-    It is the round trip that the noiseless steps close to, shape (rounds, agents); hidden opinions are constant.
+    It is the step trip that the noiseless steps close to, shape (steps, agents); hidden opinions are constant.
     """
     late = LATE - rounds.index(LATE)
     updates = [model.update(late + k) for k in range(rounds.count)]

@@ -6,7 +6,7 @@ by ω_{t−1} = P_tᵀω_t make m_t = ω_t·y_t obey
     m_t = m_{t−1} + (1/ρ_t) Σ w_t (ξ_t − y_t),        w_t = ω_t s/d_t.
 
 So near agreement m is drawn to the mean of the opinions with weights w, at the rate κ/ρ_t with κ = Σ w. On a constant
-network ω = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from round to round ω is not d/Σd, and
+network ω = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from step to step ω is not d/Σd, and
 the value that agents are drawn to is not v, though every network is symmetric.
 """
 
@@ -30,9 +30,9 @@ DENSE = 200
 @final
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """A common value m_t = ω_t·y_t of some agents, over the rounds that recur.
+    """A common value m_t = ω_t·y_t of some agents, over the steps that recur.
 
-    ``weights`` holds ω and ``pull`` holds w, shape (rounds, agents).
+    ``weights`` holds ω and ``pull`` holds w, shape (steps, agents).
     """
 
     weights: Vector
@@ -40,12 +40,12 @@ class Mode:
 
     @property
     def influence(self) -> Vector:
-        """The mean of w over the rounds, shape (agents,): how much each opinion counts."""
+        """The mean of w over the steps, shape (agents,): how much each opinion counts."""
         return np.asarray(self.pull.mean(axis=0))
 
     @property
     def kappa(self) -> float:
-        """The rate κ: the start loses a share κ/ρ_t in a round."""
+        """The rate κ: the start loses a share κ/ρ_t in a step."""
         return float(self.influence.sum())
 
     def value(self, opinions: Vector) -> float:
@@ -53,9 +53,9 @@ class Mode:
         return float(self.influence @ opinions / self.influence.sum())
 
     def noise(self, model: Model) -> float:
-        """Return the deviation that noise gives the drawn value in one round, as it counts in the long run.
+        """Return the deviation that noise gives the drawn value in one step, as it counts in the long run.
 
-        White noise counts by the mean square of w over the rounds, one draw held for ever by the mean of w; AR(1) noise
+        White noise counts by the mean square of w over the steps, one draw held for ever by the mean of w; AR(1) noise
         of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
         """
         phi, deviations = persistence(model.noise), model.noise.deviations(model.n)
@@ -91,14 +91,14 @@ def mode_of(model: Model, rounds: Rounds, places: Places | None = None) -> Mode 
 
 
 def _back(rounds: Rounds, k: int, weights: Vector) -> Vector:
-    """Return Pᵀω of one round."""
+    """Return Pᵀω of one step."""
     degrees = np.where(rounds.degrees[k] > 0, rounds.degrees[k], 1.0)
     shares = weights / (degrees if weights.ndim == 1 else degrees[:, None])
     return np.asarray(rounds.adjacency[k] @ shares)
 
 
 def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
-    """Return the weights of the last round that a whole period leaves as they are, on the agents of a circle."""
+    """Return the weights of the last step that a whole period leaves as they are, on the agents of a circle."""
 
     def period(weights: Vector) -> Vector:
         for k in range(rounds.count - 1, -1, -1):

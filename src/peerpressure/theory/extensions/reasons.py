@@ -1,4 +1,4 @@
-"""Why agents end as they do whose network changes or whose hidden opinions give way, in sentences with numbers."""
+"""Why agents end as they do whose network changes or whose hidden opinions adapt, in sentences with numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from peerpressure.model import Model, Vector
-from peerpressure.noises import Persistent
+from peerpressure.noises import Frozen
 from peerpressure.schedules import Constant
 from peerpressure.theory.ends import Fate, Outcome
+from peerpressure.theory.extensions.adaptation import LATE
 from peerpressure.theory.extensions.bonds import Bond, Setting
+from peerpressure.theory.extensions.consensus_limit import ConsensusLimit
 from peerpressure.theory.extensions.cycles import cycle_of_circles, cycle_of_spread
-from peerpressure.theory.extensions.giving_way import LATE
-from peerpressure.theory.extensions.landing import Landing
 from peerpressure.theory.extensions.rounds import Rounds
 from peerpressure.theory.fixed_point import fixed_point
 from peerpressure.theory.noise_effect import NoiseEffect
@@ -24,23 +24,29 @@ from peerpressure.theory.regime import Regime
 NAMED = 3
 
 
-def extended_reason(model: Model, fate: Fate, landing: Landing | None) -> str:
+def extended_reason(model: Model, fate: Fate, consensus_limit: ConsensusLimit | None) -> str:
     """Return what is special about network and opinions, and what follows."""
     setting = fate.setting
     assert setting is not None
-    parts = [*_network(model, setting), *_opinions(model, setting), _ENDS[fate.outcome](model, fate, setting, landing)]
+    parts = [
+        *_network(model, setting),
+        *_opinions(model, setting),
+        _ENDS[fate.outcome](model, fate, setting, consensus_limit),
+    ]
     return " ".join(parts)
 
 
 def _network(model: Model, setting: Setting) -> list[str]:
-    evolution, rounds = model.evolution, setting.rounds
-    if evolution is None:
+    temporal_network, rounds = model.temporal_network, setting.rounds
+    if temporal_network is None:
         return []
     if rounds is None:
-        return [f"The network repeats only after {evolution.period:,} rounds, too many to be looked at as a whole."]
-    if evolution.period is None:
-        return [f"From t = {evolution.last_change:,} on the network no longer changes{_in_groups(setting)}."]
-    return [f"The network repeats every {evolution.period:,} rounds{_in_groups(setting)}.", *_loneliness(rounds)]
+        return [
+            f"The network repeats only after {temporal_network.period:,} steps, too many to be looked at as a whole."
+        ]
+    if temporal_network.period is None:
+        return [f"From t = {temporal_network.last_change:,} on the network no longer changes{_in_groups(setting)}."]
+    return [f"The network repeats every {temporal_network.period:,} steps{_in_groups(setting)}.", *_loneliness(rounds)]
 
 
 def _in_groups(setting: Setting) -> str:
@@ -54,78 +60,76 @@ def _in_groups(setting: Setting) -> str:
 
 
 def _loneliness(rounds: Rounds) -> list[str]:
-    if not rounds.lonely:
+    if not rounds.isolated:
         return []
     who = int(np.count_nonzero(np.any(rounds.alone, axis=0)))
     share = float(rounds.alone[:, np.any(rounds.alone, axis=0)].mean())
-    rounds_alone = f"no neighbour in {share:.0%} of the rounds, and then"
+    rounds_alone = f"no neighbour in {share:.0%} of the steps, and then"
     if who == 1:
         return [f"One agent has {rounds_alone} shows its own opinion."]
     return [f"{who:,} agents have {rounds_alone} show their own opinions."]
 
 
 def _opinions(model: Model, setting: Setting) -> list[str]:
-    facts = setting.giving_way
+    facts = setting.adaptation
     if facts is None or facts.lasting is None:
         return []
     if not facts.lasting:
-        return ["Hidden opinions give way ever less, so that a part of each stays for ever."]
-    holding = int(np.count_nonzero(~facts.gives_way))
+        return ["Hidden opinions adapt ever less, so that a part of each stays for ever."]
+    holding = int(np.count_nonzero(~facts.adapts))
     if not holding:
-        return ["Hidden opinions give way for ever, and nothing holds on to where they began."]
-    return [f"Hidden opinions give way for ever but those of {holding:,} agent{'s' * (holding != 1)}, who never do."]
+        return ["Hidden opinions adapt for ever, and nothing holds on to where they began."]
+    return [f"Hidden opinions adapt for ever but those of {holding:,} agent{'s' * (holding != 1)}, who never do."]
 
 
-def _consensus(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _consensus(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     v = f"v = {model.consensus_value:.6g}"
     if fate.balanced:
         return f"Stubbornness is proportional to degree and the start averages to v, so that the average stays at {v}."
     return f"Pressure grows slowly enough that the start is forgotten, and all agents come to {v}."
 
 
-def _wrong_value(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _biased_consensus(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     aside = f"while v = {model.consensus_value:.6g}"
-    where = "a value of their own" if landing is None else str(landing)
+    where = "a value of their own" if consensus_limit is None else str(consensus_limit)
     return f"All agents come together on {where}, {aside}{_because(fate, setting)}."
 
 
 def _because(fate: Fate, setting: Setting) -> str:
-    facts, slow = setting.giving_way, fate.regime.reaches_value
+    facts, slow = setting.adaptation, fate.regime.reaches_value
     if facts is None and setting.groups[0].heard is not None:
         return ": in the end all repeat the one who is alone at times"
     if facts is None and slow and fate.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES):
-        text = "where the number of neighbours changes from round to round, opinions do not count by stubbornness alone"
+        text = "where the number of neighbours changes from step to step, opinions do not count by stubbornness alone"
         return f": {text}"
     if facts is not None and facts.lasting and fate.noise is NoiseEffect.STAYS and not setting.holds:
         return "; early noise is believed, and stays in the value for ever"
     if facts is not None and slow and (setting.holds or not facts.lasting):
-        return (
-            ": those who never give way draw all others to theirs" if facts.lasting else ": opinions have moved by then"
-        )
+        return ": those who never adapt draw all others to theirs" if facts.lasting else ": opinions have moved by then"
     return ", for the start is never forgotten" if fate.regime is Regime.FAST else ""
 
 
-def _oscillation(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _oscillation(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     swapping = sum(group.bond is Bond.SWAPS for group in setting.groups)
     which = "the network is bipartite" if len(setting.groups) == 1 else f"{swapping:,} of the groups are bipartite"
     return f"The start is never forgotten, and {which}: two sides keep swapping different values for ever."
 
 
-def _cycle(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _cycle(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     heard = setting.groups[0].heard
     text = "What agents hear comes round to them in turns that never mix, and they go on showing different values"
     if heard is not None:
         text = f"However high the pressure, all that is left to pass on are the opinions of {_people(heard.size)} who "
         text += f"{'is' if heard.size == 1 else 'are'} alone at times: agents go round in a cycle of them"
-    if setting.rounds is None or setting.giving_way is not None or not (fate.regime.reaches_value or heard is not None):
+    if setting.rounds is None or setting.adaptation is not None or not (fate.regime.reaches_value or heard is not None):
         return f"{text}."
     states = cycle_of_circles(model, setting.rounds)
     return f"{text}{'' if states is None else f', from {states.min():.4g} to {states.max():.4g} on average'}."
 
 
-def _groups(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _groups(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     named = [group for group in setting.groups if group.value is not None][:NAMED]
-    moving = setting.yields and fate.noise is not NoiseEffect.NONE and setting.groups[-1].agents.size == 1
+    moving = setting.adapts and fate.noise is not NoiseEffect.NONE and setting.groups[-1].agents.size == 1
     aside = "; single agents go on believing their own noise" if moving else ""
     if not named:
         return f"Each group comes together on a value of its own{aside}."
@@ -139,13 +143,13 @@ def _people(count: int) -> str:
     return "one agent" if count == 1 else f"{count:,} agents"
 
 
-def _spread(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _spread(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     if fate.noise is NoiseEffect.SCATTERS:
         return "Noise grows at least as fast as pressure, so that agents never come together."
     if setting.scattered:
         return "Every agent is left with its own opinion. Ask for a number of steps to see where they were before."
     if setting.bond is not Bond.APART:
-        where = "" if landing is None else f" about {landing}"
+        where = "" if consensus_limit is None else f" about {consensus_limit}"
         return f"Opinions come together, but every agent goes on showing noise of its own{where}."
     states = _settled(model, fate, setting)
     text = "Bounded pressure leaves agents apart"
@@ -155,7 +159,7 @@ def _spread(model: Model, fate: Fate, setting: Setting, landing: Landing | None)
 
 def _settled(model: Model, fate: Fate, setting: Setting) -> Vector | None:
     """Return the states that agents settle at, where constant opinions alone decide."""
-    facts, rounds = setting.giving_way, setting.rounds
+    facts, rounds = setting.adaptation, setting.rounds
     if rounds is None or (facts is not None and not facts.lasting):
         return None
     if rounds.count == 1:
@@ -163,19 +167,19 @@ def _settled(model: Model, fate: Fate, setting: Setting) -> Vector | None:
     return None if facts is not None else cycle_of_spread(model, rounds)
 
 
-def _wandering(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
-    about = "" if landing is None else f" about {landing.mean:.4g}"
-    if isinstance(model.noise.temporal, Persistent):
+def _wandering(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
+    about = "" if consensus_limit is None else f" about {consensus_limit.mean:.4g}"
+    if isinstance(model.noise.temporal, Frozen):
         moves = f"starts{about}, and the masks carry it ever further"
     else:
         pace = _pace(model, setting)
-        grows = "without bound" if pace is None else f"by some {pace:.2g} in a round"
+        grows = "without bound" if pace is None else f"by some {pace:.2g} in a step"
         moves = f"wanders{about}, and its variance grows {grows}"
     return f"Noise that is believed is never taken back: the common opinion {moves}."
 
 
 def _pace(model: Model, setting: Setting) -> float | None:
-    """Return how much the variance of the common value grows in a round where pressure and rate are constant."""
+    """Return how much the variance of the common value grows in a step where pressure and rate are constant."""
     constant = isinstance(model.pressure, Constant) and model.adaptation is not None
     if not constant or not isinstance(model.adaptation.rate, Constant) or len(setting.groups) != 1:  # type: ignore[union-attr]
         return None
@@ -188,22 +192,22 @@ def _pace(model: Model, setting: Setting) -> float | None:
     return step**2 * float(model.noise.scale(LATE)) ** 2 if math.isfinite(step) else None
 
 
-def _unknown(model: Model, fate: Fate, setting: Setting, landing: Landing | None) -> str:
+def _unknown(model: Model, fate: Fate, setting: Setting, consensus_limit: ConsensusLimit | None) -> str:
     text = "What happens as t → ∞ is therefore not known."
-    if setting.giving_way is not None and setting.giving_way.lasting is None and fate.regime is not Regime.UNKNOWN:
-        text = "But how hidden opinions give way at late times is not known, and so the outcome is not either."
+    if setting.adaptation is not None and setting.adaptation.lasting is None and fate.regime is not Regime.UNKNOWN:
+        text = "But how hidden opinions adapt at late times is not known, and so the outcome is not either."
     elif fate.noise is NoiseEffect.UNKNOWN and fate.regime is not Regime.UNKNOWN:
         text = "But how the noise grows over time is not known, and so the outcome is not either."
     return f"{text} Ask for a number of steps to see where agents are by then."
 
 
-_ENDS: Mapping[Outcome, Callable[[Model, Fate, Setting, Landing | None], str]] = {
+_ENDS: Mapping[Outcome, Callable[[Model, Fate, Setting, ConsensusLimit | None], str]] = {
     Outcome.CONSENSUS: _consensus,
-    Outcome.WRONG_VALUE: _wrong_value,
+    Outcome.BIASED_CONSENSUS: _biased_consensus,
     Outcome.OSCILLATION: _oscillation,
-    Outcome.SPREAD: _spread,
-    Outcome.GROUPS: _groups,
-    Outcome.CYCLE: _cycle,
-    Outcome.WANDERING: _wandering,
+    Outcome.DISAGREEMENT: _spread,
+    Outcome.CLUSTERS: _groups,
+    Outcome.PERIODIC: _cycle,
+    Outcome.RANDOM_WALK: _wandering,
     Outcome.UNKNOWN: _unknown,
 }

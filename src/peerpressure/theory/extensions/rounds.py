@@ -1,8 +1,8 @@
-"""Who listens to whom for ever, in a network that changes: the rounds that recur, and the circles that close in them.
+"""Who listens to whom for ever, in a network that changes: the steps that recur, and the circles that close in them.
 
-Under high pressure an agent shows the mean of what its neighbours showed in the round before, and its own opinion where
+Under high pressure an agent shows the mean of what its neighbours showed in the step before, and its own opinion where
 it has none. So what it shows can be followed back from (agent, round) to (neighbour, round before). That way ends with
-an agent who was alone, or in a *circle*: agents in rounds that no step leads out of. One circle makes one value. That
+an agent who was alone, or in a *circle*: agents in steps that no step leads out of. One circle makes one value. That
 every pair meets in time is not enough for it: where agents never hear themselves, two circles can pass through the same
 agents in turn, as they do on the two sides of a bipartite graph.
 """
@@ -22,16 +22,16 @@ from peerpressure.model import Model, Vector
 
 Places: TypeAlias = NDArray[np.int64]
 
-# Agents times rounds of a period that are looked at as a whole.
+# Agents times steps of a period that are looked at as a whole.
 LARGEST = 2**23
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The networks that recur for ever from round ``begin`` on: those of a period, or the last one alone.
+    """The networks that recur for ever from step ``begin`` on: those of a period, or the last one alone.
 
-    ``degrees`` has shape (rounds, agents), and ``union`` joins all who ever meet again.
+    ``degrees`` has shape (steps, agents), and ``union`` joins all who ever meet again.
     """
 
     adjacency: tuple[sparse.csr_array, ...]
@@ -41,21 +41,21 @@ class Rounds:
 
     @property
     def count(self) -> int:
-        """The number of rounds after which they repeat."""
+        """The number of steps after which they repeat."""
         return len(self.adjacency)
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """Who has no neighbour in which round, shape (rounds, agents)."""
+        """Who has no neighbour in which round, shape (steps, agents)."""
         return np.asarray(self.degrees == 0)
 
     @property
-    def lonely(self) -> bool:
+    def isolated(self) -> bool:
         """Whether some who meet others are alone in between, again and again: then they show their own opinion."""
         return bool(np.any(np.any(self.alone, axis=0) & ~np.all(self.alone, axis=0)))
 
     def index(self, t: int) -> int:
-        """Return which of the rounds is in force at a time t ≥ begin."""
+        """Return which of the steps is in force at a time t ≥ begin."""
         return (t - self.begin) % self.count
 
     def groups(self) -> tuple[int, NDArray[np.int32]]:
@@ -65,17 +65,17 @@ class Rounds:
 
 
 def recurring_rounds(model: Model) -> Rounds | None:
-    """Return the rounds that recur for ever, or None where a period is too long to be looked at as a whole."""
-    evolution = model.evolution
-    if evolution is None or evolution.period is None:
-        last = 1 if evolution is None else evolution.last_change
+    """Return the steps that recur for ever, or None where a period is too long to be looked at as a whole."""
+    temporal_network = model.temporal_network
+    if temporal_network is None or temporal_network.period is None:
+        last = 1 if temporal_network is None else temporal_network.last_change
         A = model.adjacency_at(last)
         return Rounds((A,), model.degrees_at(last)[None], A, last)
-    if evolution.period * model.n > LARGEST:
+    if temporal_network.period * model.n > LARGEST:
         return None
-    times = range(1, evolution.period + 1)
-    degrees = np.stack([evolution.degrees_at(t) for t in times])
-    return Rounds(tuple(evolution.at(t) for t in times), degrees, model.network.adjacency, 1)
+    times = range(1, temporal_network.period + 1)
+    degrees = np.stack([temporal_network.degrees_at(t) for t in times])
+    return Rounds(tuple(temporal_network.at(t) for t in times), degrees, model.network.adjacency, 1)
 
 
 @final
@@ -84,7 +84,7 @@ class Circles:
     """The closed sets to which all that is shown can be traced back.
 
     A place is round·agents + agent for what is shown; as many places follow for what is held. An entry of ``graph`` is
-    1 + the number of rounds that a step goes back. ``label`` names the set of every place, ``closed`` those that no
+    1 + the number of steps that a step goes back. ``label`` names the set of every place, ``closed`` those that no
     step leads out of.
     """
 
@@ -119,7 +119,7 @@ class Circles:
         return bool(np.any(np.isin(self.label[alone], self.closed)))
 
     def turns(self, number: int) -> int:
-        """Return after how many rounds a closed set comes back to itself: 2 on a bipartite graph, 1 if all mix.
+        """Return after how many steps a closed set comes back to itself: 2 on a bipartite graph, 1 if all mix.
 
         It is the greatest common divisor of the lengths of all its cycles.
         """
@@ -131,11 +131,11 @@ class Circles:
         return int(np.gcd.reduce(np.abs(around)))
 
 
-def circles(rounds: Rounds, gives_way: NDArray[np.bool_], remembers: NDArray[np.bool_], *, weak: bool) -> Circles:
-    """Return the closed sets of what is shown, and of what is held by those whose opinions give way.
+def circles(rounds: Rounds, adapts: NDArray[np.bool_], remembers: NDArray[np.bool_], *, weak: bool) -> Circles:
+    """Return the closed sets of what is shown, and of what is held by those whose opinions adapt.
 
-    ``remembers`` says whose opinion keeps a part of itself in a round. With ``weak`` an agent's own opinion counts in
-    every round, as it does under a bounded pressure, or in the long run where Σ 1/ρ_t diverges; without, only where
+    ``remembers`` says whose opinion keeps a part of itself in a step. With ``weak`` an agent's own opinion counts in
+    every step, as it does under a bounded pressure, or in the long run where Σ 1/ρ_t diverges; without, only where
     it is alone.
     """
     n, count = rounds.degrees.shape[1], rounds.count
@@ -143,11 +143,11 @@ def circles(rounds: Rounds, gives_way: NDArray[np.bool_], remembers: NDArray[np.
     held, before = shown + shown.size, np.roll(shown, 1, axis=0)
     steps = [(shown[k][_rows(A)], before[k][A.indices], 1) for k, A in enumerate(rounds.adjacency)]
     hears_itself = np.ones_like(rounds.alone) if weak else rounds.alone
-    # An opinion that never moves has one place for all rounds, and leads nowhere.
-    held = np.where(gives_way, held, held[0])
+    # An opinion that never moves has one place for all steps, and leads nowhere.
+    held = np.where(adapts, held, held[0])
     steps.append((shown[hears_itself], held[hears_itself], 0))
-    steps.append((held[:, gives_way].ravel(), before[:, gives_way].ravel(), 1))
-    kept = gives_way & remembers
+    steps.append((held[:, adapts].ravel(), before[:, adapts].ravel(), 1))
+    kept = adapts & remembers
     steps.append((held[:, kept].ravel(), np.roll(held, 1, axis=0)[:, kept].ravel(), 1))
     return _closed(steps, shown.size)
 
@@ -169,7 +169,7 @@ def _closed(steps: list[tuple[Places, Places, int]], shown: int) -> Circles:
 
 
 def _depths(graph: sparse.csr_array) -> NDArray[np.int64]:
-    """Return how many rounds each place lies behind the first, along a tree of steps."""
+    """Return how many steps each place lies behind the first, along a tree of steps."""
     _, above = csgraph.breadth_first_order(graph, 0, directed=True)
     above[0] = 0
     depth = np.asarray(graph[above, np.arange(above.size)], dtype=np.int64).ravel() - 1

@@ -12,7 +12,7 @@ import { Channel, Refusal, ask } from "./wire.js";
  */
 
 /**
- * The scenario without its onlooker, whose mistakes must not keep the others' picture back.
+ * The scenario without its observer, whose mistakes must not keep the others' picture back.
  * @param {Scenario} scenario
  */
 function unseen({ observe, privacy, ...rest }) {
@@ -49,9 +49,9 @@ export class Computation {
     this.listeners = listeners;
   }
 
-  /** Compute everything anew, or just what the onlooker makes of it; at most once in a frame. */
-  refresh(onlooker = false) {
-    this.#whole ||= !onlooker;
+  /** Compute everything anew, or just what the observer makes of it; at most once in a frame. */
+  refresh(observer = false) {
+    this.#whole ||= !observer;
     if (this.#frame) return;
     this.#begin();
     this.#frame = requestAnimationFrame(() => {

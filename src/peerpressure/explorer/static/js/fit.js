@@ -2,7 +2,7 @@
 
 /** @typedef {import("./store.js").Scenario} Scenario */
 
-/** What an onlooker does where a scenario does not say: the paper's regression, and the best there is. */
+/** What an observer does where a scenario does not say: the paper's regression, and the best there is. */
 export const PLAIN_OBSERVE = { methods: ["ols", "innovations"] };
 
 /**

@@ -28,12 +28,12 @@ export function networkSection(catalogue) {
     /** @param {any} section @returns {Chosen} */
     read(section) {
       if (section.edges) return { id: "own", values: {} };
-      if (section.evolving) return { id: `evolving:${section.evolving}`, values: {} };
+      if (section.temporal) return { id: `temporal:${section.temporal}`, values: {} };
       return { id: section.generator ?? `named:${section.named}`, values: section };
     },
     /** @param {Chosen} chosen @param {any} before */
     write({ id, values }, before) {
-      const extras = before.evolving ? {} : others(before, known);
+      const extras = before.temporal ? {} : others(before, known);
       if (id.startsWith("named:")) return { named: id.slice(6), ...extras };
       const generator = catalogue.generators.find((/** @type {any} */ one) => one.id === id);
       const names = generator.parameters.map((/** @type {any} */ spec) => spec.name);
@@ -43,14 +43,14 @@ export function networkSection(catalogue) {
       return { generator: id, ...generator.fixed, ...picked, ...stays, ...extras };
     },
     /** What a section holds beside its kind and the kind's parameters. @param {any} section */
-    extras: (section) => (section.evolving ? {} : others(section, known)),
+    extras: (section) => (section.temporal ? {} : others(section, known)),
     /** The options that only this section itself can be. @param {any} section */
     own(section) {
       if (section.edges) return [{ id: "own", title: "From your file", group: "Yours" }];
-      if (!section.evolving) return [];
-      const { evolving, ...rest } = section;
+      if (!section.temporal) return [];
+      const { temporal, ...rest } = section;
       const blurb = Object.entries(rest).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ");
-      return [{ id: `evolving:${evolving}`, title: sentence(evolving.replaceAll("_", " ")), group: "Evolving", blurb }];
+      return [{ id: `temporal:${temporal}`, title: sentence(temporal.replaceAll("_", " ")), group: "Temporal", blurb }];
     },
   };
 }

@@ -5,10 +5,12 @@ import { count, indexed, number, sentence } from "./words.js";
 
 const HEADINGS = {
   consensus: "They will agree, on the right value",
-  wrong_value: "They will agree, but on a wrong value",
+  biased_consensus: "They will agree, but on a biased value",
   oscillation: "Two sides will swing for ever",
-  spread: "They will never quite agree",
-  cycle: "They will go round for ever",
+  disagreement: "They will never quite agree",
+  clusters: "They will agree in clusters",
+  periodic: "They will repeat themselves for ever",
+  random_walk: "They will agree, on a value that keeps wandering",
   unknown: "What becomes of them cannot be told",
 };
 

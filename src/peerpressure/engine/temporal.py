@@ -1,0 +1,173 @@
+"""Networks that change while a run lasts: rows with room for all who ever meet, and changes applied between steps.
+
+A row holds its present neighbours in the order of the agents and nothing else, so that a step costs what its own
+network costs, and a network that has changed is, bit for bit, the one that a run would have started with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerpressure.networks import TemporalNetwork
+
+from .arguments import Changes, Graph
+from .compiled import discard_stale_caches
+from .random import U64
+
+
+def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph:
+    """Return the network of step t with room in each row for every neighbour that the agent ever has."""
+    present, room = network.at(t), np.diff(network.aggregate.adjacency.indptr)
+    kind: Any = np.uint64 if room.sum(dtype=np.int64) > np.iinfo(np.uint32).max else np.uint32
+    starts = np.concatenate([[0], np.cumsum(room, dtype=np.int64)])
+    degrees = np.diff(present.indptr)
+    columns, weights = np.zeros(starts[-1], np.uint32), np.zeros(starts[-1], dtype)
+    ordered = present.sorted_indices()
+    places = np.repeat(starts[:-1] - ordered.indptr[:-1], degrees) + np.arange(ordered.nnz)
+    columns[places], weights[places] = ordered.indices, ordered.data
+    return Graph(
+        starts=starts.astype(kind),
+        ends=(starts[:-1] + degrees).astype(kind),
+        columns=columns,
+        weights=weights,
+        stride=np.uint64(1),
+        order=np.zeros(0, np.uint16),
+    )
+
+
+def copy_of(graph: Graph) -> Graph:
+    """Return a graph whose rows can change while the original stays."""
+    return graph._replace(ends=graph.ends.copy(), columns=graph.columns.copy(), weights=graph.weights.copy())
+
+
+def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
+    """Return the changes of a constant network: one spell."""
+    nobody = np.zeros(0, np.uint32)
+    return Changes(np.array([0, steps]), np.zeros(2, np.int64), nobody, nobody, np.zeros(0, dtype))
+
+
+class Events:
+    """A temporal network's changes in the order in which a run meets them, over and over if they are periodic."""
+
+    def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any]) -> None:
+        self.network = network
+        self.dtype = dtype
+        later = network.event_times > 1
+        times = network.event_times[later]
+        parts: list[NDArray[Any]] = [network.sources[later], network.targets[later], network.weights[later]]
+        if network.period is not None:
+            # Before the first step of the next period, all that has changed is put back.
+            back = _difference(network)
+            times = np.concatenate([times, np.full(back[0].size, network.period + 1)])
+            parts = [np.concatenate(pair) for pair in zip(parts, back, strict=True)]
+        self.times, self.parts = times, parts
+
+    def between(self, begin: int, end: int) -> Changes:
+        """Return the changes of steps begin + 1…end, in terms of the network of step ``begin`` (or 1, if it is 0)."""
+        index, when = self._met(begin, end)
+        moments, first = np.unique(when, return_index=True)
+        # A spell begins at once, though nothing may change before its first step.
+        at_once = moments.size and moments[0] == begin + 1
+        spells = np.concatenate([[] if at_once else [0], moments - begin - 1, [end - begin]])
+        cuts = np.concatenate([[] if at_once else [0], first, [index.size]])
+        sources, targets, weights = (part[index] for part in self.parts)
+        return Changes(
+            spells.astype(np.int64),
+            cuts.astype(np.int64),
+            sources.astype(np.uint32),
+            targets.astype(np.uint32),
+            weights.astype(self.dtype),
+        )
+
+    def _met(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which events fall in steps begin + 1…end, and in which round each."""
+        begin = max(begin, 1)
+        period = self.network.period
+        if period is None:
+            first, last = np.searchsorted(self.times, [begin, end], side="right")
+            index = np.arange(first, last)
+            return index, self.times[index]
+        found, when = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for turn in range((begin - 1) // period, (end - 1) // period + 1):
+            offset = turn * period
+            first, last = np.searchsorted(self.times, [begin - offset, end - offset], side="right")
+            found.append(np.arange(first, last))
+            when.append(self.times[first:last] + offset)
+        index, rounds = np.concatenate(found), np.concatenate(when)
+        order = np.argsort(rounds, kind="stable")
+        return index[order], rounds[order]
+
+
+def _difference(network: TemporalNetwork) -> list[NDArray[Any]]:
+    """Return the pairs whose weights in the last step of a period differ from the first's, and the first's weights."""
+    assert network.period is not None
+    first, last = network.at(1), network.at(network.period)
+    changed = (first != last).tocoo()
+    once = changed.row < changed.col
+    i, j = changed.row[once], changed.col[once]
+    # SciPy returns a sparse matrix where no entry is asked for.
+    return [i, j, np.asarray(first[i, j]) if i.size else np.zeros(0)]
+
+
+@njit(error_model="numpy")
+def _set_weight(graph: Graph, row: int, column: int, weight: Any) -> None:
+    """Set, add or remove one neighbour of a row, which stays in order."""
+    begin, end = U64(graph.starts[row]), U64(graph.ends[row])
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) >> U64(1)
+        if graph.columns[middle] < column:
+            low = middle + U64(1)
+        else:
+            high = middle
+    present = low < end and graph.columns[low] == column
+    if weight == 0:
+        if present:
+            for k in range(low, end - U64(1)):
+                graph.columns[k], graph.weights[k] = graph.columns[k + U64(1)], graph.weights[k + U64(1)]
+            graph.ends[row] -= 1
+        return
+    if not present:
+        place = end
+        while place > low:
+            before = place - U64(1)
+            graph.columns[place], graph.weights[place] = graph.columns[before], graph.weights[before]
+            place = before
+        graph.columns[low] = column
+        graph.ends[row] += 1
+    graph.weights[low] = weight
+
+
+@njit(error_model="numpy")
+def _add_up(graph: Graph, row: int, degrees: NDArray[Any]) -> None:
+    """Sum a row anew, so that no rounding gathers over many changes."""
+    total = 0.0
+    for k in range(U64(graph.starts[row]), U64(graph.ends[row])):
+        total += graph.weights[k]
+    degrees[row] = total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_up_all(graph: Graph, degrees: NDArray[Any]) -> None:
+    """Sum every row, in the way in which rows are summed after a change."""
+    for row in range(degrees.size):
+        _add_up(graph, row, degrees)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def apply_changes(graph: Graph, degrees: NDArray[Any], changes: Changes, begin: int, end: int) -> None:
+    """Make changes begin…end−1 of the graph and of the agents' degrees."""
+    for e in range(begin, end):
+        i, j, weight = changes.sources[e], changes.targets[e], changes.weights[e]
+        _set_weight(graph, i, j, weight)
+        _set_weight(graph, j, i, weight)
+    for e in range(begin, end):
+        _add_up(graph, changes.sources[e], degrees)
+        _add_up(graph, changes.targets[e], degrees)
+
+
+discard_stale_caches(add_up_all, apply_changes)

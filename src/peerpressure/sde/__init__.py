@@ -1,0 +1,36 @@
+"""The model in continuous time: the stochastic differential equation and its Fokker–Planck equation.
+
+``SDE`` is the equation. ``moments_at`` and ``moments_of`` give its exact Gaussian law, and ``transition`` that of
+one step, from which ``exact_paths`` are drawn. ``fokker_planck`` holds densities, exact and on a grid; ``convergence``
+says how fast discrete steps come to the equation.
+"""
+
+from .equation import LARGEST_EXACT, SDE, Method, Scaling
+from .euler import euler_moments, euler_step
+from .fokker_planck import DensityPath, GaussianDensity, exact_density, solve_density
+from .moments import GaussianMoments, gaussian_path, moments_at, moments_of
+from .paths import exact_paths
+from .stationary import stationary
+from .transitions import Transition, exact_transitions, transition
+
+__all__ = [
+    "LARGEST_EXACT",
+    "SDE",
+    "DensityPath",
+    "GaussianDensity",
+    "GaussianMoments",
+    "Method",
+    "Scaling",
+    "Transition",
+    "euler_moments",
+    "euler_step",
+    "exact_density",
+    "exact_paths",
+    "exact_transitions",
+    "gaussian_path",
+    "moments_at",
+    "moments_of",
+    "solve_density",
+    "stationary",
+    "transition",
+]

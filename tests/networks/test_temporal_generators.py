@@ -1,0 +1,277 @@
+"""Networks that change at random follow their laws: fixed seeds, within five standard errors or at α = 10⁻⁴."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from peerpressure.networks import (
+    TEMPORAL,
+    Network,
+    TemporalNetwork,
+    activity_driven,
+    barabasi_albert,
+    complete,
+    cycle,
+    edge_markovian,
+    failing_edges,
+    growing,
+    path,
+    rewiring,
+    star,
+    watts_strogatz,
+)
+from peerpressure.networks.temporal.draws import activities, first_birth, mean_activity, others
+from tests.networks.strategies import same
+
+ALPHA = 1e-4
+ERRORS = 5
+
+SMALL: dict[str, Callable[[int], TemporalNetwork]] = {
+    "failing_edges": lambda seed: failing_edges(cycle(30), 0.3, 20, seed=seed),
+    "edge_markovian": lambda seed: edge_markovian(30, 0.02, 0.3, 20, seed=seed),
+    "activity_driven": lambda seed: activity_driven(30, 20, seed=seed, contacts=2, floor=0.1),
+    "rewiring": lambda seed: rewiring(cycle(30), 0.1, 20, seed=seed),
+    "growing": lambda seed: growing(30, 2, 20, seed=seed),
+}
+
+
+def presence(network: TemporalNetwork, steps: int) -> NDArray[np.bool_]:
+    """Whether each pair is joined at each step, shape (steps, pairs)."""
+    upper = np.triu_indices(network.n, 1)
+    return np.array([network.at(t).toarray()[upper] > 0 for t in range(1, steps + 1)])
+
+
+def test_the_table_has_them_all() -> None:
+    assert TEMPORAL.keys() == SMALL.keys()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_seed_is_a_network(name: str) -> None:
+    one, same_seed, other = SMALL[name](1), SMALL[name](1), SMALL[name](2)
+    assert all(np.array_equal(a, b) for a, b in zip(one.events, same_seed.events, strict=True))
+    assert not np.array_equal(one.at(20).toarray(), other.at(20).toarray())
+
+
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.9])
+def test_edges_fail_independently(p: float) -> None:
+    steps, ring = 400, cycle(200)
+    network = failing_edges(ring, p, steps, seed=3)
+    i, j, _ = ring.edges()
+    up = np.array([network.at(t)[i, j] for t in range(1, steps + 1)])
+    assert up.shape == (steps, 200)
+    assert stats.binomtest(int(up.sum()), up.size, 1 - p).pvalue > ALPHA
+    switched = int(np.sum(up[1:] != up[:-1]))
+    assert np.count_nonzero(network.event_times > 1) == switched
+    # Changes of one edge at neighbouring steps share a draw, which makes them vary more than independent ones.
+    q = p * (1 - p)
+    error = np.sqrt((steps - 1) * 200 * (2 * q * (1 - 2 * q) + 2 * q * (1 - 4 * q)))
+    assert abs(switched - 2 * q * (steps - 1) * 200) < ERRORS * error
+
+
+def test_edges_that_never_fail_are_the_network() -> None:
+    weighted = Network.from_edges(np.array([[0, 1], [1, 2]]), [2.0, 3.5], labels="abc")
+    assert same(failing_edges(weighted, 0, 50, seed=1).snapshot(1), weighted)
+    assert failing_edges(weighted, 0, 50, seed=1).is_constant
+    flickering = failing_edges(weighted, 0.5, 50, seed=1)
+    assert set(flickering.weights.tolist()) == {0, 2, 3.5}
+    assert flickering.labels == ("a", "b", "c")
+
+
+MARKOV = [(60, 0.01, 0.2), (60, 0.4, 0.3), (60, 1.0, 1.0), (60, 0.001, 0.002)]
+
+
+@pytest.mark.parametrize(("n", "birth", "death"), MARKOV)
+@pytest.mark.parametrize("base", ["all pairs", "edges"])
+def test_pairs_meet_and_part_at_their_rates(n: int, birth: float, death: float, base: str) -> None:
+    steps = 40
+    network = edge_markovian(n if base == "all pairs" else complete(n), birth, death, steps, seed=5)
+    up = presence(network, steps)
+    pairs, stationary = up.shape[1], birth / (birth + death)
+    # Pairs are independent of one another: at any one step their number is binomial, at the last as at the first.
+    for t in (0, steps // 2, steps - 1):
+        assert stats.binomtest(int(up[t].sum()), pairs, stationary).pvalue > ALPHA
+    # Given that it is joined (or not), a pair parts (or meets) by a coin of its own at every step.
+    for state, chance in ((True, death), (False, birth)):
+        at_risk = up[:-1] == state
+        assert stats.binomtest(int(np.sum(up[1:][at_risk] != state)), int(at_risk.sum()), chance).pvalue > ALPHA
+
+
+def test_presence_forgets_at_the_rate_of_the_chain() -> None:
+    birth, death, steps = 0.05, 0.1, 9
+    up = presence(edge_markovian(250, birth, death, steps, seed=7), steps)
+    stationary = birth / (birth + death)
+    centred = up - stationary
+    for lag in (1, 4, 8):
+        products = centred[lag] * centred[0] / (stationary * (1 - stationary))
+        error = products.std() / np.sqrt(products.size)
+        assert abs(products.mean() - (1 - birth - death) ** lag) < ERRORS * error
+
+
+def test_lifetimes_are_geometric() -> None:
+    death, steps = 0.25, 300
+    network = edge_markovian(100, 0.005, death, steps, seed=9)
+    begun = np.flatnonzero((network.weights > 0) & (network.event_times > 1) & (network.event_times < steps - 80))
+    lives = network.spells.last[begun] - network.event_times[begun] + 1
+    assert abs(lives.mean() - 1 / death) < ERRORS * np.sqrt((1 - death) / death**2 / lives.size)
+    counts = np.bincount(lives, minlength=26)[1:26].astype(float)
+    expected = lives.size * stats.geom.pmf(np.arange(1, 26), death)
+    rest = lives.size - counts.sum(), lives.size - expected.sum()
+    assert stats.chisquare([*counts, rest[0]], [*expected, rest[1]]).pvalue > ALPHA
+
+
+@pytest.mark.parametrize(("chance", "steps"), [(0.3, 4), (1e-9, 5), (1.0, 3), (0.9, 400)])
+def test_first_births_follow_the_law_that_is_cut_off(chance: float, steps: int) -> None:
+    draws = first_birth(chance, steps, 20_000, np.random.default_rng(3))
+    assert draws.min() >= 1
+    assert draws.max() <= steps
+    pmf = stats.geom.pmf(np.arange(1, steps + 1), chance)
+    expected = draws.size * pmf / pmf.sum()
+    counts = np.bincount(draws, minlength=steps + 1)[1:]
+    enough = expected >= 20
+    cells = [[*values[enough], values[~enough].sum()] for values in (counts, expected)]
+    if enough.sum() > 1:
+        assert stats.chisquare(*(np.array(cell)[: None if cells[1][-1] else -1] for cell in cells)).pvalue > ALPHA
+
+
+def test_millions_of_pairs_need_no_list_of_them() -> None:
+    n, birth, death, steps = 10**5, 1e-9, 0.05, 200
+    network = edge_markovian(n, birth, death, steps, seed=1)
+    pairs = n * (n - 1) / 2
+    mean = pairs * birth / (birth + death)
+    for t in (1, 100, 200):
+        assert abs(network.at(t).nnz / 2 - mean) < ERRORS * np.sqrt(mean)
+    births = np.count_nonzero((network.event_times > 1) & (network.weights > 0))
+    assert abs(births - pairs * birth * (steps - 1)) < ERRORS * np.sqrt(pairs * birth * (steps - 1))
+
+
+@pytest.mark.parametrize(("exponent", "floor"), [(2.8, 0.01), (1.0, 0.05), (2.0, 0.1), (0.0, 0.2), (60.0, 0.001)])
+def test_activities_follow_their_power_law(exponent: float, floor: float) -> None:
+    drawn = activities(exponent, floor, 20_000, np.random.default_rng(1))
+    assert floor <= drawn.min() <= drawn.max() <= 1
+    assert abs(drawn.mean() - mean_activity(exponent, floor)) < ERRORS * drawn.std() / np.sqrt(drawn.size)
+
+    def below(a: NDArray[np.float64]) -> NDArray[np.float64]:
+        if exponent == 1:
+            return np.asarray(np.log(a / floor) / np.log(1 / floor))
+        return np.asarray((1 - (a / floor) ** (1 - exponent)) / (1 - floor ** (exponent - 1)))
+
+    assert stats.kstest(drawn, below).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("contacts", [1, 3])
+def test_active_agents_meet_as_many_as_they_seek(contacts: int) -> None:
+    n, steps, exponent, floor = 3_000, 60, 2.8, 0.02
+    network = activity_driven(n, steps, seed=2, contacts=contacts, exponent=exponent, floor=floor)
+    degrees = np.array([network.degrees_at(t) for t in range(1, steps + 1)])
+    a = mean_activity(exponent, floor)
+    # A pair is joined unless neither seeks the other.
+    mean = (n - 1) * (1 - (1 - a * contacts / (n - 1)) ** 2)
+    # An agent's mean degree, m times its activity and what others seek, varies most by the activity.
+    of_agents = degrees.mean(axis=0)
+    assert abs(of_agents.mean() - mean) < ERRORS * 2 * of_agents.std() / np.sqrt(n)
+    assert abs(mean - 2 * contacts * a) < 2 * contacts * a * contacts / (n - 1)
+    assert not network.aggregate.is_weighted or set(network.weights.tolist()) == {0, 1}
+    assert network.at(steps + 1).nnz == 0
+    assert activity_driven(n, steps, seed=2, contacts=contacts, floor=floor, repeat=True).period == steps
+
+
+def test_others_are_distinct_and_uniform() -> None:
+    n, m, rows = 6, 3, 20_000
+    who = np.arange(rows) % n
+    found = others(who, n, m, np.random.default_rng(4))
+    assert not np.any(found == who[:, None])
+    assert np.all(np.diff(np.sort(found, axis=1), axis=1) > 0)
+    for agent in range(n):
+        sets, counts = np.unique(np.sort(found[who == agent], axis=1), axis=0, return_counts=True)
+        assert len(sets) == 10  # all choices of 3 from 5
+        assert stats.chisquare(counts).pvalue > ALPHA
+
+
+def test_all_may_be_met() -> None:
+    network = activity_driven(4, 3, seed=1, contacts=3, exponent=0, floor=0.999)
+    assert np.array_equal(network.at(1).toarray(), complete(4).adjacency.toarray())
+
+
+def test_rewired_edges_keep_one_end_and_all_their_weight() -> None:
+    start = Network(watts_strogatz(60, 4, 0.2, seed=1).adjacency * 2.5, labels=[f"agent {k}" for k in range(60)])
+    network = rewiring(start, 0.02, 60, seed=3)
+    assert same(network.snapshot(1), start)
+    assert network.labels == start.labels
+    before = start.adjacency.toarray()
+    for t in range(2, 61):
+        now = network.at(t).toarray()
+        assert np.count_nonzero(now) == np.count_nonzero(before)
+        assert now.sum() == before.sum()
+        assert np.all(np.diag(now) == 0)
+        lost, won = np.triu(before) > np.triu(now), np.triu(now) > np.triu(before)
+        # What ended and what began have so many ends in common that every move can have kept one of them.
+        ends = [np.bincount(np.concatenate(np.nonzero(moved)), minlength=60) for moved in (lost, won)]
+        assert np.minimum(*ends).sum() >= lost.sum()
+        before = now
+
+
+def test_edges_move_at_their_rate() -> None:
+    rate, steps, start = 0.01, 120, cycle(2_000)
+    network = rewiring(start, rate, steps, seed=4)
+    i, j, _ = start.edges()
+    for t in (2, 40, 120):
+        # A moved edge comes back with a chance of order 1/n, far below the noise.
+        kept = int(np.count_nonzero(network.at(t)[i, j]))
+        assert stats.binomtest(kept, 2_000, (1 - rate) ** (t - 1)).pvalue > ALPHA
+
+
+def test_either_end_stays_as_often_as_the_other() -> None:
+    n = 20_000
+    network = rewiring(cycle(n), 0.03, 2, seed=5)
+    before, now = network.at(1), network.at(2)
+    lost = np.stack((before > now).nonzero(), axis=1)
+    grown = np.bincount((now > before).nonzero()[0], minlength=n) > 0
+    first, second = (lost[lost[:, 0] < lost[:, 1]]).T
+    # Where only one end has a new edge it is the end that stayed; chance meetings are alike for both ends.
+    clear = grown[first] != grown[second]
+    assert stats.binomtest(int(grown[first][clear].sum()), int(clear.sum()), 0.5).pvalue > ALPHA
+    assert clear.sum() > 0.9 * first.size
+
+
+def test_moved_ends_are_uniform() -> None:
+    """When all edges of a star have moved many times, their ends are thrown at random upon the agents."""
+    n = 400
+    degrees = rewiring(star(n), 0.2, 120, seed=6).degrees_at(120)
+    assert degrees.sum() == 2 * (n - 1)
+    assert ALPHA < stats.chisquare(degrees).pvalue < 1 - ALPHA
+
+
+def test_an_edge_with_nowhere_to_go_stays() -> None:
+    assert rewiring(complete(5), 0.5, 20, seed=1).is_constant
+
+
+@pytest.mark.parametrize(("n", "m", "steps"), [(200, 2, 50), (50, 1, 500), (30, 29, 5), (2, 1, 1)])
+def test_growing_ends_as_preferential_attachment(n: int, m: int, steps: int) -> None:
+    network, final = growing(n, m, steps, seed=8), barabasi_albert(n, m, seed=8)
+    assert same(network.snapshot(steps), final)
+    assert network.snapshot(1).edge_count == m
+    joined = np.array([np.count_nonzero(network.degrees_at(t)) for t in range(1, steps + 1)])
+    edges = np.array([network.at(t).nnz // 2 for t in range(1, steps + 1)])
+    assert np.array_equal(edges, m * (joined - m))
+    # Evenly: no step sees more newcomers than another by more than one.
+    if n > m + 1:
+        assert np.ptp(np.diff(joined)) <= 1
+    early = growing(n, m, steps, seed=8).at(steps // 2 + 1).toarray()
+    count = joined[steps // 2]
+    assert np.array_equal(early[:count, :count], final.adjacency.toarray()[:count, :count])
+
+
+def test_repeats_begin_anew() -> None:
+    for network in (
+        failing_edges(path(5), 0.5, 6, seed=1, repeat=True),
+        edge_markovian(5, 0.5, 0.5, 6, seed=1, repeat=True),
+    ):
+        assert network.period == 6
+        assert [network.at(t).toarray().tolist() for t in range(1, 7)] == [
+            network.at(t).toarray().tolist() for t in range(601, 607)
+        ]
