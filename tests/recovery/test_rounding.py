@@ -88,6 +88,23 @@ def test_the_rounding_of_single_precision_is_counted() -> None:
     assert (coarse.std[1:] > 1e6 * fine.std[1:]).all()
 
 
+@pytest.mark.parametrize("method", ["innovations", "ols", "wls", "gls", "kalman", "snapshot"])
+def test_everything_but_rounding_is_what_the_method_itself_says(method: str) -> None:
+    model = pp.Model(pp.star(5), hidden=np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
+    run = pp.simulate(model, 20, replicates=2, seed=1)
+    estimate, direct = recover(model, run, method), METHODS[method](model, outputs_of(model, run), None)
+    np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
+    for name in ("covariance", "homoskedastic_covariance", "rank", "condition", "identified"):
+        found, expected = (getattr(one, name) for one in (estimate, direct))
+        if expected is not None:
+            np.testing.assert_allclose(dense(found), dense(expected), rtol=1e-9)
+
+
+def dense(value: Any) -> Any:
+    """Return a covariance of any kind as an array, and everything else as it is."""
+    return value @ np.eye(5) if hasattr(value, "__matmul__") and np.ndim(value) != 1 else np.asarray(value)
+
+
 @pytest.mark.parametrize("n", [20, 400])
 def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
     model = pp.Model(pp.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))

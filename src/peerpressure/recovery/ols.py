@@ -29,7 +29,7 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
         return fit_large(model, data, design, NAME)
     rows = design.observed(data)
     fitted = fit(design, rows)
-    residuals = rows - design.forward(fitted.value.T)
+    residuals = (rows - design.forward(fitted.value.T))[:, :, : rows.shape[2] - data.copies]
     spare = int(data.present.sum()) - fitted.solution.rank
     textbook = None
     if spare > 0:

@@ -25,7 +25,8 @@ class Outputs:
 
     ``values`` is (replicates, T, k) for the T steps ``seen.times`` and the k agents ``seen.agents``, NaN where an
     output is missing; ``present`` (T, k) says where it is not, alike in all replicates. ``known`` (replicates, n) is
-    the x₀ of agents who showed it at step 0, and NaN for the agents ``seen.free`` that an estimator must find.
+    the x₀ of agents who showed it at step 0, and NaN for the agents ``seen.free`` that an estimator must find. The last
+    ``copies`` replicates are perturbed copies of the first, which measure rounding errors and are no data.
     """
 
     seen: ResolvedObservation
@@ -33,6 +34,7 @@ class Outputs:
     present: NDArray[np.bool_]
     known: Array
     replicates: NDArray[np.int64]
+    copies: int = 0
 
     @property
     def complete(self) -> bool:

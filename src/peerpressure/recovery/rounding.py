@@ -58,6 +58,7 @@ def with_copies(data: Outputs) -> Outputs:
         values=np.concatenate([data.values, copies]),
         known=np.concatenate([data.known, np.repeat(data.known[:1], _COPIES, axis=0)]),
         replicates=np.concatenate([data.replicates, np.full(_COPIES, data.replicates[0])]),
+        copies=_COPIES,
     )
 
 
