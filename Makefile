@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 
 MINUTES ?= 15
 
-.PHONY: help paper explore test lint types tests search browser bench docs constraints clean
+.PHONY: help paper explore test lint types tests search browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
 	@echo "make docs         build the documentation into build/docs"
+	@echo "make pictures     take the documentation's pictures of the explorer"
 	@echo "make constraints  resolve the versions in constraints.txt anew"
 	@echo "make clean        remove the environment and everything built"
 
@@ -53,6 +54,10 @@ bench: $(VENV)/.ready-bench
 
 docs: $(VENV)/.ready-docs
 	$(BIN)/sphinx-build -W -b html docs build/docs
+
+# The pictures of the explorer in docs/images.
+pictures: $(VENV)/.ready-test browser
+	$(BIN)/python docs/pictures.py
 
 constraints: $(VENV)/.python
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --no-emit-index-url \
