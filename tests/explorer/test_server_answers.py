@@ -220,7 +220,8 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
     assert (facts["budget"]["sensitivity"], facts["budget"]["delta"]) == (2.0, 1e-6)
     assert all(sentence in facts["budget"]["text"] for sentence in promised.assumptions)
-    assert "an export records, ε is ∞ at δ = 1e-06 and Δ = 2" in facts["budget"]["text"]
+    exported = f"an export records, ε is ∞ at δ = 1e-06 and Δ = 2, {scenario['run']['replicates']} runs with y₀"
+    assert exported in facts["budget"]["text"]
 
 
 def test_a_method_that_cannot_work_says_why_and_the_others_go_on(asker: Asker) -> None:

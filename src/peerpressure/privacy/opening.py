@@ -87,5 +87,5 @@ def start_assumption(model: Model | SDE, *, sees_start: bool = False) -> str:
         return "y₀ = x₀ is not observed, and no agent responds to it at step 1."
     return (
         "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
-        "which reveals part of it; a public start or masked_start(model, steps) avoids that."
+        "which reveals part of it; a public start, or no pressure at the first step, avoids that."
     )

@@ -132,7 +132,9 @@ def _budget(asked: Prepared, experiment: Experiment, steps: int) -> tuple[dict[s
         raise
     except FAILURES as error:
         return facts | {"epsilon": None, "mu": None, "text": complaint(error)}, {}
-    last, recorded = promised[-1], experiment.budget_after(steps, recorded=True)
+    last = promised[-1]
+    # An export has every step and every replicate, whatever the observer is shown.
+    recorded = experiment_of(asked, asked.scenario.run.what_to_keep()).budget_after(asked.steps, recorded=True)
     exported = f"Of all that an export records, ε is {recorded_epsilon(recorded)}."
     arrays = {
         "budget_times": times.astype(np.float64),
