@@ -31,15 +31,15 @@ def in_rounds(*rounds: Edges, periodic: bool = True, n: int = AGENTS) -> Tempora
 CHANGING = {
     # Degrees change from step to step, so that opinions do not count by stubbornness alone.
     "star and ring": in_rounds(STAR, RING),
-    # Every step is a tree on all agents, and still two circles pass through them in turn.
-    "two circles": in_rounds([(0, 1), (1, 3), (3, 2), (1, 4), (3, 5)], [(1, 0), (0, 2), (2, 3), (0, 4), (2, 5)]),
+    # Every step is a tree on all agents, and still two closed classes pass through them in turn.
+    "two closed classes": in_rounds([(0, 1), (1, 3), (3, 2), (1, 4), (3, 5)], [(1, 0), (0, 2), (2, 3), (0, 4), (2, 5)]),
     # Agent 0 is alone in every other round, and nothing but its opinion is passed on.
     "one alone": in_rounds([(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)], STAR),
     # Agent 5 is alone in every other round.
     "isolated": in_rounds([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [(2, 3), (0, 1), (1, 4)]),
     # Agents 0, 4 and 5 are alone in turn, and nothing but their opinions is passed on.
     "in turn": in_rounds([(0, 1), (1, 2), (2, 3)], [(1, 2), (2, 3), (3, 4), (4, 5)]),
-    # Only pairs meet, in turn; two circles that are drawn to the same value.
+    # Only pairs meet, in turn; two closed classes that are drawn to the same value.
     "pairs": in_rounds([(0, 1), (2, 3), (4, 5)], [(1, 2), (3, 4), (5, 0)]),
     # Everybody has three neighbours in every step, though not the same.
     "same degrees": in_rounds([*RING[:-1], (0, 3), (1, 4), (2, 5)], [*DETOUR, (0, 3), (1, 2), (4, 5)]),

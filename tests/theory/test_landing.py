@@ -187,7 +187,7 @@ def test_the_residual_covers_the_change_to_a_finer_answer() -> None:
         (build(Constant(2.0), Adaptation(0.2, ANCHORS)), "keep agents apart"),
         (build(Constant(2.0), Adaptation([0.1, 0.2])), "not known"),
         (Model(CHANGING["groups"], np.arange(6.0)), "each group"),
-        (Model(CHANGING["two circles"], np.arange(6.0)), "exchanging"),
+        (Model(CHANGING["two closed classes"], np.arange(6.0)), "exchanging"),
         (Model(barabasi_albert(6, 1, seed=1), np.arange(6.0), pressure=Power(2), adaptation=0.1), "exchanging"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Circles in networks that change, the weights of their common values, and what these are drawn to."""
+"""Closed classes in networks that change, the weights of their common values, and what these are drawn to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from peerpressure.schedules import Constant, Power
 from peerpressure.theory.extensions import modes as modes_module
 from peerpressure.theory.extensions.cycles import cycle_of_circles, cycle_of_spread
 from peerpressure.theory.extensions.modes import Mode, mode_of
-from peerpressure.theory.extensions.rounds import Circles, Rounds, circles, recurring_rounds
+from peerpressure.theory.extensions.rounds import ClosedClasses, Rounds, closed_classes, recurring_rounds
 from peerpressure.theory.moments import moments
 
 from .changing import AGENTS, CHANGING, in_rounds, mean_path
@@ -31,20 +31,20 @@ def recurring(model: Model) -> Rounds:
     return rounds
 
 
-def closed(name: str, *, adapts: bool = False, remembers: bool = True, weak: bool = False) -> Circles:
+def closed(name: str, *, adapts: bool = False, remembers: bool = True, weak: bool = False) -> ClosedClasses:
     everybody = np.ones(AGENTS, dtype=np.bool_)
     rounds = recurring(build(CHANGING[name]))
-    return circles(rounds, everybody & adapts, everybody & remembers, weak=weak)
+    return closed_classes(rounds, everybody & adapts, everybody & remembers, weak=weak)
 
 
 @pytest.mark.parametrize(
     ("name", "adapts", "weak", "count", "ends"),
     [
         ("star and ring", False, False, 1, 0),
-        ("two circles", False, False, 2, 0),
-        ("two circles", True, False, 2, 0),
-        ("two circles", True, True, 1, 0),
-        ("two circles", False, True, 6, 6),
+        ("two closed classes", False, False, 2, 0),
+        ("two closed classes", True, False, 2, 0),
+        ("two closed classes", True, True, 1, 0),
+        ("two closed classes", False, True, 6, 6),
         ("isolated", False, False, 2, 1),
         ("one alone", False, False, 1, 1),
         ("in turn", False, False, 3, 3),
@@ -68,12 +68,12 @@ def test_a_circle_turns_as_the_sides_of_a_bipartite_graph_do() -> None:
     nobody, everybody = np.zeros(7, dtype=np.bool_), np.ones(7, dtype=np.bool_)
     for network, turns in ((barabasi_albert(7, 1, seed=1), 2), (barabasi_albert(7, 2, seed=1), 1), (cycle(7), 1)):
         rounds = recurring(Model(network, hidden=np.zeros(7)))
-        assert circles(rounds, nobody, everybody, weak=False).turns(0) == turns
-    assert closed("two circles").turns(0) == closed("star and ring").turns(0) == 2  # one period
+        assert closed_classes(rounds, nobody, everybody, weak=False).turns(0) == turns
+    assert closed("two closed classes").turns(0) == closed("star and ring").turns(0) == 2  # one period
     # On a path what an agent hears comes back after an even number of steps, so that three steps turn twice.
     ring = in_rounds([(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)], n=4)
     rounds = recurring(build(ring))
-    assert circles(rounds, nobody[:4], everybody[:4], weak=False).turns(0) == 6
+    assert closed_classes(rounds, nobody[:4], everybody[:4], weak=False).turns(0) == 6
 
 
 def test_opinions_without_memory_hand_on_what_was_said() -> None:
@@ -175,7 +175,7 @@ def test_a_mask_counts_by_its_mean_weight() -> None:
     assert mode.noise(model) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["two circles", "isolated", "in turn", "star and ring", "groups"])
+@pytest.mark.parametrize("name", ["two closed classes", "isolated", "in turn", "star and ring", "groups"])
 def test_cycles_of_circles_are_what_late_rounds_show(name: str) -> None:
     model = build(CHANGING[name], Power(0.7))
     states = cycle_of_circles(model, recurring(model))
@@ -187,7 +187,7 @@ def test_cycles_of_circles_are_what_late_rounds_show(name: str) -> None:
     assert np.abs(shown[-2:] - expected).max() < 0.3 * np.abs(early - expected).max()
 
 
-@pytest.mark.parametrize("name", ["two circles", "isolated", "star and ring"])
+@pytest.mark.parametrize("name", ["two closed classes", "isolated", "star and ring"])
 def test_bounded_pressure_goes_round_in_the_cycle_of_its_steps(name: str) -> None:
     model = build(CHANGING[name], Constant(3.0))
     states = cycle_of_spread(model, recurring(model))

@@ -66,11 +66,11 @@ CASES = [
     (C["star and ring"], FAST, None, Outcome.BIASED_CONSENSUS, None),
     (C["star and ring"], BOUNDED, 1.0, Outcome.BIASED_CONSENSUS, True),
     (C["star and ring"], SLOW, 1.0, Outcome.BIASED_CONSENSUS, True),
-    (C["two circles"], SLOW, None, Outcome.PERIODIC, None),
-    (C["two circles"], FAST, None, Outcome.PERIODIC, None),
-    (C["two circles"], BOUNDED, 1.0, Outcome.BIASED_CONSENSUS, True),
-    (C["two circles"], SLOW, 1.0, Outcome.BIASED_CONSENSUS, True),
-    (C["two circles"], FAST, 1.0, Outcome.PERIODIC, False),
+    (C["two closed classes"], SLOW, None, Outcome.PERIODIC, None),
+    (C["two closed classes"], FAST, None, Outcome.PERIODIC, None),
+    (C["two closed classes"], BOUNDED, 1.0, Outcome.BIASED_CONSENSUS, True),
+    (C["two closed classes"], SLOW, 1.0, Outcome.BIASED_CONSENSUS, True),
+    (C["two closed classes"], FAST, 1.0, Outcome.PERIODIC, False),
     (C["isolated"], BOUNDED, None, Outcome.DISAGREEMENT, None),
     (C["isolated"], SLOW, None, Outcome.PERIODIC, None),
     (C["isolated"], FAST, None, Outcome.PERIODIC, None),
@@ -150,7 +150,7 @@ def test_one_who_is_alone_at_times_is_repeated_by_all() -> None:
 
 
 def test_two_circles_are_drawn_to_two_values_though_all_meet_in_every_round() -> None:
-    model = build(C["two circles"], Power(0.7))
+    model = build(C["two closed classes"], Power(0.7))
     verdict = diagnose(model)
     assert verdict.meeting is not None
     assert verdict.meeting.window == 1

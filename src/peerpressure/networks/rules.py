@@ -15,7 +15,7 @@ from peerpressure.networks.labels import Label
 from peerpressure.networks.refusal import few, refusal
 
 # One stray position, 10**12 say, must not reserve memory for all the agents below it.
-LONELY = 10_000_000
+MOST_ISOLATED = 10_000_000
 SQUARE = "an adjacency must be a square matrix"
 
 
@@ -31,7 +31,7 @@ def square(adjacency: Any) -> Any:
     if matrix.shape[0] < 2:
         got = matrix.shape[0]
         raise refusal("a network needs at least 2 agents", got=got, remedy="the smallest network is k2()")
-    if issparse(matrix) and matrix.shape[0] > max(LONELY, 2 * matrix.nnz):
+    if issparse(matrix) and matrix.shape[0] > max(MOST_ISOLATED, 2 * matrix.nnz):
         got = f"{matrix.shape[0]} agents with {matrix.nnz // 2} edges"
         raise refusal("most agents must have neighbours", got=got, remedy="number the agents without gaps")
     return matrix if issparse(matrix) else csr_array(matrix, dtype=np.float64)

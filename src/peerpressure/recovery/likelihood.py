@@ -19,7 +19,7 @@ from peerpressure.recovery.kalman import kalman
 from peerpressure.recovery.location import LOCATIONS
 from peerpressure.recovery.outputs import Outputs
 from peerpressure.recovery.parameters import LikelihoodFit, Parameter
-from peerpressure.recovery.preferred import transitions, wishes
+from peerpressure.recovery.preferred import preferred_opinions, transitions
 from peerpressure.recovery.prior import Prior, update
 from peerpressure.recovery.unknowns import Unknowns, unknowns
 
@@ -117,7 +117,7 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
     seen, free = transitions(model, data), data.seen.free
     present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
-    xi = wishes(model, seen)[:, :, free] / share
+    xi = preferred_opinions(model, seen)[:, :, free] / share
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
     # An agent without noise shows the same ξ at every step, of which any average is exact.

@@ -62,7 +62,7 @@ def transitions(model: Model, data: Outputs) -> Transitions:
     return Transitions(times, y, a, k, degrees, share, present)
 
 
-def wishes(model: Model, seen: Transitions) -> Vector:
+def preferred_opinions(model: Model, seen: Transitions) -> Vector:
     """Return r_t = ξ_t − k_{t−1} = p_t x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
     out = np.zeros_like(seen.public)
     for row, t in enumerate(seen.times):

@@ -45,7 +45,7 @@ STEPS = 1_000
 FAILING = 0.5
 SLOW = 0.02  # what a step takes of the knowledge whether a tie is there; 1 where ties are drawn anew
 REWIRED = 0.1
-LONELY = 0.6
+ISOLATED = 0.6
 
 
 def turnover(seed: int, steps: int = STEPS, *, agents: int = AGENTS, period: int = PERIOD) -> dict[str, pd.DataFrame]:
@@ -88,7 +88,7 @@ def networks(seed: int, *, agents: int = AGENTS, period: int = PERIOD) -> Mappin
         "slow": beside(ring, edge_markovian(ties, birth, death, period, seed=own, repeat=True)),
         "fast": beside(ring, failing_edges(ties, FAILING, period, seed=own, repeat=True)),
         "rewired": beside(ring, rewiring(ties, REWIRED, period, seed=own), period),
-        "isolated": failing_edges(whole.snapshot(1), LONELY, period, seed=own, repeat=True),
+        "isolated": failing_edges(whole.snapshot(1), ISOLATED, period, seed=own, repeat=True),
     }
 
 

@@ -12,7 +12,7 @@ from peerpressure.errors import NetworkError
 from peerpressure.networks.labels import Label, checked_labels
 from peerpressure.networks.parameters import whole
 from peerpressure.networks.refusal import few, refusal
-from peerpressure.networks.rules import LONELY
+from peerpressure.networks.rules import MOST_ISOLATED
 
 Times = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]
@@ -95,7 +95,7 @@ def checked_names(
 def _some_agents(n: int, events: int) -> int:
     if whole("n", n, least=0, remedy="count the agents") < 2:
         raise refusal("a network needs at least 2 agents", got=n, remedy="give events, or n=...")
-    if n > max(LONELY, 2 * events):
+    if n > max(MOST_ISOLATED, 2 * events):
         got = f"{n} agents with {events} events"
         raise refusal("most agents must have neighbours", got=got, remedy="number the agents without gaps")
     return n

@@ -44,7 +44,7 @@ def read_events(
     suffix = suffix_of(file, FORMATS, packed=True)
     with naming(file, "a network file"):
         if suffix == ARCHIVE:
-            _refuse_preferred(columns=columns, labels=labels, period=period)
+            _refuse_options(columns=columns, labels=labels, period=period)
             return TemporalNetwork.from_arrays(_arrays(file))
         lines = read_lines(file, columns)
         _refuse_steps(lines)
@@ -135,8 +135,8 @@ def _known(lines: Lines, labels: Iterable[Label] | None) -> list[Label] | None:
     return names
 
 
-def _refuse_preferred(**wishes: object) -> None:
-    given = [name for name, wish in wishes.items() if wish is not None]
+def _refuse_options(**options: object) -> None:
+    given = [name for name, value in options.items() if value is not None]
     if given:
         rule = f"an {ARCHIVE} file tells its own columns, labels and period"
         raise refusal(rule, got=", ".join(given), remedy="leave them out")

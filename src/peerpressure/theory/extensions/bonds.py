@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.theory.extensions.adaptation import AdaptationFacts, adaptation_facts, remembers
 from peerpressure.theory.extensions.modes import Mode, mode_of
-from peerpressure.theory.extensions.rounds import Circles, Rounds, circles, recurring_rounds
+from peerpressure.theory.extensions.rounds import ClosedClasses, Rounds, closed_classes, recurring_rounds
 from peerpressure.theory.regime import Regime
 
 Agents: TypeAlias = NDArray[np.int64]
@@ -98,7 +98,7 @@ def setting_of(model: Model, regime: Regime) -> Setting:
         return Setting((), rounds, adaptation)
     never = np.zeros(model.n, dtype=np.bool_)
     adapts = adaptation.adapts if adaptation is not None and adaptation.lasting else never
-    closed = circles(rounds, adapts, remembers(model), weak=regime is Regime.BOUNDED)
+    closed = closed_classes(rounds, adapts, remembers(model), weak=regime is Regime.BOUNDED)
     if model.adaptation is not None and closed.has_loners(rounds):
         adaptation = adaptation_facts(model, model.adaptation, isolated=True)
     count, group = rounds.groups()
@@ -120,11 +120,11 @@ def _split(label: NDArray[np.integer], count: int) -> list[Agents]:
 @final
 @dataclass(frozen=True, eq=False)
 class _Analysis:
-    """How a group ends, from its closed sets: circles, or opinions that never move."""
+    """How a group ends, from its closed classes, or opinions that never move."""
 
     model: Model
     rounds: Rounds
-    closed: Circles
+    closed: ClosedClasses
     speakers: Agents
     adapts: NDArray[np.bool_]
     regime: Regime
@@ -151,8 +151,8 @@ class _Analysis:
     def _divided(self, agents: Agents, sets: Agents) -> Group:
         """Return the end of a group with several closed sets, which may come to one value all the same.
 
-        Where opinions adapt, an agent of two circles carries each to the other; where they do not, the circles may
-        happen to be drawn to one value.
+        Where opinions adapt, an agent of two closed classes carries each to the other; where they do not, the classes
+        may happen to be drawn to one value.
         """
         if self.regime is Regime.BOUNDED:
             return Group(agents, Bond.APART)
@@ -168,7 +168,7 @@ class _Analysis:
         return Group(agents, Bond.ONE, modes[0], values[0]) if one else Group(agents, Bond.SWAPS)
 
     def _carried(self, agents: Agents) -> Group:
-        whole = circles(self.rounds, self.adapts, remembers(self.model), weak=True)
+        whole = closed_classes(self.rounds, self.adapts, remembers(self.model), weak=True)
         speakers = whole.speakers(self.model.n)
         inside = np.flatnonzero(np.isin(speakers, agents))
         if inside.size > 1:
@@ -177,7 +177,7 @@ class _Analysis:
         return Group(agents, Bond.ONE, None, value)
 
     def _mode(self, number: int) -> Mode | None:
-        """Return the common value of a circle, which no one who is alone has a part in."""
+        """Return the common value of a closed class, which no one who is alone has a part in."""
         places = self.closed.places(number)
         shown = places[places < self.rounds.degrees.size]
         return None if np.any(self.rounds.degrees.ravel()[shown] == 0) else mode_of(self.model, self.rounds, shown)

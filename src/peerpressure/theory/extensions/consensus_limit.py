@@ -56,7 +56,7 @@ class ConsensusLimit:
 @final
 @dataclass(frozen=True, eq=False)
 class ConsensusLimitCurve:
-    """Landing values over the rate η at which hidden opinions adapt; all of shape (rates,)."""
+    """Consensus limits over the rate η at which hidden opinions adapt; all of shape (rates,)."""
 
     rates: Vector
     mean: Vector

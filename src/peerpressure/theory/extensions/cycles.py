@@ -8,7 +8,7 @@ import numpy as np
 
 from peerpressure.model import Model, Vector
 from peerpressure.theory.extensions.modes import mode_of
-from peerpressure.theory.extensions.rounds import Rounds, circles
+from peerpressure.theory.extensions.rounds import Rounds, closed_classes
 
 # Sweeps through the period, and products in all, after which a cycle that has not closed is given up.
 MOST_SWEEPS = 20_000
@@ -21,13 +21,13 @@ LATE = 1_000_000
 def cycle_of_circles(model: Model, rounds: Rounds) -> Vector | None:
     """Return the mean of what each agent shows in each recurring round as ρ_t → ∞ with Σ 1/ρ_t = ∞, or None.
 
-    Hidden opinions are constant. Every circle settles on the value that it is drawn to, agents who are alone show their
-    opinion, and all others a mixture of these: the mean of what their neighbours showed in the step before. The
+    Hidden opinions are constant. Every closed class settles on the value that it is drawn to, isolated agents show
+    their opinion, and all others a mixture of these: the mean of what their neighbours showed in the step before. The
     shape is (steps, agents).
     """
     count, n = rounds.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
-    closed = circles(rounds, nobody, ~nobody, weak=False)
+    closed = closed_classes(rounds, nobody, ~nobody, weak=False)
     known: Vector = np.where(rounds.alone, model.x0, np.nan).ravel()
     for number in np.flatnonzero(~closed.ends):
         places = closed.places(int(number))

@@ -70,7 +70,7 @@ class Mode:
 
 
 def mode_of(model: Model, rounds: Rounds, places: Places | None = None) -> Mode | None:
-    """Return the common value of a circle, all agents unless its places are given; None if it cannot be worked out."""
+    """Return the common value of a closed class, by default of all agents; None if it cannot be worked out."""
     count, n = rounds.degrees.shape
     inside = np.ones((count, n), dtype=np.bool_)
     if places is not None:
@@ -98,7 +98,7 @@ def _back(rounds: Rounds, k: int, weights: Vector) -> Vector:
 
 
 def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
-    """Return the weights of the last step that a whole period leaves as they are, on the agents of a circle."""
+    """Return the weights of the last step that a whole period leaves as they are, on the agents of a closed class."""
 
     def period(weights: Vector) -> Vector:
         for k in range(rounds.count - 1, -1, -1):
@@ -123,7 +123,7 @@ def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
 
     operator = LinearOperator((size, size), matvec=within, dtype=np.float64)
     try:
-        # Where a circle turns, other values lie on the unit circle, but none as far to the right.
+        # Where a closed class is periodic, other values lie on the unit circle, but none as far to the right.
         _, vectors = eigs(operator, k=1, which="LR", v0=start[agents], tol=1e-13, maxiter=2_000)
     except ArpackNoConvergence:
         return None

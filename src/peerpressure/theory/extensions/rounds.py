@@ -1,10 +1,10 @@
-"""Who listens to whom for ever, in a network that changes: the steps that recur, and the circles that close in them.
+"""Who listens to whom for ever, in a temporal network: the steps that recur, and their closed classes.
 
 Under high pressure an agent shows the mean of what its neighbours showed in the step before, and its own opinion where
-it has none. So what it shows can be followed back from (agent, round) to (neighbour, round before). That way ends with
-an agent who was alone, or in a *circle*: agents in steps that no step leads out of. One circle makes one value. That
-every pair meets in time is not enough for it: where agents never hear themselves, two circles can pass through the same
-agents in turn, as they do on the two sides of a bipartite graph.
+it has none. So what it shows can be followed back from (agent, step) to (neighbour, step before). That way ends with
+an agent who was isolated, or in a *closed class*: agents in steps that no step leads out of. One closed class makes one
+value. That every pair meets in time is not enough for it: where agents never hear themselves, two closed classes can
+pass through the same agents in turn, as they do on the two sides of a bipartite graph.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def recurring_rounds(model: Model) -> Rounds | None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Circles:
+class ClosedClasses:
     """The closed sets to which all that is shown can be traced back.
 
     A place is round·agents + agent for what is shown; as many places follow for what is held. An entry of ``graph`` is
@@ -131,7 +131,9 @@ class Circles:
         return int(np.gcd.reduce(np.abs(around)))
 
 
-def circles(rounds: Rounds, adapts: NDArray[np.bool_], remembers: NDArray[np.bool_], *, weak: bool) -> Circles:
+def closed_classes(
+    rounds: Rounds, adapts: NDArray[np.bool_], remembers: NDArray[np.bool_], *, weak: bool
+) -> ClosedClasses:
     """Return the closed sets of what is shown, and of what is held by those whose opinions adapt.
 
     ``remembers`` says whose opinion keeps a part of itself in a step. With ``weak`` an agent's own opinion counts in
@@ -156,7 +158,7 @@ def _rows(matrix: sparse.csr_array) -> NDArray[np.int64]:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _closed(steps: list[tuple[Places, Places, int]], shown: int) -> Circles:
+def _closed(steps: list[tuple[Places, Places, int]], shown: int) -> ClosedClasses:
     starts, ends = (np.concatenate([step[side] for step in steps]).astype(np.int64) for side in (0, 1))
     lags = np.concatenate([np.full(step[0].size, step[2]) for step in steps])
     graph = sparse.csr_array((lags + 1, (starts, ends)), shape=(2 * shown, 2 * shown))
@@ -165,7 +167,7 @@ def _closed(steps: list[tuple[Places, Places, int]], shown: int) -> Circles:
     is_left[label[starts[label[starts] != label[ends]]]] = True
     # Hidden opinions that nothing shown leads back to do not count.
     reached = np.unique(label[np.concatenate([np.arange(shown), ends])])
-    return Circles(graph, label, reached[~is_left[reached]])
+    return ClosedClasses(graph, label, reached[~is_left[reached]])
 
 
 def _depths(graph: sparse.csr_array) -> NDArray[np.int64]:

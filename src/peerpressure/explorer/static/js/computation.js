@@ -40,12 +40,12 @@ export class Computation {
 
   /**
    * @param {() => Scenario} scenario
-   * @param {() => {agents: (string | number)[], observing: boolean}} wishes
+   * @param {() => {agents: (string | number)[], observing: boolean}} options
    * @param {Listeners} listeners
    */
-  constructor(scenario, wishes, listeners) {
+  constructor(scenario, options, listeners) {
     this.scenario = scenario;
-    this.wishes = wishes;
+    this.options = options;
     this.listeners = listeners;
   }
 
@@ -59,7 +59,7 @@ export class Computation {
       if (this.#whole) {
         this.#pressure();
         this.#run();
-      } else if (this.wishes().observing) this.observe();
+      } else if (this.options().observing) this.observe();
       this.#whole = false;
       this.#end();
     });
@@ -116,13 +116,13 @@ export class Computation {
   /** Compute what takes longer and depends on what is looked at. */
   refine() {
     this.exact();
-    if (this.wishes().observing) this.observe();
+    if (this.options().observing) this.observe();
     else this.#channels.observe.cancel();
   }
 
   /** Compute the exact law of the mean and of the agents that are followed. */
   async exact() {
-    const { agents } = this.wishes();
+    const { agents } = this.options();
     const scenario = unseen(this.scenario());
     try {
       const answer = await this.#channels.exact.latest((signal) => ask("/api/exact", { scenario, agents }, signal));
