@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# A plain `pytest` runs in one process, where a debugger works; `make test` uses several.
+JOBS ?= 2
+PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist worksteal
 MINUTES ?= 15
 
 .PHONY: help paper explore test lint types tests search browser bench docs pictures constraints clean
@@ -35,12 +38,12 @@ types: $(VENV)/.ready-test
 	$(BIN)/mypy
 
 tests: $(VENV)/.ready-test browser
-	$(BIN)/pytest
+	$(PYTEST)
 
 # `make test` draws the same examples everywhere. This draws new ones, and stops at the first counterexample.
 search: $(VENV)/.ready-test
 	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
-	  $(BIN)/pytest -m hypothesis --hypothesis-profile=search -p no:cacheprovider || exit 1; done
+	  $(PYTEST) -m hypothesis --hypothesis-profile=search -p no:cacheprovider || exit 1; done
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:
