@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, kalman_filter, kalman_smoother, outputs_of, recover
@@ -103,6 +104,17 @@ def test_everything_but_rounding_is_what_the_method_itself_says(method: str) -> 
 def dense(value: Any) -> Any:
     """Return a covariance of any kind as an array, and everything else as it is."""
     return value @ np.eye(5) if hasattr(value, "__matmul__") and np.ndim(value) != 1 else np.asarray(value)
+
+
+def test_a_large_network_without_noise_keeps_a_sparse_covariance() -> None:
+    n = 50_000
+    hidden = np.random.default_rng(0).random(n)
+    model = pp.Model(pp.cycle(n), hidden=hidden, noise=pp.NoNoise(), start=np.zeros(n))
+    estimate = recover(model, pp.simulate(model, 5))
+    # A dense one would take 20 GB.
+    assert sparse.issparse(estimate.covariance)
+    assert (estimate.std > 0).all()
+    assert (np.abs(estimate.residuals()[0]) <= 6 * estimate.std).all()
 
 
 @pytest.mark.parametrize("n", [20, 400])

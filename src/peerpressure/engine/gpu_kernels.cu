@@ -148,8 +148,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     word time, word replicate, word k0, word k1
 #if BEYOND
     // Hidden opinions that give way, if ``moving``, and the share of the way that a step goes.
-    , Pack* __restrict__ opinions, int moving, const REAL* __restrict__ susceptibility, int susceptibility_stride,
-    REAL yielding, REAL pace
+    , Pack* __restrict__ opinions, int moving, const REAL* __restrict__ adaptation_weight, int adaptation_weight_stride,
+    REAL adaptation_rate, REAL pace
 #endif
     ) {
     INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
 #if BEYOND
     Pack before = y[place], opinion;
     if (moving) opinion = opinions[place];
-    REAL rate = yielding * susceptibility[(size_t)agent * susceptibility_stride];
+    REAL rate = adaptation_rate * adaptation_weight[(size_t)agent * adaptation_weight_stride];
     REAL rest = (REAL)1 - pace;
     jitter *= sqrt(pace);
 #pragma unroll

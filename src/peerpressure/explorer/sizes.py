@@ -28,7 +28,7 @@ _EDGES: Mapping[str, Rule] = {
     "barabasi_albert": lambda s: float(s.m * s.n),
     "random_regular": lambda s: s.n * s.degree / 2,
 }
-# How often in a step an edge of a network that evolves changes.
+# How often in a step an edge of a temporal network changes.
 _PACE: Mapping[str, Rule] = {
     "failing_edges": lambda e: 2 * e.probability,
     "edge_markovian": lambda e: _turnover(e.birth, e.death),

@@ -83,7 +83,7 @@ def consensus_limit(experiment: Experiment) -> Values:
     yield "std", None, math.nan if found is None else found.std
 
 
-def sincere(experiment: Experiment) -> Values:
+def retained(experiment: Experiment) -> Values:
     """Return the share of its first opinion that an agent still holds of itself at the end, on average over agents."""
     yield "", None, float(retention(experiment.model, experiment.steps).share[-1].mean())
 
@@ -162,7 +162,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "exact_error": Measure(exact_error, "the error of the consensus mode, without sampling"),
         "verdict": Measure(verdict, "whether the agents come to the consensus value"),
         "consensus_limit": Measure(consensus_limit, "the value on which all land in the end, without sampling"),
-        "retention": Measure(sincere, "the share of their first opinions that agents still hold"),
+        "retention": Measure(retained, "the share of their first opinions that agents still hold"),
         "hidden_spread": Measure(hidden_spread, "how far apart what agents hold ends"),
         "alone": Measure(alone, "the share of agents without a neighbour in a step"),
         "window": Measure(window, "over how many steps all agents are joined, wherever they begin"),

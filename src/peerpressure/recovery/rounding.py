@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from peerpressure.recovery.estimate import Array, Estimate
 from peerpressure.recovery.outputs import Outputs
@@ -24,12 +26,13 @@ _SAFETY, _NEGLIGIBLE = 3.0, 0.05
 # Agents up to whom copies cost little; of more, only estimates that claim more digits than this are measured.
 _MOST_AGENTS = 300
 _SUSPICIOUS = 1e-6
+# Numbers in the copies of a large network, 1 GB; beyond, rounding is not measured.
+_MOST_NUMBERS = 2**27
 
 
 def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs) -> Estimate:
     """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
-    n = data.known.shape[1]
-    if n > _MOST_AGENTS:
+    if data.known.shape[1] > _MOST_AGENTS:
         found = estimator(data)
         if not _is_suspicious(found, data):
             return found
@@ -37,11 +40,21 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
     value, moved = without_copies(probed.value, probed.variance)
     goodness_of_fit = None if probed.goodness_of_fit is None else probed.goodness_of_fit[: len(value)]
     found = replace(probed, value=value, goodness_of_fit=goodness_of_fit)
-    return replace(found, covariance=found.covariance @ np.eye(n) + moved.T @ moved) if moved.any() else found
+    return replace(found, covariance=_enlarged(found.covariance, moved)) if moved.any() else found
+
+
+def _enlarged(covariance: Any, moved: Array) -> Any:
+    """Return C + DᵀD; of a large C, which may be sparse, the diagonal alone is enlarged."""
+    n = moved.shape[1]
+    if n <= _MOST_AGENTS:
+        return covariance @ np.eye(n) + moved.T @ moved
+    return covariance + sparse.diags_array(np.square(moved).sum(axis=0), format="csr")
 
 
 def _is_suspicious(found: Estimate, data: Outputs) -> bool:
-    """Say whether a standard error is so small that rounding may have made it so."""
+    """Say whether a standard error is so small that rounding may have made it so, and copies fit in memory."""
+    if _COPIES * data.values[0].size > _MOST_NUMBERS:
+        return False
     if not hasattr(found.covariance, "toarray") and not isinstance(found.covariance, np.ndarray):
         return False
     claimed = found.std[data.seen.free]

@@ -36,7 +36,7 @@ def script(scenario: Scenario) -> str:
         if isinstance(scenario.network, PLAIN) and not scenario.temporal_network
         else _as_a_whole(scenario)
     )
-    return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_onlooker(scenario.observe), ""])
+    return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario.observe), ""])
 
 
 def _as_a_whole(scenario: Scenario) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _run(scenario: Scenario) -> Iterator[str]:
     yield "print(run)  # run.states is (replicates, times, agents); run.spread and run.distance are (replicates, times)"
 
 
-def _onlooker(observe: Observe | None) -> Iterator[str]:
+def _observer(observe: Observe | None) -> Iterator[str]:
     if observe is None:
         return
     plain = Observe()

@@ -7,7 +7,7 @@ from peerpressure.explorer.presets.base import DRAWN, LINEAR, LOG_LOG, TUNED, Pr
 
 EXTENSIONS: tuple[Preset, ...] = (
     Preset(
-        "giving-way",
+        "adaptation",
         "Opinions that adapt",
         "extensions",
         "In each step agents come to believe a twentieth of what they have just said.",
@@ -21,7 +21,7 @@ EXTENSIONS: tuple[Preset, ...] = (
         {"colour": "hidden"},
     ),
     Preset(
-        "half-give-way",
+        "half-adapt",
         "Some never adapt",
         "extensions",
         "Half of the agents adapt, the others never do, and draw the rest to them.",

@@ -115,7 +115,7 @@ def with_group_values(model: Model, found: Fate, *, most: int, tolerance: float)
 
 
 def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e-4) -> ConsensusLimitCurve:
-    """Return where a model lands at each of these constant rates η; an agent's adaptation_weight stays what it is.
+    """Return the consensus limit at each of these constant rates η; adaptation weights of agents are kept.
 
     At η = 0 it is v where pressure grows slowly enough.
 
