@@ -205,6 +205,10 @@ def test_a_scenario_whose_start_reveals_opinions_is_refused_before_it_runs(
     assert answer.status == 2
     assert "does not depend on the hidden opinions" in answer.err
     assert not (tmp_path / "study-results").exists()
+    # `check` runs nothing, and knows it all the same.
+    checked = command(capfd, "check", tmp_path / "study.toml")
+    assert checked.status == 2
+    assert "does not depend on the hidden opinions" in checked.out
 
 
 def test_what_is_wrong_with_agents_is_told_once(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
