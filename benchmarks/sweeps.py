@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from peerpressure.sweep import Plan, run_sweep, status
-from peerpressure.sweep.ledger import Outcome, open_ledger
+from peerpressure.sweep._ledger import Outcome, open_ledger
 
 from .report import show
 from .sections import Cell, Section, Table, Target

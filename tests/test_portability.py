@@ -127,15 +127,15 @@ def test_commands_work_without_unix(folder: Path) -> None:
 
 HOLD = """
 import pathlib, sys, time
-from peerpressure.sweep.lock import holding
+from peerpressure.sweep._ledger import holding
 with holding(pathlib.Path("there")):
     print("held", flush=True)
     time.sleep(60)
 """
 TRY = """
 import pathlib
-from peerpressure.sweep.errors import SweepBusyError
-from peerpressure.sweep.lock import holding, is_held
+from peerpressure.sweep._ledger import SweepBusyError
+from peerpressure.sweep._ledger import holding, is_held
 print(is_held(pathlib.Path("there")))
 try:
     with holding(pathlib.Path("there")):

@@ -21,7 +21,7 @@ _HOMES = {
     "schedules": """
         Schedule Growth Constant Linear Power Logarithmic StretchedExponential Table Formula
     """,
-    "noises": """
+    "noise": """
         Noise Gaussian Laplace Uniform StudentT Rademacher NoNoise Custom White Frozen AR1
     """,
     "adaptation": "Adaptation",

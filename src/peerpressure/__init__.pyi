@@ -45,7 +45,7 @@ from .networks import (
     write_events as write_events,
     write_network as write_network,
 )
-from .noises import (
+from .noise import (
     AR1 as AR1,
     Custom as Custom,
     Frozen as Frozen,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from .errors import FileFormatError, complain
+from peerpressure.errors import FileFormatError, complain
 
 
 @contextlib.contextmanager

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .adaptation import Adaptation, as_adaptation
-from .affine import adapted, coefficients, least_relief
-from .errors import ModelError, complain
-from .networks import Network, TemporalNetwork
-from .noises import Noise, NoNoise
-from .schedules import Linear, Schedule, as_schedule
+from peerpressure.adaptation import Adaptation, as_adaptation
+from peerpressure.affine import adapted, coefficients, least_relief
+from peerpressure.errors import ModelError, complain
+from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.noise import Noise, NoNoise
+from peerpressure.schedules import Linear, Schedule, as_schedule
 
 Vector: TypeAlias = NDArray[np.float64]
 PerAgent: TypeAlias = Sequence[float] | NDArray[Any]

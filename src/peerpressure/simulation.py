@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .errors import InvalidInputError, PeerPressureError, TooLargeError, complain
-from .model import Model
-from .noises import White
-from .sde import SDE
-from .trajectory import State, Trajectory
+from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, complain
+from peerpressure.model import Model
+from peerpressure.noise import White
+from peerpressure.sde import SDE
+from peerpressure.trajectory import State, Trajectory
 
 if TYPE_CHECKING:
-    from .engine.plan import Plan, Result
+    from peerpressure.engine.plan import Plan, Result
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
@@ -201,7 +201,7 @@ def _plan(
     dtype: DTypeLike,
     threads: int | None,
 ) -> Plan:
-    from .engine.plan import Plan, available_threads
+    from peerpressure.engine.plan import Plan, available_threads
 
     precision = np.dtype(dtype)
     if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
@@ -235,7 +235,7 @@ def _refuse_if_too_large(
     """Compare what the run will take with what is free, before anything is allocated."""
     import psutil
 
-    from .engine.plan import bytes_needed
+    from peerpressure.engine.plan import bytes_needed
 
     size, entries = precision.itemsize, model.network.adjacency.nnz
     moving = model.adaptation is not None
@@ -254,11 +254,11 @@ def _refuse_if_too_large(
 
 def _engine(device: str) -> Callable[..., Result]:
     if device == "cpu":
-        from .engine import runner
+        from peerpressure.engine import runner
 
         return runner.run
     if device == "gpu":
-        from .engine import gpu
+        from peerpressure.engine import gpu
 
         return gpu.run
     raise InvalidInputError(complain("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
@@ -271,7 +271,7 @@ def _in_words(equation: SDE) -> str:
 
 def _exact(equation: SDE, device: str) -> Callable[..., Result]:
     """Return the engine that draws from the exact law of each step."""
-    from .sde.paths import exact_paths
+    from peerpressure.sde._paths import exact_paths
 
     if device != "cpu":
         rule = "exact paths are drawn on the processor, device='cpu'"
@@ -301,7 +301,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
 
 
 def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Progress) -> Trajectory:
-    from .progress import reporter
+    from peerpressure.progress import reporter
 
     with reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, begin.memory, report, begin.hidden)

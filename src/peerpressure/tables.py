@@ -22,7 +22,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import FileFormatError, InvalidInputError, PeerPressureError, complain
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, complain
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})

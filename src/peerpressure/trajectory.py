@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InvalidInputError, complain
-from .model import Model
-from .version import __version__
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model
+from peerpressure.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -152,14 +152,14 @@ class Trajectory:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, without pickle; a reader never sees half of it."""
-        from .storage import save_trajectory
+        from peerpressure.storage import save_trajectory
 
         save_trajectory(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Trajectory:
         """Read what ``save`` wrote."""
-        from .storage import load_trajectory
+        from peerpressure.storage import load_trajectory
 
         return load_trajectory(path)
 
@@ -176,7 +176,7 @@ class Trajectory:
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
         """
-        from .outputs import run_from_frame
+        from peerpressure.storage import run_from_frame
 
         return cls(model=model, **run_from_frame(frame, model))
 
@@ -186,8 +186,8 @@ class Trajectory:
 
         Separator, decimal sign and the names of columns may be others, as long as it is clear which is meant.
         """
-        from .outputs import read_frame
-        from .tables import naming
+        from peerpressure.storage import read_frame
+        from peerpressure.tables import naming
 
         with naming(path, "a file of outputs"):
             return cls.from_dataframe(read_frame(path, model), model)

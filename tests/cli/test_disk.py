@@ -70,7 +70,7 @@ def test_what_classic_netcdf_cannot_hold_is_written(file: Path, capfd: Captured)
 
 
 def test_long_tables_are_written_in_parts(file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peerpressure.report.run_folder.PART", 50, raising=False)
+    monkeypatch.setattr("peerpressure.report.run.PART", 50, raising=False)
     assert run(capfd, "run", file).status == 0
     written = (file.with_name("study-results") / "states.csv").read_bytes()
     assert written == store.to_csv(Experiment(load_scenario(file)).run.to_dataframe())
@@ -80,7 +80,7 @@ def test_a_disk_without_room_is_refused_before_the_run(
     file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**6, 10**6 - 10**3, 10**3))
-    monkeypatch.setattr("peerpressure.measures.experiment.simulate", None)
+    monkeypatch.setattr("peerpressure.measures._experiment.simulate", None)
     answer = run(capfd, "run", file)
     assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
     assert "fit on the disk" in answer.err

@@ -15,7 +15,7 @@ from peerpressure.engine import random
 from peerpressure.engine.narrow import draw_narrow
 from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_HELD, WIDTH, draw_of
 from peerpressure.engine.wide import draw_wide
-from peerpressure.noises import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
+from peerpressure.noise import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 
 U = np.uint64
 LAWS = [Gaussian(1.0), Laplace(1.0), Uniform(1.0), StudentT(1.0, df=5.0), Rademacher(1.0)]

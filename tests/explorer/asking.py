@@ -91,7 +91,7 @@ def served(limits: Limits) -> Iterator[str]:
     import uvicorn
 
     from peerpressure.explorer.app import create_app
-    from peerpressure.explorer.serving import open_socket
+    from peerpressure.explorer.server import open_socket
 
     with open_socket("127.0.0.1", 0) as socket:
         server = uvicorn.Server(uvicorn.Config(create_app(limits=limits), log_level="critical"))

@@ -10,7 +10,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.scenario import Scenario
-from peerpressure.scenario.reading import scenario_from
+from peerpressure.scenario._loading import scenario_from
 from tests.explorer.driving import STEPS, Driver, fragment_of
 
 SINGLE = 2e-7  # the page gets float32

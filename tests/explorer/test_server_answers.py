@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.experiments.convergence import convergence
-from peerpressure.explorer.answers.exact import exact_answer
-from peerpressure.explorer.answers.run import run_answer
-from peerpressure.explorer.cancellation import CancellationToken
+from peerpressure.explorer.answers import exact_answer, run_answer
+from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import ModelCache
+from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
+from peerpressure.reproduction.convergence import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean
 from peerpressure.trajectory import SUMMARIES

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from peerpressure import noises, recovery, schedules
-from peerpressure.explorer import choices
-from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.choices import Choice, Parameter
+from peerpressure import noise, recovery, schedules
+from peerpressure.explorer import catalogue as tables
+from peerpressure.explorer.catalogue import Choice, Parameter, catalogue
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import ModelCache
+from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import DEFAULT, EXTENSIONS, PAPER, PRESETS, Preset
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.scenario import scenario_from
@@ -34,15 +33,15 @@ def read(**sections: Any) -> Any:
 
 
 def test_every_family_is_offered_in_full() -> None:
-    assert {choice.id for choice in choices.GENERATORS} == set(GENERATORS)
-    assert {choice.id for choice in choices.METHODS} == set(recovery.METHODS)
+    assert {choice.id for choice in tables.GENERATORS} == set(GENERATORS)
+    assert {choice.id for choice in tables.METHODS} == set(recovery.METHODS)
     # A table of pressures is no slider, and a law of SciPy's could not be called off.
-    assert {choice.id for choice in choices.SCHEDULES} == {*schedules.SCHEDULES, "tuned"} - {"table"}
-    assert {choice.id for choice in choices.NOISES} == set(noises.LAWS) - {"custom"}
+    assert {choice.id for choice in tables.SCHEDULES} == {*schedules.SCHEDULES, "tuned"} - {"table"}
+    assert {choice.id for choice in tables.NOISES} == set(noise.LAWS) - {"custom"}
     assert {row["id"] for row in catalogue(Limits())["named"]} == set(NAMED)
 
 
-@pytest.mark.parametrize("choice", choices.GENERATORS, ids=lambda choice: choice.id)
+@pytest.mark.parametrize("choice", tables.GENERATORS, ids=lambda choice: choice.id)
 def test_every_generator_works_as_it_is_offered(choice: Choice) -> None:
     assert read(network=section(choice, "generator", "default")).graph.n >= 2
     if choice.id != "erdos_renyi":
@@ -50,7 +49,7 @@ def test_every_generator_works_as_it_is_offered(choice: Choice) -> None:
         assert read(network=section(choice, "generator", "min")).graph.n >= 2
 
 
-@pytest.mark.parametrize("choice", [*choices.GENERATORS], ids=lambda choice: choice.id)
+@pytest.mark.parametrize("choice", [*tables.GENERATORS], ids=lambda choice: choice.id)
 def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
     limits = Limits(agents=500)
     offered = next(row for row in catalogue(limits)["generators"] if row["id"] == choice.id)
@@ -60,25 +59,25 @@ def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
 
 @pytest.mark.parametrize("ends", ["min", "default", "max"])
 def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None:
-    for choice in choices.SCHEDULES:
+    for choice in tables.SCHEDULES:
         more = {"formula": choice.examples[0]} if choice.id == "formula" else {}
         read(pressure=section(choice, "kind", ends) | more)
-    for choice in choices.NOISES:
+    for choice in tables.NOISES:
         read(noise=section(choice, "law", ends))
-    for choice in choices.HIDDEN_LAWS:
+    for choice in tables.HIDDEN_LAWS:
         read(agents={"hidden": section(choice, "law", ends)})
-    for choice in choices.STUBBORNNESS:
+    for choice in tables.STUBBORNNESS:
         made = section(choice, "law", ends)
         read(agents={"stubbornness": made["value"] if choice.id == "number" else made})
-    for choice in choices.TEMPORALS:
+    for choice in tables.TEMPORALS:
         made = section(choice, "kind", ends)
         kind = {"ar1": made["ar1"]} if choice.id == "ar1" else choice.id
         read(noise={"law": "gaussian", "std": 1.0, "temporal": kind})
-    read(privacy={parameter.name: value(parameter, ends) for parameter in choices.PRIVACY})
-    scenario_from({"network": {"generator": "k2"}, "run": {p.name: value(p, ends) for p in choices.RUN}})
+    read(privacy={parameter.name: value(parameter, ends) for parameter in tables.PRIVACY})
+    scenario_from({"network": {"generator": "k2"}, "run": {p.name: value(p, ends) for p in tables.RUN}})
 
 
-@pytest.mark.parametrize("formula", next(one for one in choices.SCHEDULES if one.id == "formula").examples)
+@pytest.mark.parametrize("formula", next(one for one in tables.SCHEDULES if one.id == "formula").examples)
 def test_every_example_formula_is_one(formula: str) -> None:
     assert read(pressure={"formula": formula}).model().pressure(3.0) > 0
 

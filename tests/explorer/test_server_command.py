@@ -20,11 +20,11 @@ import pytest
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.explorer.guard import LOOPBACK
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.refusals import RequestError
-from peerpressure.explorer.serving import PORT, address_of, is_loopback, names_for, open_socket
-from peerpressure.explorer.states import state_of
+from peerpressure.explorer.requests import RequestError
+from peerpressure.explorer.security import LOOPBACK
+from peerpressure.explorer.server import PORT, address_of, is_loopback, names_for, open_socket
+from peerpressure.explorer.upload import state_of
 from peerpressure.scenario import load_scenario, scenario_from
 
 FILES = """
@@ -232,10 +232,10 @@ def test_who_listens_to_everyone_answers_to_its_own_names_only() -> None:
 def test_opening_to_others_says_what_that_means(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from peerpressure.explorer import serving
+    from peerpressure.explorer import server
 
     opened: list[Any] = []
-    monkeypatch.setattr(serving, "serve", lambda listening, **more: opened.append(more["hosts"]))
+    monkeypatch.setattr(server, "serve", lambda listening, **more: opened.append(more["hosts"]))
     assert cli.run(["explore", "--no-browser", "--host", "0.0.0.0", "--port", "0"]) == 0
     told = capfd.readouterr().out
     assert "no password" in told
@@ -249,10 +249,10 @@ def test_the_browser_is_opened_when_the_page_is_there(monkeypatch: pytest.Monkey
     import threading
     import webbrowser
 
-    from peerpressure.explorer import serving
+    from peerpressure.explorer import server
 
     seen = threading.Event()
     monkeypatch.setattr(webbrowser, "open", lambda address: seen.set())
-    monkeypatch.setattr(serving, "serve", lambda listening, **more: more["when_ready"]())
+    monkeypatch.setattr(server, "serve", lambda listening, **more: more["when_ready"]())
     assert cli.run(["explore", "--port", "0"]) == 0
     assert seen.wait(10)

@@ -19,15 +19,15 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.explorer.cancellation import CancellationToken
-from peerpressure.explorer.exports import pictures
-from peerpressure.explorer.exports.script import script
+from peerpressure.explorer import exports
+from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import ModelCache
+from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.explorer.refusals import WithdrawnError
+from peerpressure.explorer.requests import WithdrawnError
+from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment
-from peerpressure.measures.results import estimates
+from peerpressure.measures._results import estimates
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, served
@@ -206,7 +206,7 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
         assert free.wait(60)
         return estimates(experiment)
 
-    monkeypatch.setattr(pictures, "estimates", slow)
+    monkeypatch.setattr(exports, "estimates", slow)
     with (
         served(Limits()) as address,
         ThreadPoolExecutor(1) as pool,
@@ -224,8 +224,8 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
 def test_a_picture_that_waits_for_another_to_be_drawn_can_be_called_off() -> None:
     token = CancellationToken(60)
     asked = ModelCache(Limits()).prepare({"scenario": SMALL}, token)
-    with ThreadPoolExecutor(1) as pool, pictures._DRAWING:
-        waiting = pool.submit(pictures.picture, asked, "curves", 0, "svg", ModelCache(Limits()))
+    with ThreadPoolExecutor(1) as pool, exports._DRAWING:
+        waiting = pool.submit(exports.picture, asked, "curves", 0, "svg", ModelCache(Limits()))
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.5)
         token.withdraw()
@@ -240,7 +240,7 @@ def test_what_a_picture_is_computed_from_can_be_called_off(
     what: str, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token, ended = CancellationToken(60), []
-    original = getattr(pictures, part)
+    original = getattr(exports, part)
 
     def watched(*arguments: Any, **named: Any) -> Any:
         token.withdraw()
@@ -250,11 +250,11 @@ def test_what_a_picture_is_computed_from_can_be_called_off(
             ended.append(part)
             raise
 
-    monkeypatch.setattr(pictures, part, watched)
+    monkeypatch.setattr(exports, part, watched)
     cache = ModelCache(Limits())
     asked = cache.prepare({"scenario": SMALL}, token)
     with pytest.raises(WithdrawnError):
-        pictures.picture(asked, what, 3, "svg", cache)
+        exports.picture(asked, what, 3, "svg", cache)
     assert ended == [part]
 
 

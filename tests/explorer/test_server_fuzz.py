@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.questions import EXPORTS, QUESTIONS
+from peerpressure.explorer.routes import EXPORTS, QUESTIONS
 from tests.explorer.asking import SMALL, Asker, served
 from tests.explorer.test_server_exports import VARIANTS
 from tests.scenario.strategies import scenarios

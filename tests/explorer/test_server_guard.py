@@ -13,12 +13,11 @@ from pydantic import AfterValidator
 from starlette.requests import Request
 
 from peerpressure.explorer.app import STATIC
-from peerpressure.explorer.bodies import parse_json, read_bytes
-from peerpressure.explorer.guard import LOOPBACK, name_of
-from peerpressure.explorer.questions import EXPORTS, QUESTIONS
-from peerpressure.explorer.refusals import RequestError
+from peerpressure.explorer.requests import RequestError, parse_json, read_bytes
+from peerpressure.explorer.routes import EXPORTS, QUESTIONS
+from peerpressure.explorer.security import LOOPBACK, name_of
 from peerpressure.scenario import Scenario
-from peerpressure.scenario.section import InputFile, OutputFolder, Section
+from peerpressure.scenario._section import InputFile, OutputFolder, Section
 from tests.explorer.asking import SMALL, Asker, in_a_loop
 
 FONT = "/static/vendor/inter/Inter.woff2"

@@ -11,8 +11,8 @@ from scipy.sparse import csgraph
 import peerpressure as pp
 from peerpressure.explorer import layout
 from peerpressure.explorer.layout import Drawing, drawing
+from peerpressure.explorer.limits import shown
 from peerpressure.explorer.stress import hops, hops_compiled
-from peerpressure.explorer.times import shown
 
 NETWORKS: dict[str, pp.Network] = {
     "two": pp.k2(),

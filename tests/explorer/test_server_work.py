@@ -16,14 +16,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
-from peerpressure.explorer import questions
-from peerpressure.explorer.answers.run import run_answer
-from peerpressure.explorer.caches import Cache
-from peerpressure.explorer.cancellation import CancellationToken, Watched
-from peerpressure.explorer.job_queue import JobQueue
+from peerpressure.explorer import routes
+from peerpressure.explorer.answers import run_answer
+from peerpressure.explorer.jobs import CancellationToken, JobQueue, Watched
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.preparing import ModelCache, Prepared
-from peerpressure.explorer.refusals import OverdueError, RequestError, WithdrawnError, refusal_of
+from peerpressure.explorer.models import Cache, ModelCache, Prepared
+from peerpressure.explorer.requests import OverdueError, RequestError, WithdrawnError, refusal_of
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served
 
 # A run that the watcher repeats until it is called off; SHORT takes milliseconds.
@@ -213,7 +211,7 @@ class Watcher:
                 self.ended.set()
                 raise
 
-        patch.setattr(questions, "run_answer", watched)
+        patch.setattr(routes, "run_answer", watched)
 
 
 def test_a_long_run_is_superseded_over_http_and_another_tab_is_not_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:

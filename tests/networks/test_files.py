@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
 from peerpressure.networks import Network, k2, named, path, read_network, write_network
-from peerpressure.networks.readers import READERS
-from peerpressure.networks.writers import WRITERS
+from peerpressure.networks._readers import READERS
+from peerpressure.networks._writers import WRITERS
 from tests.networks.strategies import WORDS, edge_table, networks, same
 
 ORDERED = [".graphml", ".npz"]  # formats that keep labels and their order

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.networks import barabasi_albert, erdos_renyi, watts_strogatz
-from peerpressure.networks.sampling import random_pairs
+from peerpressure.networks._generators import random_pairs
 
 ALPHA = 1e-4
 

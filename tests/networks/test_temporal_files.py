@@ -17,6 +17,7 @@ from peerpressure.errors import FileFormatError, NetworkError
 from peerpressure.networks import (
     RECORDED,
     TemporalNetwork,
+    _datasets,
     path,
     read_contacts,
     read_events,
@@ -24,8 +25,7 @@ from peerpressure.networks import (
     recorded_groups,
     write_events,
 )
-from peerpressure.networks.temporal import recorded
-from peerpressure.networks.temporal.readers import SEPARATORS
+from peerpressure.networks._temporal_files import SEPARATORS
 from tests.networks.histories import History, histories
 from tests.networks.strategies import WORDS
 
@@ -233,6 +233,6 @@ def test_recorded_contacts_load_no_other_package() -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "find_spec", lambda name: None)
+    monkeypatch.setattr(_datasets, "find_spec", lambda name: None)
     with pytest.raises(FileFormatError, match=r"pip install 'peerpressure\[contacts\]'"):
         recorded_contacts("hospital")

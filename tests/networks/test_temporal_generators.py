@@ -25,7 +25,7 @@ from peerpressure.networks import (
     star,
     watts_strogatz,
 )
-from peerpressure.networks.temporal.draws import activities, first_birth, mean_activity, others
+from peerpressure.networks._temporal_generators import activities, first_birth, mean_activity, others
 from tests.networks.strategies import same
 
 ALPHA = 1e-4

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure.networks import (
     TemporalNetwork,
+    _joint_connectivity,
     activity_driven,
     cycle,
     failing_edges,
@@ -17,8 +18,7 @@ from peerpressure.networks import (
     recorded_contacts,
     shortest_window,
 )
-from peerpressure.networks.connectivity import components
-from peerpressure.networks.temporal import joint
+from peerpressure.networks._connectivity import components
 from tests.networks.histories import History, histories
 
 
@@ -30,7 +30,7 @@ def pieces(network: TemporalNetwork, first: int, last: int) -> int:
 @pytest.fixture(params=["plain", "compiled"])
 def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweep by plain Python, or by its compiled twin."""
-    monkeypatch.setattr(joint, "INTERPRETED", 10**9 if request.param == "plain" else 0)
+    monkeypatch.setattr(_joint_connectivity, "INTERPRETED", 10**9 if request.param == "plain" else 0)
 
 
 @pytest.mark.usefixtures("twin")

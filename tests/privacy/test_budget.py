@@ -12,9 +12,9 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.noises import LAWS
+from peerpressure.noise import LAWS
 from peerpressure.privacy import budget, epsilon_of
-from peerpressure.privacy.laws import PROMISES, unit_information
+from peerpressure.privacy._accounting import PROMISES, unit_information
 from tests.builders import NOISES, random_model
 
 N = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.privacy import budget, exposure
-from peerpressure.recovery import Observation, Prior, information
+from peerpressure.recovery import Observation, Prior, _innovations, information
 from tests.builders import random_model
 from tests.privacy.dense import Joint
 
@@ -135,8 +134,7 @@ def test_relabelling_agents_changes_nothing_else() -> None:
 
 
 def test_large_networks_in_full_view(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("innovations", "complete"):
-        monkeypatch.setattr(importlib.import_module(f"peerpressure.recovery.{module}"), "DENSE_LIMIT", 50)
+    monkeypatch.setattr(_innovations, "DENSE_LIMIT", 50)
     n, network = 300, pp.barabasi_albert(300, 2, seed=1)
     model = pp.Model(network, np.linspace(0, 1, n), noise=pp.Gaussian(1.0))
     table = exposure(model, 4, prior=PRIOR).table

@@ -9,8 +9,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, exposure, frontier, masked_start
-from peerpressure.privacy.opening import hears_hidden, start_assumption
-from peerpressure.privacy.release import release
+from peerpressure.privacy._release import hears_hidden, release, start_assumption
 from peerpressure.recovery import Observation, Prior, information, outputs_of
 from peerpressure.sde import SDE
 from tests.builders import random_model

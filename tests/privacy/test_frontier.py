@@ -11,7 +11,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.privacy import DESIGNS, Noisy, OneShot, ZeroSum, frontier, growing, masked_start
-from peerpressure.privacy.designs import averaging_matrix, limit
+from peerpressure.privacy._mechanisms import averaging_matrix, limit
 from peerpressure.theory import consensus_mode, moments
 from tests.builders import random_model
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import integrate, optimize
 
 from peerpressure.privacy import epsilon_of
-from peerpressure.privacy.laplace import LEAST_DELTA, advanced, basic, epsilon_between
+from peerpressure.privacy._accounting import LEAST_DELTA, advanced, basic, epsilon_between
 
 
 def between(steps: list[float], delta: float) -> tuple[float, float]:

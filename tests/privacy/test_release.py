@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
-from peerpressure.privacy.opening import hears_hidden, masked_start, start_assumption
-from peerpressure.privacy.release import release, safe_release, whitened
+from peerpressure.privacy._release import hears_hidden, masked_start, release, safe_release, start_assumption, whitened
 from tests.builders import random_model
 from tests.privacy.dense import Joint
 

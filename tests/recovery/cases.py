@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, outputs_of
-from peerpressure.recovery.design import design_of
+from peerpressure.recovery._regression import design_of
 from tests.builders import random_model
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from scipy import linalg
 
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, Prior, fit, information, outputs_of, recover
-from peerpressure.recovery.kalman import kalman_filter, kalman_smoother
+from peerpressure.recovery._kalman import kalman_filter, kalman_smoother
 from peerpressure.sde import SDE
 from tests.builders import random_model
 from tests.recovery.cases import Array

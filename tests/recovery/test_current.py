@@ -10,7 +10,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
-from peerpressure.recovery.kalman import kalman_filter, kalman_smoother
+from peerpressure.recovery._kalman import kalman_filter, kalman_smoother
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.extended import FACTORS, Joint, extended
@@ -139,7 +139,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         recover(model, run, target="late")  # type: ignore[arg-type]
     with pytest.raises(pp.InvalidInputError, match=r"truth must be given.*run\.final\.hidden"):
         recover(model, run, target="current").residuals()
-    monkeypatch.setattr(import_module("peerpressure.recovery.current"), "PARTIAL_LIMIT", 5)
+    monkeypatch.setattr(import_module("peerpressure.recovery._current"), "PARTIAL_LIMIT", 5)
     with pytest.raises(pp.TooLargeError, match="at most 5 agents, got 7"):
         recover(model, run, "kalman", target="current")
 
@@ -151,7 +151,7 @@ def test_large_networks_carry_their_covariance_as_it_came(start: str, monkeypatc
     model = random_model(40, noise=pp.Gaussian(0.8), start=begin, adaptation=rates)
     run = pp.simulate(model, 12, 2, seed=1)
     dense = recover(model, run, "kalman", target="current")
-    monkeypatch.setattr(import_module("peerpressure.recovery.innovations"), "DENSE_LIMIT", 10)
+    monkeypatch.setattr(import_module("peerpressure.recovery._innovations"), "DENSE_LIMIT", 10)
     large = recover(model, run, target="current")
     np.testing.assert_allclose(large.value, dense.value, atol=1e-8)
     np.testing.assert_allclose(large.variance_of(range(40)), dense.variance, rtol=1e-7)

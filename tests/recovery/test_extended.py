@@ -11,10 +11,10 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, Prior, information, outputs_of, recover
-from peerpressure.recovery.innovations import innovations
-from peerpressure.recovery.kalman import kalman
-from peerpressure.recovery.sparse_estimate import sparse_estimate
-from peerpressure.theory.extensions.retention import retention
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._kalman import kalman
+from peerpressure.recovery._sparse_kalman import sparse_estimate
+from peerpressure.theory._retention import retention
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, NEEDS_ALL, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended
@@ -164,7 +164,7 @@ def test_many_agents_go_the_sparse_way_by_themselves(monkeypatch: pytest.MonkeyP
     model = random_model(30, noise=pp.Gaussian(1.0), adaptation=0.05)
     run, view = pp.simulate(model, 10, 2, seed=1), Observation(agents=range(3, 30))
     dense = recover(model, run, "kalman", view)
-    monkeypatch.setattr(import_module("peerpressure.recovery.kalman"), "DENSE_LIMIT", 10)
+    monkeypatch.setattr(import_module("peerpressure.recovery._kalman"), "DENSE_LIMIT", 10)
     assert_same(dense, recover(model, run, "kalman", view), 1e-7)
     correlated = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
     with pytest.raises(pp.TooLargeError, match="adapt need white noise"):
@@ -179,7 +179,7 @@ def test_complete_outputs_of_a_large_network_that_gives_way(
     model = random_model(60, noise=pp.Gaussian(0.8, temporal=pp.AR1(0.3)), adaptation=rates)
     data = outputs_of(model, pp.simulate(model, 12, 2, seed=1))
     dense = innovations(model, data, prior)
-    monkeypatch.setattr(import_module("peerpressure.recovery.innovations"), "DENSE_LIMIT", 10)
+    monkeypatch.setattr(import_module("peerpressure.recovery._innovations"), "DENSE_LIMIT", 10)
     large = innovations(model, data, prior)
     np.testing.assert_allclose(large.value, dense.value, atol=1e-8)
     np.testing.assert_allclose(large.variance_of(range(60)), dense.variance, rtol=1e-8)

@@ -7,7 +7,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, outputs_of
-from peerpressure.recovery.gls import gls
+from peerpressure.recovery._regression import gls
 from tests.recovery.cases import AGENTS, STARTS, STEPS, VIEWS, dense_regression, small_model
 
 PRIOR = Prior(0.3, 0.8)

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
-from peerpressure.noises import Temporal
+from peerpressure.noise import Temporal
 from peerpressure.recovery import Observation, Prior, information, recover
-from peerpressure.recovery.innovations import innovations
-from peerpressure.recovery.outputs import outputs_of
-from peerpressure.recovery.time_weights import time_weights
+from peerpressure.recovery._innovations import innovations, time_weights
+from peerpressure.recovery._observation import outputs_of
 from tests.builders import random_model
 from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
 
@@ -108,7 +107,7 @@ def test_large_networks_take_another_road_to_the_same_place(
     model = random_model(60, noise=pp.Gaussian(0.8), start="hidden" if start == "hidden" else np.zeros(60))
     data = outputs_of(model, pp.simulate(model, 12, 2, seed=1))
     dense = innovations(model, data, prior)
-    monkeypatch.setattr(import_module("peerpressure.recovery.innovations"), "DENSE_LIMIT", 10)
+    monkeypatch.setattr(import_module("peerpressure.recovery._innovations"), "DENSE_LIMIT", 10)
     large = innovations(model, data, prior)
     np.testing.assert_allclose(large.value, dense.value, atol=1e-8)
     np.testing.assert_allclose(large.variance_of(range(60)), dense.variance, rtol=1e-8)
@@ -176,7 +175,7 @@ def test_refuses_what_it_cannot_undo() -> None:
 
 
 def test_refuses_large_networks_that_need_a_dense_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("peerpressure.recovery.complete"), "DENSE_LIMIT", 5)
+    monkeypatch.setattr(import_module("peerpressure.recovery._innovations"), "DENSE_LIMIT", 5)
     model = small_model("frozen")
     with pytest.raises(pp.TooLargeError, match="at most 5 agents"):
         recover(model, pp.simulate(model, STEPS))

@@ -9,9 +9,9 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.recovery import Estimate, Observation, Outputs, Prior, outputs_of
-from peerpressure.recovery.gls import gls
-from peerpressure.recovery.innovations import innovations
-from peerpressure.recovery.kalman import kalman, kalman_filter, kalman_smoother
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
+from peerpressure.recovery._regression import gls
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, NOISES, STARTS, STEPS, VIEWS, Array, small_model
 

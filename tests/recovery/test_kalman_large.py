@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, outputs_of, recover, sparse_estimate as module
-from peerpressure.recovery.innovations import innovations
-from peerpressure.recovery.kalman import DENSE_LIMIT, kalman
-from peerpressure.recovery.sparse_estimate import sparse_estimate
+from peerpressure.recovery import Observation, Prior, _sparse_kalman, outputs_of, recover
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._kalman import DENSE_LIMIT, kalman
+from peerpressure.recovery._sparse_kalman import sparse_estimate
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.test_kalman import PRIORS, assert_same, with_holes
@@ -37,7 +37,7 @@ def test_iterations_are_the_dense_solution(correlated: bool, monkeypatch: pytest
     for prior in (None, Prior(0.2, 1.5)):
         dense = sparse_estimate(model, data, prior, "kalman")
         with monkeypatch.context() as patch:
-            patch.setattr(module, "DENSE_LIMIT", 0)
+            patch.setattr(_sparse_kalman, "DENSE_LIMIT", 0)
             iterated = sparse_estimate(model, data, prior, "kalman")
         np.testing.assert_allclose(iterated.value, dense.value, atol=1e-7)
         np.testing.assert_allclose(iterated.variance_of(range(60)), dense.variance, rtol=1e-6)

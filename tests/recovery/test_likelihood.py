@@ -11,9 +11,8 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
-from peerpressure.recovery.kalman import kalman
-from peerpressure.recovery.likelihood import likelihood
-from peerpressure.recovery.location import laplace
+from peerpressure.recovery._kalman import kalman
+from peerpressure.recovery._likelihood import laplace, likelihood
 from tests.builders import random_model
 from tests.recovery.cases import VIEWS, small_model
 

@@ -10,9 +10,9 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, outputs_of
-from peerpressure.recovery.innovations import innovations
-from peerpressure.recovery.likelihood import fit, likelihood
-from peerpressure.recovery.parameters import LikelihoodFit
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._joint_fit import LikelihoodFit
+from peerpressure.recovery._likelihood import fit, likelihood
 from tests.builders import random_model
 from tests.recovery.cases import Array
 

@@ -72,7 +72,7 @@ def test_conjugate_gradients_agree_with_normal_equations(start: str, monkeypatch
     model = random_model(50, noise=pp.Gaussian(1.0), start="hidden" if start == "hidden" else np.ones(50))
     run = pp.simulate(model, 40, 3, seed=1)
     dense = recover(model, run, "ols")
-    monkeypatch.setattr(import_module("peerpressure.recovery.ols"), "DENSE_LIMIT", 10)
+    monkeypatch.setattr(import_module("peerpressure.recovery._regression"), "DENSE_LIMIT", 10)
     large = recover(model, run, "ols")
     np.testing.assert_allclose(large.value, dense.value, atol=1e-6)
     np.testing.assert_allclose(large.variance_of([0, 7, 33]), dense.variance[[0, 7, 33]], rtol=1e-6)
@@ -92,8 +92,8 @@ def test_weights_are_the_inverse_variances() -> None:
 
 
 def test_large_networks_are_refused_where_a_dense_matrix_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("peerpressure.recovery.regression"), "DENSE_LIMIT", 5)
-    monkeypatch.setattr(import_module("peerpressure.recovery.ols"), "DENSE_LIMIT", 5)
+    monkeypatch.setattr(import_module("peerpressure.recovery._regression"), "DENSE_LIMIT", 5)
+    monkeypatch.setattr(import_module("peerpressure.recovery._regression"), "DENSE_LIMIT", 5)
     model = small_model()
     run = pp.simulate(model, STEPS)
     for method, prior in (("wls", None), ("snapshot", None), ("ols", Prior(0.0, 1.0))):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from peerpressure.figures import ANIMATIONS, FIGURES, draw
-from peerpressure.report.images import image, moving_image
-from peerpressure.report.page import Making, page
+from peerpressure.plotting import ANIMATIONS, FIGURES, draw
+from peerpressure.report.html import image, moving_image
 from peerpressure.report.store import from_csv, to_csv
-from tests.figures.samples import sample_tables
+from peerpressure.reproduction.page import Making, page
+from tests.plotting.samples import sample_tables
 
 
 @pytest.fixture(scope="session")

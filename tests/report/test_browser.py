@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from peerpressure.figures import ANIMATIONS, FIGURES
+from peerpressure.plotting import ANIMATIONS, FIGURES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -11,9 +11,9 @@ import pytest
 from jinja2 import UndefinedError
 
 import peerpressure.report
-from peerpressure.figures import ANIMATIONS, FIGURES
-from peerpressure.report.images import MOST_VECTOR_BYTES, Image, image, moving_image
-from peerpressure.report.page import SECTIONS, VERDICTS, Making, page
+from peerpressure.plotting import ANIMATIONS, FIGURES
+from peerpressure.report.html import MOST_VECTOR_BYTES, Image, image, moving_image
+from peerpressure.reproduction.page import SECTIONS, VERDICTS, Making, page
 
 MADE = Making("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)

@@ -14,10 +14,10 @@ import pytest
 
 from peerpressure import cli
 from peerpressure.cli.paper import paper as command
-from peerpressure.experiments import paper_tables, printed
-from peerpressure.experiments.convergence import SEED, STEPS
-from peerpressure.figures import ANIMATIONS, FIGURES
-from peerpressure.report import drawing, paper, store
+from peerpressure.plotting import ANIMATIONS, FIGURES
+from peerpressure.report import store
+from peerpressure.reproduction import paper, paper_tables, printed
+from peerpressure.reproduction.convergence import SEED, STEPS
 
 REQUEST = paper.Request(seed=3, replications=5, steps=100)
 
@@ -32,14 +32,14 @@ def counted(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) ->
         tell("an experiment")
         return tables
 
-    monkeypatch.setattr("peerpressure.experiments.paper_tables", instead)
-    monkeypatch.setattr("peerpressure.report.drawing._draw", _quick)
+    monkeypatch.setattr("peerpressure.reproduction.paper_tables", instead)
+    monkeypatch.setattr("peerpressure.reproduction.paper._draw", _quick)
     return calls
 
 
 def _quick(order: tuple[str, object]) -> Any:
-    from peerpressure.report.drawing import Drawn
-    from peerpressure.report.images import Image
+    from peerpressure.report.html import Image
+    from peerpressure.reproduction.paper import Drawn
 
     gif = b"GIF89a\x01\x00\x01\x00" if order[0] in ANIMATIONS else None
     return Drawn(order[0], b"pdf", b"png", Image("data:,", 10, 10), gif)
@@ -64,9 +64,9 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 
 def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
     some = {name: FIGURES[name] for name in ("size_effect", "density", "graph")}
-    monkeypatch.setattr(drawing, "FIGURES", some)
+    monkeypatch.setattr(paper, "FIGURES", some)
     told: list[str] = []
-    alone, together = (drawing.draw_all(tables, workers, told.append) for workers in (1, 2))
+    alone, together = (paper.draw_all(tables, workers, told.append) for workers in (1, 2))
     assert alone == together
     assert [drawn.name for drawn in alone] == list(some)
     assert alone[0].pdf.startswith(b"%PDF")
@@ -92,7 +92,7 @@ def test_a_second_run_reuses_what_is_there_and_fresh_does_not(tmp_path: Path, co
 def test_large_sweeps_have_a_place_for_their_workers(
     replications: int, apart: bool, tmp_path: Path, counted: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peerpressure.report.drawing.draw_all", lambda *_: list(map(_quick, FIGURES.items())))
+    monkeypatch.setattr("peerpressure.reproduction.paper.draw_all", lambda *_: list(map(_quick, FIGURES.items())))
     paper.reproduce(tmp_path, paper.Request(seed=3, replications=replications, steps=100), workers=2)
     assert (counted[0]["folder"] is not None, counted[0]["workers"]) == (apart, 2)
     assert not apart or not counted[0]["folder"].exists()
@@ -146,12 +146,12 @@ def test_a_run_that_fails_while_drawing_or_writing_leaves_the_former_report(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("peerpressure.report.drawing._draw", fails)
+        patch.setattr("peerpressure.reproduction.paper._draw", fails)
         with pytest.raises(KeyboardInterrupt):
             paper.reproduce(tmp_path, REQUEST, fresh=True)
     assert contents(tmp_path) == before
     with monkeypatch.context() as patch:
-        patch.setattr("peerpressure.report.page.page", lambda *_: "another report")
+        patch.setattr("peerpressure.reproduction.page.page", lambda *_: "another report")
         patch.setattr(store, "replacing", fails)
         with pytest.raises(KeyboardInterrupt):
             paper.reproduce(tmp_path, REQUEST, fresh=True)

@@ -10,12 +10,20 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from peerpressure.figures import render
-from peerpressure.figures.run import opinions
 from peerpressure.measures import Experiment, results
-from peerpressure.report.run_folder import FIGURES, OWN, TABLES, run_files
-from peerpressure.report.run_page import CAPTIONS, figures, settled
-from peerpressure.report.run_summary import model_rows, outcome_rows
+from peerpressure.plotting import render
+from peerpressure.plotting.run import opinions
+from peerpressure.report.run import (
+    CAPTIONS,
+    FIGURES,
+    OWN,
+    TABLES,
+    figures,
+    model_rows,
+    outcome_rows,
+    run_files,
+    settled,
+)
 from peerpressure.scenario import scenario_from
 
 PLAIN: dict[str, Any] = {

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 from markupsafe import Markup
 
-from peerpressure.report.formula import formula, with_formulas
+from peerpressure.report.html import formula, typeset, with_formulas
 from peerpressure.report.tables import MISSING, Column, Form, aligned, number, pick, table
-from peerpressure.report.typeset import typeset
 
 PAD = re.compile(r'<span class="pad" aria-hidden="true">([.0]*)</span>')
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from peerpressure.experiments import paper_tables
-from peerpressure.figures import ANIMATIONS, FIGURES, draw
-from peerpressure.report.images import Image
-from peerpressure.report.page import Making, page
+from peerpressure.plotting import ANIMATIONS, FIGURES, draw
+from peerpressure.report.html import Image
 from peerpressure.report.store import from_csv, to_csv
+from peerpressure.reproduction import paper_tables
+from peerpressure.reproduction.page import Making, page
 
 
 def test_real_tables_make_every_figure_and_the_page() -> None:

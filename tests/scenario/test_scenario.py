@@ -14,8 +14,8 @@ import peerpressure as pp
 from peerpressure.errors import FileFormatError
 from peerpressure.networks import GENERATORS
 from peerpressure.scenario import load_scenario, parse_scenario, scenario_from, schema_text, shipped_schema
-from peerpressure.scenario.shorthand import PARAMETERS, network_section, noise_section
-from peerpressure.scenario.toml import toml_text
+from peerpressure.scenario._scenario import toml_text
+from peerpressure.scenario._shorthand import PARAMETERS, network_section, noise_section
 from tests.scenario.strategies import scenarios
 
 PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"

@@ -14,8 +14,8 @@ from scipy import integrate, linalg
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ScheduleError
 from peerpressure.model import Vector
-from peerpressure.sde import SDE, adjoint, euler_moments, moments_at, moments_of
-from peerpressure.sde.adjoint import run_backwards
+from peerpressure.sde import SDE, _moments, euler_moments, moments_at, moments_of
+from peerpressure.sde._moments import run_backwards
 from tests.builders import SCHEDULES, random_model
 
 TIMES = np.array([0.25, 1.0, 3.6])
@@ -95,7 +95,7 @@ def test_few_sums_and_many_times_give_the_same_by_either_way(monkeypatch: pytest
     many, few = moments_of(sde, weights, times), moments_of(sde, weights, times[-5:])
     for whole, part in zip(many, few, strict=True):
         np.testing.assert_allclose(whole[-part.shape[0] :], part, rtol=1e-8, atol=1e-10)
-    monkeypatch.setattr(adjoint, "BLOCK", 50)  # two times a run
+    monkeypatch.setattr(_moments, "BLOCK", 50)  # two times a run
     np.testing.assert_allclose(run_backwards(sde, weights, times)[1], many.variance, rtol=1e-8, atol=1e-10)
 
 

@@ -12,7 +12,7 @@ from scipy import linalg
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, exact_paths, exact_transitions, moments_at, transition
-from peerpressure.sde.flow import smooth_pieces
+from peerpressure.sde._flow import smooth_pieces
 from tests.builders import SCHEDULES, random_model
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from peerpressure import FileFormatError
 from peerpressure.sweep import Plan, collect, run_sweep, write_table
-from peerpressure.sweep.collect import _frame
+from peerpressure.sweep._results import _frame
 
 from .running import noisy_plan
 

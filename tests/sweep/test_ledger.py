@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
-from peerpressure.sweep.ledger import Outcome, open_ledger
-from peerpressure.sweep.status import first_line
+from peerpressure.sweep._ledger import Outcome, open_ledger
+from peerpressure.sweep._results import first_line
 
 from .running import csv, noisy_plan
 

@@ -10,7 +10,7 @@ import pytest
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
-from peerpressure.noises import Gaussian, Noise, NoNoise
+from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Logarithmic, Power, Schedule, Table
 from peerpressure.simulation import simulate
 from peerpressure.theory import agent, consensus_mode, ideal_deviation, mode_error, replicates_needed, steps_needed

@@ -11,9 +11,8 @@ from scipy import linalg
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, moments_at, moments_of, stationary
-from peerpressure.theory.continuous_time.fate import continuous_fate
-from peerpressure.theory.continuous_time.limit import agreed_value, mode_noise
-from peerpressure.theory.continuous_time.reasons import reason_for
+from peerpressure.theory._continuous_reasons import continuous_reason_for
+from peerpressure.theory._continuous_time import agreed_value, continuous_fate, mode_noise
 from tests.builders import SCHEDULES, random_model
 
 TREE, CYCLES = pp.barabasi_albert(8, 1, seed=2), pp.barabasi_albert(8, 2, seed=2)
@@ -65,7 +64,7 @@ def test_outcomes(parts: dict[str, Any], outcome: str, words: str) -> None:
     sde = build(**parts)
     fate = continuous_fate(sde)
     assert fate.outcome.name == outcome
-    assert words in reason_for(sde, fate)
+    assert words in continuous_reason_for(sde, fate)
     assert fate.agrees is {"UNKNOWN": None, "DISAGREEMENT": False}.get(outcome, True)
     assert fate.reaches_value is {"UNKNOWN": None, "CONSENSUS": True}.get(outcome, False)
     assert outcome in {*(one.name for one in pp.Outcome)}
@@ -77,7 +76,7 @@ def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     balanced = build(hidden=hidden, stubbornness=0.7 * degrees, pressure=pp.Power(2), noise=pp.NoNoise())
     fate = continuous_fate(balanced)
     assert (fate.outcome.name, fate.balanced) == ("CONSENSUS", True)
-    assert "never leaves v" in reason_for(balanced, fate)
+    assert "never leaves v" in continuous_reason_for(balanced, fate)
     late = moments_at(balanced, [60.0]).mean[0]
     np.testing.assert_allclose(late, balanced.consensus_value, atol=1e-2)
     np.testing.assert_allclose(degrees @ late / degrees.sum(), balanced.consensus_value, atol=1e-9)
@@ -205,7 +204,7 @@ def test_the_stationary_spread_is_told_and_reached() -> None:
     law = moments_at(sde, [80.0])
     np.testing.assert_allclose(law.covariance, covariance, rtol=1e-6)
     mode = CYCLES.degrees / CYCLES.degrees.sum()
-    words = reason_for(sde, continuous_fate(sde))
+    words = continuous_reason_for(sde, continuous_fate(sde))
     assert f"span {mean.min():.4g} to {mean.max():.4g}" in words
     assert f"about {np.sqrt(mode @ covariance @ mode):.2g}." in words
 

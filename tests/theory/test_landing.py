@@ -13,13 +13,12 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, barabasi_albert, complete, cycle
-from peerpressure.noises import AR1, Frozen, Gaussian, Noise, NoNoise
+from peerpressure.noise import AR1, Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit as function, consensus_limit_curve, predicted_limit
-from peerpressure.theory.extensions.consensus_limit import ConsensusLimit
-from peerpressure.theory.functionals import mean
-from peerpressure.theory.moments import moments
+from peerpressure.theory._consensus_limit import ConsensusLimit
+from peerpressure.theory._moments import mean, moments
 
 from .changing import CHANGING, mean_path
 

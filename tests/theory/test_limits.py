@@ -10,12 +10,11 @@ import pytest
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle
-from peerpressure.noises import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.simulation import simulate
-from peerpressure.theory.limits import predicted_limit
-from peerpressure.theory.moments import moments
-from peerpressure.theory.tail import tail_after
+from peerpressure.theory._limits import predicted_limit, tail_after
+from peerpressure.theory._moments import moments
 
 NETWORKS = {"odd": barabasi_albert(20, 2, seed=3), "tree": barabasi_albert(20, 1, seed=3)}
 BY_AGENT = np.linspace(0.2, 1.0, 20)

@@ -11,11 +11,10 @@ from hypothesis import given, settings, strategies as st
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
-from peerpressure.noises import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import adjoint
-from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
-from peerpressure.theory.moments import Moments, moments
+from peerpressure.theory import _moments
+from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 
 AGENTS, STEPS = 7, 9
 BY_AGENT = np.linspace(0.0, 2.0, AGENTS)
@@ -168,8 +167,8 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
     model = build(NETWORKS["weighted"], Linear(), NOISES["ar1"])
     of = [consensus_mode(model), mean(model)]
     whole = moments(model, 9, of=of, times=range(10))
-    monkeypatch.setattr(adjoint, "BLOCK", block)
-    monkeypatch.setattr(adjoint, "FEW", few)
+    monkeypatch.setattr(_moments, "BLOCK", block)
+    monkeypatch.setattr(_moments, "FEW", few)
     split = moments(model, 9, of=of, times=range(10))
     np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-13)
     np.testing.assert_allclose(split.variance, whole.variance, rtol=1e-13)

@@ -13,13 +13,12 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, k2
-from peerpressure.noises import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise, Uniform
+from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise, Uniform
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
-from peerpressure.theory import adjoint
-from peerpressure.theory.functionals import agent, consensus_mode, mean
-from peerpressure.theory.moments import moments
+from peerpressure.theory import _moments
+from peerpressure.theory._moments import agent, consensus_mode, mean, moments
 
 from .changing import CHANGING
 
@@ -162,8 +161,8 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
     model = build(NETWORKS["periodic"], RATES["by agent"], NOISES["ar1"], Linear())
     rows = np.random.default_rng(1).normal(size=(2, 2 * AGENTS))
     whole = moments(model, 9, of=rows, times=range(10), what="joint")
-    monkeypatch.setattr(adjoint, "BLOCK", block)
-    monkeypatch.setattr(adjoint, "FEW", few)
+    monkeypatch.setattr(_moments, "BLOCK", block)
+    monkeypatch.setattr(_moments, "FEW", few)
     split = moments(model, 9, of=rows, times=range(10), what="joint")
     np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-12)
     np.testing.assert_allclose(split.variance, whole.variance, rtol=1e-12)

@@ -8,13 +8,20 @@ from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle
-from peerpressure.noises import AR1, Gaussian, Noise
+from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.schedules import Constant, Power
-from peerpressure.theory.extensions import modes as modes_module
-from peerpressure.theory.extensions.cycles import cycle_of_circles, cycle_of_spread
-from peerpressure.theory.extensions.modes import Mode, mode_of
-from peerpressure.theory.extensions.rounds import ClosedClasses, Rounds, closed_classes, recurring_rounds
-from peerpressure.theory.moments import moments
+from peerpressure.theory import _recurrence
+from peerpressure.theory._moments import moments
+from peerpressure.theory._recurrence import (
+    ClosedClasses,
+    Mode,
+    Rounds,
+    closed_classes,
+    cycle_of_circles,
+    cycle_of_spread,
+    mode_of,
+    recurring_rounds,
+)
 
 from .changing import AGENTS, CHANGING, in_rounds, mean_path
 
@@ -150,7 +157,7 @@ def test_few_vectors_do_for_large_circles(monkeypatch: pytest.MonkeyPatch) -> No
     model = build(random_rounds(1, 40, 4))
     rounds = recurring(model)
     dense = mode_of(model, rounds)
-    monkeypatch.setattr(modes_module, "DENSE", 10)
+    monkeypatch.setattr(_recurrence, "DENSE", 10)
     sparse = mode_of(model, rounds)
     assert dense is not None
     assert sparse is not None

@@ -13,7 +13,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import AdaptationError, InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import cycle, k2
-from peerpressure.noises import NoNoise
+from peerpressure.noise import NoNoise
 from peerpressure.schedules import Constant, Power
 from peerpressure.theory import moments, retention as function
 

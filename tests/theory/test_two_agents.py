@@ -8,7 +8,7 @@ import pytest
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import k2
-from peerpressure.noises import Gaussian
+from peerpressure.noise import Gaussian
 from peerpressure.theory import moments, two_agents
 
 SWAP = np.array([[0.0, 1.0], [1.0, 0.0]])

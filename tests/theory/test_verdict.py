@@ -14,10 +14,10 @@ from hypothesis import given, settings, strategies as st
 from peerpressure.errors import InvalidInputError, ScheduleError
 from peerpressure.model import Model, Update
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, named, path
-from peerpressure.noises import AR1, Gaussian, Noise, NoNoise
+from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import Outcome, consensus_mode, diagnose, moments
-from peerpressure.theory.verdict import Verdict
+from peerpressure.theory._verdict import Verdict
 
 ODD = barabasi_albert(30, 2, seed=8)
 TREE = barabasi_albert(30, 1, seed=8)
@@ -148,7 +148,7 @@ def test_large_networks_are_forecast_by_a_few_runs(m: int, monkeypatch: pytest.M
     model = make(barabasi_albert(180, m, seed=2), Linear())
     exact = diagnose(model, 50).forecast
     # The package re-exports a function of the same name, which hides the module.
-    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 100)
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory._forecast"), "MOST_AGENTS", 100)
     sampled = diagnose(model, 50).forecast
     assert exact is not None
     assert sampled is not None

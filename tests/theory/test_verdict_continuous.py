@@ -11,7 +11,7 @@ import pytest
 
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
-from peerpressure.noises import Gaussian, Noise, NoNoise
+from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.sde import SDE
 from peerpressure.theory import Outcome, consensus_mode, diagnose, moments
@@ -88,7 +88,7 @@ def test_a_forecast_is_that_of_the_moments() -> None:
 
 def test_many_agents_are_forecast_by_a_few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     # The package re-exports a function of the same name, which hides the module.
-    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 20)
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory._forecast"), "MOST_AGENTS", 20)
     process = build(barabasi_albert(30, 2, seed=2), Linear(0.5), Gaussian(0.5))
     ahead = diagnose(process, 10).forecast
     assert ahead is not None

@@ -15,13 +15,12 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, failing_edges
-from peerpressure.noises import AR1, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import Outcome, consensus_mode, diagnose, mean, moments, steps_needed
-from peerpressure.theory.extensions import rounds
-from peerpressure.theory.extensions.cycles import cycle_of_circles
-from peerpressure.theory.outcome import fate
-from peerpressure.theory.rates import consensus_rate
+from peerpressure.theory import Outcome, _recurrence, consensus_mode, diagnose, mean, moments, steps_needed
+from peerpressure.theory._classification import fate
+from peerpressure.theory._rates import consensus_rate
+from peerpressure.theory._recurrence import cycle_of_circles
 
 from .changing import CHANGING, RING, in_rounds, mean_path
 
@@ -166,7 +165,7 @@ def test_a_few_who_are_alone_now_and_then_decide_for_all() -> None:
     failing = failing_edges(barabasi_albert(200, 4, seed=1), 0.2, 100, seed=2)
     network = TemporalNetwork(failing.event_times, failing.sources, failing.targets, failing.weights, period=100)
     model = build(network, Linear(0.1))
-    verdict, again = diagnose(model), rounds.recurring_rounds(model)
+    verdict, again = diagnose(model), _recurrence.recurring_rounds(model)
     assert again is not None
     heard = np.any(again.alone, axis=0)
     assert np.count_nonzero(heard) == 11
@@ -294,7 +293,7 @@ def test_a_verdict_says_how_agents_meet() -> None:
 
 
 def test_a_period_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "LARGEST", 11)
+    monkeypatch.setattr(_recurrence, "LARGEST", 11)
     verdict = diagnose(build(C["star and ring"], Linear(), 1.0), 5)
     assert verdict.outcome is Outcome.UNKNOWN
     assert "repeats only after 2 steps" in verdict.reason
@@ -310,7 +309,7 @@ def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> No
     apart = moments(model, 40, of=rows, what="hidden")
     assert exact.hidden_mean == pytest.approx(found.mean[-1].mean())
     assert exact.hidden_spread == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
-    monkeypatch.setattr(importlib.import_module("peerpressure.theory.forecast"), "MOST_AGENTS", 50)
+    monkeypatch.setattr(importlib.import_module("peerpressure.theory._forecast"), "MOST_AGENTS", 50)
     sampled = diagnose(model, 40).forecast
     assert sampled is not None
     assert sampled.replicates == 64

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, erdos_renyi, watts_strogatz
-from peerpressure.noises import Gaussian, Laplace, Noise
+from peerpressure.noise import Gaussian, Laplace, Noise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
 from peerpressure.theory import Outcome, consensus_mode, diagnose, fixed_point, moments, predicted_limit

@@ -13,15 +13,14 @@ from typing import Annotated
 import typer
 
 from peerpressure.cli.check import check
-from peerpressure.cli.diagnosis import diagnose
-from peerpressure.cli.encoding import spell_what_is_missing
-from peerpressure.cli.exploring import explore
+from peerpressure.cli.diagnose import diagnose
+from peerpressure.cli.explore import explore
+from peerpressure.cli.new import new
 from peerpressure.cli.paper import paper
-from peerpressure.cli.recovery import recover
-from peerpressure.cli.running import run_scenario
-from peerpressure.cli.starting import new
-from peerpressure.cli.sweeping import sweep
-from peerpressure.cli.terminal import FAILURE, INTERRUPTED, USAGE, RefusedFileError, complain
+from peerpressure.cli.recover import recover
+from peerpressure.cli.run import run_scenario
+from peerpressure.cli.sweep import sweep
+from peerpressure.cli.terminal import FAILURE, INTERRUPTED, USAGE, RefusedFileError, complain, spell_what_is_missing
 from peerpressure.errors import InvalidInputError, PeerPressureError
 from peerpressure.version import __version__
 

@@ -45,12 +45,11 @@ def check(
 def _summary(file: Path) -> tuple[str, dict[str, str]]:
     """Return in words what a sound file asks for, and what was found in the files that it names."""
     from peerpressure.measures import load_sweep
-    from peerpressure.measures.results import disk_needed
-    from peerpressure.report.run_folder import amount
+    from peerpressure.measures._results import disk_needed
+    from peerpressure.report.run import amount
     from peerpressure.scenario import load_scenario
-    from peerpressure.scenario.findings import findings
-    from peerpressure.scenario.reading import parse_toml
-    from peerpressure.scenario.section import read_text
+    from peerpressure.scenario._loading import findings, parse_toml
+    from peerpressure.scenario._section import read_text
 
     if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):
         plan = load_sweep(file).plan

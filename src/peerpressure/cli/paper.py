@@ -11,7 +11,7 @@ import typer
 from peerpressure.cli.terminal import AsJson, columns, print_json, refuse_file, show, telling
 
 if TYPE_CHECKING:
-    from peerpressure.report.paper import Reproduction
+    from peerpressure.reproduction.paper import Reproduction
 
 MOST_STEPS = 10_000_000
 MOST_REPLICATIONS = 100_000
@@ -53,7 +53,7 @@ def paper(
     refuse_file(out)
     with telling() as tell:
         tell("loading")
-        from peerpressure.report.paper import Request, reproduce
+        from peerpressure.reproduction.paper import Request, reproduce
 
         made = reproduce(
             out, Request(seed, replications, steps), workers=workers or os.cpu_count() or 1, fresh=fresh, tell=tell

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from peerpressure.engine.plan import FRESH, STREAM_HELD, Plan, Result, draw_of
 from peerpressure.errors import PeerPressureError, TooLargeError, complain
-from peerpressure.noises import AR1, Custom, Frozen
-
-from .plan import FRESH, STREAM_HELD, Plan, Result, draw_of
+from peerpressure.noise import AR1, Custom, Frozen
 
 _PIECE = 32  # neighbours in a piece of a hub's row
 _THREADS = 256

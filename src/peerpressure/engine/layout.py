@@ -10,11 +10,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from peerpressure.engine.arguments import CHUNK, Agents, Graph
+from peerpressure.engine.plan import NARROW_UP_TO, WIDTH
 from peerpressure.model import Model
 from peerpressure.networks import Network
-
-from .arguments import CHUNK, Agents, Graph
-from .plan import NARROW_UP_TO, WIDTH
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
 _PIECE = 2**12  # agents whose states are turned over in one go

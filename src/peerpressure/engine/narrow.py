@@ -12,13 +12,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
-from .compiled import discard_stale_caches
-from .intrinsics import fma, prefetch_once
-from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
-from .random import U64, fill_narrow
-from .recording import keep, ledger_of, reduce_summaries
-from .temporal import apply_changes
+from peerpressure.engine.arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
+from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.intrinsics import fma, prefetch_once
+from peerpressure.engine.plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
+from peerpressure.engine.random import U64, fill_narrow
+from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
+from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the reading of the graph runs ahead of their use
 _TILE = 64  # agents by which the reading of their constants runs ahead

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from peerpressure.affine import least_relief
 from peerpressure.model import Model, Vector
-from peerpressure.noises import AR1, Custom, Frozen, Noise
+from peerpressure.noise import AR1, Custom, Frozen, Noise
 
 # Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
 # which is what makes a random gather cost little per replicate.

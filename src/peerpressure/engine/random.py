@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .intrinsics import bits_of_float64, float64_from_bits, fma
-from .plan import GAUSSIAN, LAPLACE, RADEMACHER, STUDENT, UNIFORM, UNIT, WIDTH
+from peerpressure.engine.intrinsics import bits_of_float64, float64_from_bits, fma
+from peerpressure.engine.plan import GAUSSIAN, LAPLACE, RADEMACHER, STUDENT, UNIFORM, UNIT, WIDTH
 
 GROUP = 8  # agents whose noise is made in one go
 HALF = 4  # the two agents that share a counter block stand this far apart

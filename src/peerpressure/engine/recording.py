@@ -8,10 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import CHUNK, Ledger
-from .compiled import discard_stale_caches
-from .intrinsics import larger, smaller
-from .random import GROUP, U64
+from peerpressure.engine.arguments import CHUNK, Ledger
+from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.intrinsics import larger, smaller
+from peerpressure.engine.random import GROUP, U64
 
 
 @njit(error_model="numpy", forceinline=True)

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.engine.arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger
+from peerpressure.engine.layout import Block, agents_of, graph_of, make_blocks
+from peerpressure.engine.narrow import draw_narrow, run_narrow
+from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
+from peerpressure.engine.recording import keep_all, reduce_summaries
+from peerpressure.engine.temporal import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
+from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
-from peerpressure.noises import AR1, Custom, Frozen
-
-from .arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger
-from .layout import Block, agents_of, graph_of, make_blocks
-from .narrow import draw_narrow, run_narrow
-from .plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
-from .recording import keep_all, reduce_summaries
-from .temporal import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
-from .wide import draw_wide, run_wide
+from peerpressure.noise import AR1, Custom, Frozen
 
 _SEGMENT = 2e9  # bytes of state moved between two looks at progress and Ctrl-C: less than a second
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end

@@ -12,11 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from peerpressure.engine.arguments import Changes, Graph
+from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.random import U64
 from peerpressure.networks import TemporalNetwork
-
-from .arguments import Changes, Graph
-from .compiled import discard_stale_caches
-from .random import U64
 
 
 def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph:

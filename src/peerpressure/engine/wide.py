@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .arguments import Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
-from .compiled import discard_stale_caches
-from .intrinsics import fma, prefetch, update_row
-from .plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from .random import GROUP, U64, fill_wide
-from .recording import keep, ledger_of, reduce_summaries
-from .temporal import apply_changes
+from peerpressure.engine.arguments import Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
+from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.intrinsics import fma, prefetch, update_row
+from peerpressure.engine.plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import GROUP, U64, fill_wide
+from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
+from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache

@@ -1,4 +1,4 @@
-"""The explorer as a web application: pages, one table of questions, and answers that say what was wrong."""
+"""The first question should not be the slow one: compiled loops and libraries are loaded while the browser opens."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import mimetypes
 import re
 import sys
+import threading
 import traceback
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
@@ -20,17 +21,45 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import complain
-from peerpressure.explorer.bodies import read_bytes, read_json
-from peerpressure.explorer.cancellation import CancellationToken
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.guard import LOOPBACK, Guard
-from peerpressure.explorer.job_queue import JobQueue
+from peerpressure.explorer.encoding import json_bytes
+from peerpressure.explorer.jobs import CancellationToken, JobQueue
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.packing import json_bytes
-from peerpressure.explorer.preparing import ModelCache
-from peerpressure.explorer.questions import EXPORTS, QUESTIONS, Answer, Question
-from peerpressure.explorer.refusals import RequestError, refusal_of
-from peerpressure.explorer.warming import warm_up
+from peerpressure.explorer.models import ModelCache
+from peerpressure.explorer.requests import RequestError, read_bytes, read_json, refusal_of
+from peerpressure.explorer.routes import EXPORTS, QUESTIONS, Answer, Question
+from peerpressure.explorer.security import LOOPBACK, Guard
+
+
+def warm_up() -> threading.Thread:
+    """Load in a thread of its own what the first questions will need."""
+    thread = threading.Thread(target=_touch_everything, name="warming", daemon=True)
+    thread.start()
+    return thread
+
+
+def _touch_everything() -> None:
+    from peerpressure.explorer.layout import drawing
+    from peerpressure.model import Model
+    from peerpressure.networks import barabasi_albert
+    from peerpressure.noise import Gaussian
+    from peerpressure.privacy import budget, exposure
+    from peerpressure.recovery import recover
+    from peerpressure.simulation import simulate
+    from peerpressure.theory import diagnose
+
+    model = Model(barabasi_albert(20, 2, seed=1), hidden=[0.0, 1.0] * 10, noise=Gaussian(1.0))
+    drawing(model.network)
+    # One replicate and many take different loops.
+    for replicates in (20, 1):
+        run = simulate(model, 2, replicates)
+    diagnose(model, 2)
+    recover(model, run, "ols")
+    exposure(model, 2)
+    budget(model, 2)
+
+
+# The explorer as a web application: pages, one table of questions, and answers that say what was wrong.
 
 STATIC = Path(__file__).parent / "static"
 # Python knows this type only from machines that list it.

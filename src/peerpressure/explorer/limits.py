@@ -1,14 +1,120 @@
-"""How much one request may ask for; every refusal names the bound, the value and the remedy."""
+"""How large a network will be, read off its section before anything is built."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.errors import complain
-from peerpressure.explorer.refusals import RequestError
-from peerpressure.explorer.sizes import size_of
+from peerpressure.explorer.requests import RequestError
 from peerpressure.scenario import Scenario
+
+Rule: TypeAlias = Callable[[Any], float]
+
+
+@final
+@dataclass(frozen=True)
+class Size:
+    """How many agents and edges a section asks for, and how many changes of edges over its steps."""
+
+    agents: int
+    edges: float
+    changes: float = 0.0
+
+
+# How many edges a generator makes of its parameters; the others make about as many as agents.
+_EDGES: Mapping[str, Rule] = {
+    "complete": lambda s: s.n * (s.n - 1) / 2,
+    "grid": lambda s: 2.0 * s.rows * s.columns,
+    "erdos_renyi": lambda s: s.p * s.n * (s.n - 1) / 2,
+    "watts_strogatz": lambda s: s.n * s.k / 2,
+    "barabasi_albert": lambda s: float(s.m * s.n),
+    "random_regular": lambda s: s.n * s.degree / 2,
+}
+# How often in a step an edge of a temporal network changes.
+_PACE: Mapping[str, Rule] = {
+    "failing_edges": lambda e: 2 * e.probability,
+    "edge_markovian": lambda e: _turnover(e.birth, e.death),
+    "rewiring": lambda e: 2 * e.rate,
+}
+# How many changes a step brings where agents meet and part, all of them together.
+_MEETINGS: Mapping[str, Rule] = {
+    "activity_driven": lambda s: 2.0 * s.n * s.contacts,
+    "edge_markovian": lambda s: s.n**2 / 2 * _turnover(s.birth, s.death),
+    "growing": lambda s: float(s.m),
+}
+
+
+def _turnover(birth: float, death: float) -> float:
+    return 2 * birth * death / (birth + death)
+
+
+def size_of(section: Any, steps: int) -> Size:
+    """Return the size that the section of a scenario asks for, in a run of so many steps.
+
+    >>> from peerpressure.scenario._network import BarabasiAlbert
+    >>> size_of(BarabasiAlbert(n=100, m=2), 50)
+    Size(agents=100, edges=200.0, changes=0.0)
+    """
+    if hasattr(section, "temporal"):
+        lasting = section.steps or steps
+        pairs = section.n**2 / 2 if section.temporal == "edge_markovian" else 0.0
+        return Size(section.n, pairs, lasting * _MEETINGS[section.temporal](section))
+    if hasattr(section, "edges"):
+        size = Size(1 + max(max(pair) for pair in section.edges), float(len(section.edges)))
+    else:
+        agents = section.rows * section.columns if hasattr(section, "rows") else getattr(section, "n", 2)
+        rule = _EDGES.get(getattr(section, "generator", ""))
+        size = Size(agents, float(agents) if rule is None else rule(section))
+    dynamics = getattr(section, "dynamics", None)
+    if dynamics is None:
+        return size
+    changes = size.edges * (dynamics.steps or steps) * _PACE[dynamics.kind](dynamics)
+    return Size(size.agents, size.edges, changes)
+
+
+# Which steps of a run are shown, where all would be more than a picture can hold.
+
+
+@final
+@dataclass(frozen=True)
+class Shown:
+    """Steps 0 to ``dense`` one by one, from there on every ``every``-th, and the last."""
+
+    steps: int
+    dense: int
+    every: int
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """The steps that are shown."""
+        early = np.arange(self.dense + 1)
+        late = np.arange(self.dense - self.dense % self.every + self.every, self.steps, self.every)
+        return np.unique(np.concatenate([early, late, [self.steps]]))
+
+
+def shown(steps: int, most: int) -> Shown:
+    """Return a choice of at most ``most`` steps, all of them where that is enough.
+
+    The first ones are kept one by one, for on a log axis they take most of the room. The stride of the others is odd:
+    a network that swings between its two sides would seem to stand still at every second step.
+
+    >>> shown(1_000_000, 400).every % 2, shown(1_000_000, 400).times.size <= 400
+    (1, True)
+    """
+    most = max(most, 8)
+    if steps + 1 <= most:
+        return Shown(steps, steps, 1)
+    dense = most // 2 - 2
+    every = -(-(steps - dense) // (most - dense - 3))
+    return Shown(steps, dense, every + (every + 1) % 2)
+
+
+# How much one request may ask for; every refusal names the bound, the value and the remedy.
 
 
 @final

@@ -1,11 +1,9 @@
 """Measures of scenarios, and sweeps of them: what is computed at every point of a grid."""
 
-from peerpressure.measures.experiment import Experiment
-from peerpressure.measures.outputs import read_outputs
-from peerpressure.measures.results import results
-from peerpressure.measures.sweep_file import Sweep, load_sweep
-from peerpressure.measures.table import MEASURES, Measure
-from peerpressure.measures.unit import measure, measure_scenario, with_fields
+from peerpressure.measures._experiment import Experiment, read_outputs
+from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
+from peerpressure.measures._results import results
+from peerpressure.measures._sweep_file import Sweep, load_sweep
 
 __all__ = [
     "MEASURES",

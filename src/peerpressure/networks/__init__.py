@@ -1,6 +1,7 @@
 """Networks of agents: the value type, where to get one, and how to keep one."""
 
-from peerpressure.networks.generators import (
+from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
+from peerpressure.networks._generators import (
     GENERATORS,
     barabasi_albert,
     complete,
@@ -13,29 +14,25 @@ from peerpressure.networks.generators import (
     star,
     watts_strogatz,
 )
-from peerpressure.networks.named import NAMED, named
-from peerpressure.networks.network import Network
-from peerpressure.networks.readers import read_network
-from peerpressure.networks.temporal import (
-    RECORDED,
-    TEMPORAL,
+from peerpressure.networks._joint_connectivity import (
     JointConnectivity,
-    TemporalNetwork,
+    joint_connectivity,
+    limit_components,
+    shortest_window,
+)
+from peerpressure.networks._network import Network
+from peerpressure.networks._readers import read_network
+from peerpressure.networks._temporal import TemporalNetwork
+from peerpressure.networks._temporal_files import read_contacts, read_events, write_events
+from peerpressure.networks._temporal_generators import (
+    TEMPORAL,
     activity_driven,
     edge_markovian,
     failing_edges,
     growing,
-    joint_connectivity,
-    limit_components,
-    read_contacts,
-    read_events,
-    recorded_contacts,
-    recorded_groups,
     rewiring,
-    shortest_window,
-    write_events,
 )
-from peerpressure.networks.writers import write_network
+from peerpressure.networks._writers import write_network
 
 __all__ = [
     "GENERATORS",

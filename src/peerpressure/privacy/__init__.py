@@ -5,13 +5,21 @@ much noise a budget asks for, and ``frontier`` how accurate a network can be und
 in ``designs``; what a law of noise promises is one row in ``laws``.
 """
 
-from peerpressure.privacy.budget import Budget, budget
-from peerpressure.privacy.calibrate import Calibration, calibrate
-from peerpressure.privacy.designs import DESIGNS, Design, Noisy, OneShot, Trade, ZeroSum, growing
-from peerpressure.privacy.exposure import Exposure, exposure
-from peerpressure.privacy.frontier import Frontier, frontier
-from peerpressure.privacy.gaussian import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
-from peerpressure.privacy.opening import masked_start
+from peerpressure.privacy._accounting import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
+from peerpressure.privacy._budget import Budget, Exposure, budget, exposure
+from peerpressure.privacy._calibration import Calibration, calibrate
+from peerpressure.privacy._mechanisms import (
+    DESIGNS,
+    Design,
+    Frontier,
+    Noisy,
+    OneShot,
+    Trade,
+    ZeroSum,
+    frontier,
+    growing,
+)
+from peerpressure.privacy._release import masked_start
 
 __all__ = [
     "DESIGNS",

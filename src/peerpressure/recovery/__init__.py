@@ -13,23 +13,15 @@ from typing import TypeAlias
 
 from peerpressure.errors import InvalidInputError, complain
 from peerpressure.model import Model
-from peerpressure.recovery.continuous import discrete
-from peerpressure.recovery.current import checked_target, current
-from peerpressure.recovery.estimate import Covariance, Estimate, Target, known_estimate
-from peerpressure.recovery.gls import gls
-from peerpressure.recovery.information import Information, information
-from peerpressure.recovery.innovations import innovations
-from peerpressure.recovery.inversion import invert
-from peerpressure.recovery.kalman import kalman, kalman_filter, kalman_smoother
-from peerpressure.recovery.likelihood import fit, likelihood
-from peerpressure.recovery.observation import Observation, ResolvedObservation
-from peerpressure.recovery.ols import ols
-from peerpressure.recovery.outputs import Outputs, outputs_of
-from peerpressure.recovery.prior import Prior
-from peerpressure.recovery.rounding import with_rounding_error
-from peerpressure.recovery.snapshot import snapshot
-from peerpressure.recovery.step_innovations import step_innovations
-from peerpressure.recovery.wls import wls
+from peerpressure.recovery._current import checked_target, current, snapshot
+from peerpressure.recovery._estimate import Covariance, Estimate, Prior, Target, known_estimate
+from peerpressure.recovery._information import Information, information
+from peerpressure.recovery._innovations import innovations, invert, step_innovations
+from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
+from peerpressure.recovery._likelihood import fit, likelihood
+from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, discrete, outputs_of
+from peerpressure.recovery._regression import gls, ols, wls
+from peerpressure.recovery._rounding import with_rounding_error
 from peerpressure.sde import SDE
 from peerpressure.trajectory import Trajectory
 

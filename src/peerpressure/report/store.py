@@ -18,6 +18,7 @@ from peerpressure.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
+
 MANIFEST: Final = "manifest.json"
 Files: TypeAlias = Mapping[str, bytes]  # by path below the folder
 Content: TypeAlias = (

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 from markupsafe import Markup
 
-from peerpressure.report.typeset import typeset
+from peerpressure.report.html import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 MISSING: Final = "–"
 SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten

@@ -1,10 +1,10 @@
 """Peer pressure ρ_t at t ≥ 1: how much an agent minds its neighbours, step by step."""
 
-from peerpressure.schedules.base import Schedule
-from peerpressure.schedules.closed import Constant, Linear, Logarithmic, Power, StretchedExponential
-from peerpressure.schedules.convert import SCHEDULES, as_schedule, schedule_from_dict
-from peerpressure.schedules.given import Formula, Table
-from peerpressure.schedules.growth import Growth, estimate_growth
+from peerpressure.schedules._base import Schedule
+from peerpressure.schedules._closed_forms import Constant, Linear, Logarithmic, Power, StretchedExponential
+from peerpressure.schedules._families import SCHEDULES, as_schedule, schedule_from_dict
+from peerpressure.schedules._growth import Growth, estimate_growth
+from peerpressure.schedules._tables import Formula, Table
 
 __all__ = [
     "SCHEDULES",

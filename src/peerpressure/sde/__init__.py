@@ -5,13 +5,20 @@ one step, from which ``exact_paths`` are drawn. ``fokker_planck`` holds densitie
 says how fast discrete steps come to the equation.
 """
 
-from .equation import LARGEST_EXACT, SDE, Method, Scaling
-from .euler import euler_moments, euler_step
-from .fokker_planck import DensityPath, GaussianDensity, exact_density, solve_density
-from .moments import GaussianMoments, gaussian_path, moments_at, moments_of
-from .paths import exact_paths
-from .stationary import stationary
-from .transitions import Transition, exact_transitions, transition
+from peerpressure.sde._densities import GaussianDensity, exact_density
+from peerpressure.sde._equation import LARGEST_EXACT, SDE, Method, Scaling
+from peerpressure.sde._fokker_planck import DensityPath, solve_density
+from peerpressure.sde._moments import (
+    GaussianMoments,
+    Transition,
+    exact_transitions,
+    gaussian_path,
+    moments_at,
+    moments_of,
+    stationary,
+    transition,
+)
+from peerpressure.sde._paths import euler_moments, euler_step, exact_paths
 
 __all__ = [
     "LARGEST_EXACT",

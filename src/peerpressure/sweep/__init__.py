@@ -4,12 +4,16 @@ Make a ``Plan``, ``run_sweep`` it in a folder, on this machine or on a Dask clus
 ``collect`` the table. A sweep may be killed at any moment and run again.
 """
 
-from .axes import Draws, Range
-from .collect import collect, write_table
-from .errors import DamagedSweepError, OtherSweepError, SweepBusyError, SweepError, UnfinishedSweepError
-from .plan import Fingerprint, Plan, Unit
-from .run import run_sweep
-from .status import Failure, SweepStatus, status
+from peerpressure.sweep._ledger import (
+    DamagedSweepError,
+    OtherSweepError,
+    SweepBusyError,
+    SweepError,
+    UnfinishedSweepError,
+)
+from peerpressure.sweep._plan import Draws, Fingerprint, Plan, Range, Unit
+from peerpressure.sweep._results import Failure, SweepStatus, collect, status, write_table
+from peerpressure.sweep._run import run_sweep
 
 __all__ = [
     "DamagedSweepError",

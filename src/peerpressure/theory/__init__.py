@@ -1,27 +1,23 @@
 """What is known of a model without simulating it: its fate, how fast, the exact law of what agents show and hold."""
 
 from peerpressure.theory import two_agents
-from peerpressure.theory.confidence import replicates_needed, steps_needed
-from peerpressure.theory.contraction import contraction, contraction_product
-from peerpressure.theory.ends import Outcome
-from peerpressure.theory.extensions.consensus_limit import (
+from peerpressure.theory._classification import HiddenFate, Meeting, Outcome
+from peerpressure.theory._consensus_limit import (
     ConsensusLimit,
     ConsensusLimitCurve,
     consensus_limit,
     consensus_limit_curve,
 )
-from peerpressure.theory.extensions.hidden_fate import HiddenFate
-from peerpressure.theory.extensions.meeting import Meeting
-from peerpressure.theory.extensions.retention import Retention, retention
-from peerpressure.theory.fixed_point import fixed_point
-from peerpressure.theory.forecast import Advice, Forecast, forecast, mode_error
-from peerpressure.theory.functionals import Functional, agent, consensus_mode, difference, mean
-from peerpressure.theory.limits import PredictedLimit, predicted_limit
-from peerpressure.theory.moments import Moments, moments
-from peerpressure.theory.rates import Law, Rate, consensus_rate, ideal_deviation
-from peerpressure.theory.regime import Regime, regime_of
-from peerpressure.theory.scalar import mode_noise, start_weight
-from peerpressure.theory.verdict import Verdict, diagnose
+from peerpressure.theory._contraction import contraction, contraction_product
+from peerpressure.theory._fixed_point import fixed_point
+from peerpressure.theory._forecast import Advice, Forecast, forecast, mode_error
+from peerpressure.theory._limits import PredictedLimit, mode_noise, predicted_limit, start_weight
+from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
+from peerpressure.theory._precision import replicates_needed, steps_needed
+from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation
+from peerpressure.theory._regime import Regime, regime_of
+from peerpressure.theory._retention import Retention, retention
+from peerpressure.theory._verdict import Verdict, diagnose
 
 __all__ = [
     "Advice",

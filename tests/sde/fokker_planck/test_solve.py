@@ -10,11 +10,9 @@ from scipy import linalg
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Vector
-from peerpressure.sde import SDE, solve_density
-from peerpressure.sde.fokker_planck import scheme
-from peerpressure.sde.fokker_planck.closure import Drift, seen_at
-from peerpressure.sde.fokker_planck.grid import Grid
-from peerpressure.sde.fokker_planck.scheme import Chain
+from peerpressure.sde import SDE, _fokker_planck, solve_density
+from peerpressure.sde._densities import Drift, seen_at
+from peerpressure.sde._fokker_planck import Chain, Grid
 from tests.builders import random_model
 
 PAIR = SDE(pp.Model(pp.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.8, 1.2])))
@@ -46,7 +44,7 @@ def test_long_steps_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = Chain(grid, Drift(np.zeros(1), -np.eye(1), np.zeros(1), np.array([0.5])))
     density = np.random.default_rng(0).random(40)
     whole = chain.advance(density, 1.0)
-    monkeypatch.setattr(scheme, "MOST_JUMPS", 7.0)
+    monkeypatch.setattr(_fokker_planck, "MOST_JUMPS", 7.0)
     np.testing.assert_allclose(chain.advance(density, 1.0), whole, rtol=1e-12)
 
 

@@ -1,0 +1,111 @@
+"""``peerpressure recover``: hidden opinions from outputs that were observed elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from peerpressure.cli.terminal import AsJson, columns, open_scenario, print_json, show, telling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from peerpressure.recovery import Estimate
+
+
+Target: TypeAlias = Literal["initial", "current"]
+SHOWN = 30  # agents in the terminal; --out and --json have all of them
+
+
+def recover(
+    file: Annotated[Path, typer.Argument(help="The scenario: network, stubbornness, pressure and noise.")],
+    outputs: Annotated[
+        Path,
+        typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
+    ],
+    method: Annotated[
+        str | None, typer.Option(help="innovations, ols, wls and others; those of the file's [observe] if left out.")
+    ] = None,
+    target: Annotated[
+        Target | None,
+        typer.Option(help="What agents held at first, or hold in the end; that of the file's [observe] if left out."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate what agents hide from what they were seen to show.
+
+    The scenario says who listens to whom, how stubborn agents are, how pressure grows and how strong the noise is;
+    its hidden opinions are not used. Whom the observer saw, and when, and what it believed before, comes from
+    [observe]. An output that is missing is left empty. Where hidden opinions adapt, --target says which are meant:
+    those of the start, or those of now. In continuous time, times are real multiples of the step in [time]. Standard
+    errors are exact under the model; agents whose opinion the data leave open have none.
+
+    Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
+    """
+    scenario = open_scenario(file)
+    with telling() as tell:
+        from peerpressure.measures import read_outputs
+        from peerpressure.recovery import recover as estimate
+        from peerpressure.scenario._run import Observe
+
+        tell("reading")
+        system, asked = scenario.system(), scenario.observe or Observe()
+        seen = read_outputs(outputs, system)
+        tell("estimating")
+        methods = [method] if method else asked.methods
+        look, prior = scenario.observation(), scenario.prior()
+        found = [estimate(system, seen, name, look, prior, target or asked.target) for name in methods]
+        table = _table(found)
+        if out is not None:
+            _write(table, out)
+    if as_json:
+        print_json({"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")})
+    else:
+        _print(found, table, out)
+
+
+def _table(found: list[Estimate]) -> pd.DataFrame:
+    import pandas as pd
+
+    parts = [one.to_dataframe().assign(method=one.method) for one in found]
+    return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
+
+
+def _facts(one: Estimate) -> dict[str, object]:
+    fit = None if one.goodness_of_fit is None else one.goodness_of_fit.tolist()
+    return {
+        "method": one.method,
+        "target": one.target,
+        "identified": int(one.identified.sum()),
+        "rank": one.rank,
+        "condition": one.condition,
+        "goodness_of_fit": fit,
+        "note": one.note,
+    }
+
+
+def _write(table: pd.DataFrame, out: Path) -> None:
+    from peerpressure.files import replacing
+
+    with replacing(out) as file:
+        file.write(table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None:
+    from peerpressure.recovery._estimate import heading, rows
+
+    for one in found:
+        first = table[(table["method"] == one.method) & (table["replicate"] == table["replicate"].min())]
+        lines = [
+            (str(row.agent), f"{row.value:.4f}", f"{row.std:.4f}") if row.identified else (str(row.agent), "open", "")
+            for row in first.head(SHOWN).itertuples()
+        ]
+        facts = [f"  {name}: {value}" for name, value in rows(one) if not name.startswith("  ")]
+        show("\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines))
+        if len(first) > SHOWN:
+            show(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
+    if out is not None:
+        show(f"written to {out}")

@@ -1,0 +1,104 @@
+"""``peerpressure run``: a scenario simulated, diagnosed and looked at, its results written."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerpressure.cli.terminal import AsJson, facts, open_scenario, print_json, refuse_file, show, telling
+
+if TYPE_CHECKING:
+    from peerpressure.measures import Experiment
+
+
+def run_scenario(
+    file: Annotated[Path, typer.Argument(help="The scenario; `peerpressure new` writes one to start from.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results; the file's own [output] folder, or one beside it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a scenario, say what becomes of it, and write results, figures and a one-page report.
+
+    The run goes to run.nc (netCDF-4), its tables to CSV, figures to PDF and PNG, and all of it on one page to
+    report.html. With [observe] in the file, an observer estimates what agents hide; with [privacy], it is reckoned
+    what the agents are exposed to. Where opinions adapt, what agents hold is kept too; where the network changes,
+    its edges are counted step by step. Results appear only when all of them are complete; a disk without
+    room for them is refused before the run begins.
+
+    Example: peerpressure run scenario.toml --out results
+    """
+    scenario = open_scenario(file)
+    folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
+    refuse_file(folder)
+    from peerpressure.measures import Experiment
+    from peerpressure.measures._results import disk_needed
+    from peerpressure.report.run import may_be_written, refuse_without_room, run_files, write_run
+
+    if not may_be_written(folder):
+        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
+    refuse_without_room(folder, disk_needed(scenario))
+    experiment = Experiment(scenario, progress=True)
+    # The bar of the simulation and the line of the stages take turns on the terminal.
+    _ = experiment.run
+    with telling() as tell:
+        tell("diagnosing")
+        written = write_run(run_files(experiment, file.stem, tell), folder)
+    if as_json:
+        print_json(_answer(experiment, folder, written))
+    else:
+        _print_summary(experiment, folder, written)
+
+
+def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
+    from peerpressure.measures import measure
+
+    names = ["spread", "distance", "mean"]
+    names += ["hidden_spread"] if experiment.model.adaptation is not None else []
+    names += ["alone"] if experiment.model.temporal_network is not None else []
+    names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
+    names += ["exposure"] if experiment.scenario.privacy is not None else []
+    return _privacy(experiment) | {
+        "verdict": experiment.verdict.to_dict(),
+        "measures": measure(experiment, names),
+        "folder": folder,
+        "files": written,
+    }
+
+
+def _privacy(experiment: Experiment) -> dict[str, object]:
+    """Return the ε of one run and of what is recorded, each with the assumptions that it holds under."""
+    if experiment.scenario.privacy is None:
+        return {}
+    accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
+    return {
+        "privacy": {
+            name: {
+                "epsilon": "infinite" if math.isinf(told.epsilon) else told.epsilon,
+                "delta": told.delta,
+                "sensitivity": told.sensitivity,
+                "runs": told.runs,
+                "sees_start": told.sees_start,
+                "assumptions": told.assumptions,
+            }
+            for name, told in accounts.items()
+        }
+    }
+
+
+def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) -> None:
+    from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
+    from peerpressure.theory._verdict import heading
+
+    rows = outcome_rows(experiment)
+    rows += [
+        (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")
+        for method, identified, claimed, made in observer_rows(experiment)
+    ]
+    rows += privacy_rows(experiment)
+    show(heading(experiment.verdict), facts(rows))
+    pages = [f"; open {path}" for path in written if path.suffix == ".html"]
+    show("".join([f"{len(written)} files in {folder}", *pages]))

@@ -1,0 +1,369 @@
+"""What presets are made of: their type, and the sections that many of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, final
+
+from peerpressure.reproduction import printed
+from peerpressure.reproduction.convergence import AGENTS, NOISE, SEED, agents_drawn
+
+Group = Literal["paper", "beyond", "extensions"]
+
+
+@final
+@dataclass(frozen=True)
+class Preset:
+    """A scenario with a title and a sentence on what to look for; ``view`` is how the page shows it first."""
+
+    id: str
+    title: str
+    group: Group
+    blurb: str
+    scenario: Mapping[str, Any]
+    view: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state of the page that it stands for."""
+        return {"scenario": dict(self.scenario), "view": dict(self.view)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        return {"id": self.id, "title": self.title, "group": self.group, "blurb": self.blurb, "state": self.state}
+
+
+def scale_free(n: int, m: int, seed: int | None = None) -> dict[str, Any]:
+    """Return the section of a scale-free network; without a seed it follows that of the run."""
+    return {"generator": "barabasi_albert", "n": n, "m": m} | ({} if seed is None else {"seed": seed})
+
+
+def gaussian(std: float, **more: Any) -> dict[str, Any]:
+    """Return the section of normal noise."""
+    return {"law": "gaussian", "std": std, **more}
+
+
+# Opinions and stubbornness by the law that the paper gives, drawn anew for each network.
+DRAWN: dict[str, Any] = {
+    "hidden": dict(zip(("law", "low", "high"), ("uniform", *printed.HIDDEN_RANGE), strict=True)),
+    "stubbornness": dict(zip(("law", "low", "high"), ("uniform", *printed.STUBBORNNESS_RANGE), strict=True)),
+}
+LINEAR = {"kind": "linear", "slope": 1.0}
+FAST = {"kind": "stretched_exponential", "base": 2.0, "exponent": 0.5}
+TUNED = {"kind": "tuned"}
+BOTH = {"methods": ["ols", "innovations"]}
+PRIVACY = {"sensitivity": 1.0, "delta": 1e-5}
+OBSERVER = {"tab": "observer"}
+LOG_LOG = {"logTime": True, "logSize": True}
+
+
+def published(
+    m: int, pressure: Mapping[str, Any], steps: int, noise: float = NOISE, *, replicates: int = 1, **more: Any
+) -> dict[str, Any]:
+    """Return a scenario with the very network, agents and seed of the reproduced figures: it shows their numbers."""
+    hidden, stubbornness = agents_drawn(AGENTS, SEED)
+    return {
+        "network": scale_free(AGENTS, m, SEED),
+        "agents": {"hidden": hidden.tolist(), "stubbornness": stubbornness.tolist()},
+        "pressure": dict(pressure),
+        "noise": gaussian(noise),
+        "run": {"steps": steps, "replicates": replicates, "seed": SEED},
+        **more,
+    }
+
+
+# What goes beyond the paper: better schedules, better observers, better masks.
+
+BEYOND: tuple[Preset, ...] = (
+    Preset(
+        "tuned",
+        "The tuned schedule",
+        "beyond",
+        "ρ_t = κt averages all that was ever said: the distance to v falls like 1/√t, far below the paper's ρ_t = t.",
+        published(2, TUNED, 3_000, replicates=20),
+        LOG_LOG,
+    ),
+    Preset(
+        "wrong-value",
+        "Too fast, with odd cycles",
+        "beyond",
+        "Under 2^√t a graph with an odd cycle does agree, but on a biased value, another one in each replicate.",
+        published(2, FAST, 300, replicates=20),
+    ),
+    Preset(
+        "never",
+        "Pressure that stops growing",
+        "beyond",
+        "Bounded pressure leaves a spread for ever: agents keep some of their own opinion.",
+        published(2, {"kind": "formula", "formula": "min(t, 3)"}, 300, replicates=20),
+    ),
+    Preset(
+        "half-seen",
+        "An observer who sees half",
+        "beyond",
+        "Thirty agents, of whom fifteen are watched: what protects the others is not the noise but not being seen.",
+        {
+            "network": scale_free(30, 2, SEED),
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(1.0),
+            "run": {"steps": 60, "replicates": 1, "seed": SEED},
+            "observe": {
+                "agents": list(range(0, 30, 2)),
+                "methods": ["kalman"],
+                "prior": {"low": 0.0, "high": 1.0},
+            },
+            "privacy": PRIVACY,
+        },
+        {"tab": "observer", "colour": "exposure"},
+    ),
+    Preset(
+        "masks",
+        "Masks that are never taken off",
+        "beyond",
+        "One draw for each agent, held for ever, and a start that says nothing: looking longer teaches nothing more.",
+        {
+            "network": scale_free(60, 2, SEED),
+            "agents": DRAWN | {"start": [0.5] * 60},
+            "pressure": TUNED,
+            "noise": gaussian(1.0, temporal="frozen"),
+            "run": {"steps": 200, "replicates": 20, "seed": SEED},
+            "observe": {"methods": ["kalman"], "prior": {"low": 0.0, "high": 1.0}},
+            "privacy": PRIVACY,
+        },
+        OBSERVER,
+    ),
+    Preset(
+        "karate",
+        "Two camps in a karate club",
+        "beyond",
+        "Zachary's club, split in two: will the members agree, and on what?",
+        {
+            "network": {"named": "karate"},
+            "agents": {"hidden": {"law": "two_camps", "low": 0.0, "high": 1.0, "share": 0.5, "std": 0.05, "seed": 3}},
+            "pressure": TUNED,
+            "noise": gaussian(0.5),
+            "run": {"steps": 400, "replicates": 10, "seed": 1},
+            "observe": BOTH | {"prior": {"low": -0.5, "high": 1.5}},
+            "privacy": PRIVACY,
+        },
+    ),
+    Preset(
+        "many",
+        "Ten thousand agents",
+        "beyond",
+        "A scale-free network of ten thousand, under the tuned schedule.",
+        {
+            "network": scale_free(10_000, 2),
+            "agents": DRAWN,
+            "pressure": TUNED,
+            "noise": gaussian(0.5),
+            "run": {"steps": 200, "replicates": 5, "seed": 1},
+        },
+        LOG_LOG,
+    ),
+)
+
+
+# What the paper names as future work: opinions that adapt, networks that change, time that flows.
+
+EXTENSIONS: tuple[Preset, ...] = (
+    Preset(
+        "adaptation",
+        "Opinions that adapt",
+        "extensions",
+        "In each step agents come to believe a twentieth of what they have just said.",
+        {
+            "network": scale_free(100, 2, SEED),
+            "agents": DRAWN | {"adaptation": 0.05},
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        {"colour": "hidden"},
+    ),
+    Preset(
+        "half-adapt",
+        "Some never adapt",
+        "extensions",
+        "Half of the agents adapt, the others never do, and draw the rest to them.",
+        {
+            "network": scale_free(100, 2, SEED),
+            "agents": DRAWN | {"adaptation": {"rate": 0.05, "adaptation_weight": {"law": "two_camps", "share": 0.5}}},
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        {"colour": "hidden"},
+    ),
+    Preset(
+        "failing-edges",
+        "Edges that fail",
+        "extensions",
+        "An edge is silent in a fifth of the steps. Agents still agree, very nearly on v: meeting in time is enough.",
+        {
+            "network": {
+                "generator": "random_regular",
+                "n": 100,
+                "degree": 10,
+                "seed": SEED,
+                "dynamics": {"kind": "failing_edges", "probability": 0.2},
+            },
+            "agents": DRAWN,
+            "pressure": TUNED,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        LOG_LOG,
+    ),
+    Preset(
+        "meetings",
+        "People who meet and part",
+        "extensions",
+        "In each step a few active agents seek somebody out; whoever meets nobody says what it thinks, for ever.",
+        {
+            "network": {"temporal": "activity_driven", "n": 100, "contacts": 2, "floor": 0.05},
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        LOG_LOG,
+    ),
+    Preset(
+        "flowing-time",
+        "Time that flows",
+        "extensions",
+        "The paper's stochastic differential equation, walked in steps of a tenth.",
+        {
+            "network": scale_free(100, 2, SEED),
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "time": {"continuous": True, "step": 0.1, "scaling": "printed", "method": "euler"},
+            "run": {"steps": 400, "replicates": 10, "seed": SEED},
+        },
+    ),
+)
+
+
+# The paper's own figures, each one state of the page.
+
+
+def _cell(n: int, noise: float, m: int) -> dict[str, Any]:
+    """Return one cell of the paper's sweep: so many agents, noise of this deviation, m edges per step."""
+    return {
+        "network": scale_free(n, m),
+        "agents": DRAWN,
+        "pressure": LINEAR,
+        "noise": gaussian(noise),
+        "run": {"steps": printed.STEPS, "replicates": printed.SWEEP_REPLICATIONS, "seed": SEED},
+        "observe": BOTH,
+    }
+
+
+PAPER: tuple[Preset, ...] = (
+    Preset(
+        "graph",
+        "The scale-free graph",
+        "paper",
+        "A hundred agents, most with one neighbour, a few with many. With one edge per newcomer it is a tree.",
+        published(1, LINEAR, 150),
+        {"colour": "hidden", "time": 0},
+    ),
+    Preset(
+        "first-steps",
+        "Agreement: the first steps",
+        "paper",
+        "Under ρ_t = t the highest and the lowest opinion come together although everyone speaks with noise.",
+        published(1, LINEAR, 150),
+    ),
+    Preset(
+        "long-run",
+        "Agreement: the long run",
+        "paper",
+        "Agents agree soon, but on v only slowly: spread and distance to v are two different things.",
+        published(1, LINEAR, 50_000),
+        LOG_LOG,
+    ),
+    Preset(
+        "too-fast",
+        "Pressure that grows too fast",
+        "paper",
+        "Under ρ_t = 2^√t a tree never agrees: its two sides swing for ever.",
+        published(1, FAST, 150),
+    ),
+    Preset(
+        "two-agents",
+        "Two agents, looked at",
+        "paper",
+        "The regression's estimates of x₀ = (1, 2) after 100 steps. The best estimator is off by a tenth of that.",
+        {
+            "network": {"generator": "k2"},
+            "agents": {"hidden": list(printed.TWO_AGENTS_HIDDEN), "stubbornness": 1.0},
+            "pressure": LINEAR,
+            "noise": gaussian(printed.TWO_AGENTS_NOISE),
+            "run": {"steps": printed.STEPS, "replicates": printed.REPLICATIONS, "seed": SEED},
+            "observe": BOTH,
+        },
+        OBSERVER,
+    ),
+    Preset(
+        "residuals",
+        "A hundred agents, looked at",
+        "paper",
+        "How far the regression misses each of a hundred hidden opinions after 100 steps.",
+        published(2, LINEAR, printed.STEPS, 1.0, replicates=printed.REPLICATIONS, observe=BOTH),
+        OBSERVER,
+    ),
+    Preset(
+        "sweep-small",
+        "The sweep: 20 agents, σ₀ = 5.5",
+        "paper",
+        "The smallest and quietest cell of the paper's sweep over sizes and noise; move both and watch the error.",
+        _cell(20, 5.5, 2),
+        OBSERVER,
+    ),
+    Preset(
+        "sweep-large",
+        "The sweep: 90 agents, σ₀ = 10",
+        "paper",
+        "The largest and loudest cell: the error follows the noise and hardly the size.",
+        _cell(90, 10.0, 2),
+        OBSERVER,
+    ),
+    Preset(
+        "sweep-trees",
+        "The appendix: trees",
+        "paper",
+        "The sweep again with one edge per newcomer: the same picture, a little larger.",
+        _cell(50, 7.5, 1),
+        OBSERVER,
+    ),
+    Preset(
+        "louder",
+        "Louder noise",
+        "paper",
+        "σ₀ = 5 on a graph with odd cycles. Louder noise only adds scatter; the rate stays. Try 0.1, 1 and 10.",
+        published(2, LINEAR, 3_000, 5.0, replicates=20),
+        LOG_LOG,
+    ),
+)
+
+
+# States to begin from: the paper's figures, what goes beyond them, and the extensions, each one click.
+
+DEFAULT: dict[str, Any] = {
+    "scenario": {
+        "network": scale_free(100, 2),
+        "agents": DRAWN,
+        "pressure": LINEAR,
+        "noise": gaussian(0.5),
+        "run": {"steps": 200, "replicates": 20, "seed": 1},
+        "observe": BOTH,
+        "privacy": PRIVACY,
+    },
+    "view": {},
+}
+PRESETS: tuple[Preset, ...] = (*PAPER, *BEYOND, *EXTENSIONS)

@@ -1,0 +1,90 @@
+"""What stands between the network and the explorer: who may ask, from where, and what a browser may do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from peerpressure.errors import complain
+from peerpressure.explorer.encoding import json_bytes
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+HEADERS: Mapping[str, str] = {
+    # Everything comes from here and from nowhere else; nothing inline runs or styles.
+    "content-security-policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-embedder-policy": "require-corp",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+@final
+class Guard:
+    """Lets requests through that name this server and come from its own page, and seals every answer.
+
+    A page elsewhere on the web can make a browser send requests here. It cannot choose the Host that they name, unless
+    its own name has been made to point here, and it cannot hide its Origin.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self.app = app
+        self.hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        wrong = self._wrong(Headers(scope=scope))
+        if wrong is not None:
+            refused = {"error": {"text": wrong, "where": None}}
+            await Response(json_bytes(refused), 403, media_type="application/json")(scope, receive, sealed)
+            return
+        await self.app(scope, receive, sealed)
+
+    def _wrong(self, headers: Headers) -> str | None:
+        """Return what is wrong with where a request goes or comes from, if anything."""
+        named = headers.getlist("host")
+        if len(named) != 1 or name_of(named[0]) not in self.hosts:
+            rule, remedy = "a request must name this server", "open it by the address that it printed"
+            return complain(rule, got=ascii(", ".join(named))[:80], remedy=remedy)
+        origins, remedy = headers.getlist("origin"), "open the page that this server shows"
+        if origins and origins != [f"http://{named[0]}"]:
+            return complain("a request must come from the explorer's own page", got=ascii(origins)[:80], remedy=remedy)
+        site = headers.get("sec-fetch-site", "none")
+        if site not in ("same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
+            return complain("a request must come from the explorer's own page", got=ascii(site)[:80], remedy=remedy)
+        return None
+
+
+def name_of(host: str) -> str:
+    """Return the name in a Host header, without port and brackets.
+
+    >>> name_of("localhost:8321"), name_of("[::1]:8321"), name_of("::1")
+    ('localhost', '::1', '')
+    """
+    if host.startswith("["):
+        name, closed, port = host[1:].partition("]")
+        port = port.removeprefix(":") if closed else "?"
+    else:
+        name, _, port = host.partition(":")
+    return name.lower() if not port or port.isdecimal() else ""

@@ -1,0 +1,151 @@
+"""Opening the door: an address that is free, the names that it answers to, and a server until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from peerpressure.errors import PeerPressureError, complain
+from peerpressure.explorer.security import LOOPBACK
+
+PORT = 8321
+PATIENCE = 1.5  # seconds that an end may take before it is forced
+TRIED = 50  # ports from the wanted one on, for others may be taken by other explorers
+
+
+def open_socket(host: str, port: int | None = None) -> socket.socket:
+    """Return a socket that listens: on this port, or on the first free one from the usual one on; 0 takes any."""
+    ports = range(PORT, PORT + TRIED) if port is None else [port]
+    problem = "no port"
+    for one in ports:
+        try:
+            listening = socket.create_server((host, one), family=_family(host), backlog=128)
+        except OSError as error:
+            problem = f"{host}:{one} ({error.strerror or error})"
+            continue
+        # Connections inherit this; without it the end of a short answer waits 40 ms for the beginning to arrive.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
+    rule, remedy = "the explorer needs an address to listen at", "name another --port, or an address of this machine"
+    raise PeerPressureError(complain(rule, got=problem, remedy=remedy))
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def address_of(host: str, port: int) -> str:
+    """Return what to type into a browser on this machine.
+
+    >>> address_of("0.0.0.0", 8321), address_of("::1", 8321)
+    ('http://127.0.0.1:8321/', 'http://[::1]:8321/')
+    """
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine can reach the address."""
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def names_for(host: str) -> frozenset[str]:
+    """Return the names by which requests may call the server: this machine's own where it listens to everyone."""
+    if is_loopback(host):
+        return LOOPBACK | {host.lower()}
+    if host not in ("0.0.0.0", "::"):
+        return LOOPBACK | {host.lower()}
+    import psutil
+
+    every = (address.address for addresses in psutil.net_if_addrs().values() for address in addresses)
+    # Link-local addresses carry the name of an interface behind a %.
+    own = {address.partition("%")[0].lower() for address in every if "." in address or ":" in address}
+    return LOOPBACK | own | {socket.gethostname().lower(), socket.getfqdn().lower()}
+
+
+# Hears of the signals that a process is sent and ends it by force if it does not end by itself; it has ended once the
+# pipe is closed.
+_GUARD = """
+import os, select, signal, sys, time
+process, patience = int(sys.argv[1]), float(sys.argv[2])
+while (heard := os.read(0, 1)) and heard[0] not in (signal.SIGINT, signal.SIGTERM):
+    pass
+end = time.monotonic() + patience
+while heard and (left := end - time.monotonic()) > 0:
+    heard = os.read(0, 1) if select.select([0], [], [], left)[0] else heard
+if heard:
+    os.kill(process, signal.SIGKILL)
+"""
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[None]:
+    """Have this process ended from outside where Ctrl-C cannot end it from within.
+
+    Some solvers hold Python's lock for many seconds, and until they are done Python does not act on a signal. It
+    passes the news on at once, though, through a pipe.
+    """
+    if os.name != "posix":
+        yield
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(PATIENCE)]
+    nothing = subprocess.DEVNULL
+    guard = subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
+    os.close(reading)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    yield
+    # Threads that are still at work may hold the lock again; then the guard stays until the process has ended.
+    if threading.active_count() == 1:
+        signal.set_wakeup_fd(-1)
+        os.close(writing)
+        guard.wait()
+
+
+def serve(
+    listening: socket.socket,
+    *,
+    hosts: Collection[str] = LOOPBACK,
+    default: Mapping[str, Any] | None = None,
+    when_ready: Callable[[], None] = lambda: None,
+) -> bool:
+    """Answer requests at an open socket until Ctrl-C; say whether threads are still at work then."""
+    import uvicorn
+
+    from peerpressure.explorer.app import create_app
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            when_ready()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            # Whoever waits for an answer is told that there will be none, and then does not hold up the end.
+            app.state.queue.close()
+            await super().shutdown(sockets)
+
+    app = create_app(hosts=hosts, default=default)
+    config = uvicorn.Config(
+        app,
+        # Other loops listen to signals in a way of their own.
+        loop="asyncio",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+    with _guarded(), contextlib.suppress(KeyboardInterrupt):
+        Server(config).run(sockets=[listening])
+    return threading.active_count() > 1

@@ -1,0 +1,161 @@
+"""Sweep files: a scenario, the fields of it that vary, and what is measured at every point."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, final
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.measures._measures import MEASURES, with_fields
+from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
+from peerpressure.scenario._loading import read_as
+from peerpressure.scenario._problems import explain, line_of, lines_of
+from peerpressure.scenario._section import (
+    Count,
+    InputFile,
+    Number,
+    OutputFolder,
+    Positive,
+    Section,
+    Seed,
+    among,
+    read_text,
+)
+from peerpressure.sweep import Draws, Plan, Range
+
+TASK = "peerpressure.measures:measure_scenario"
+CHECKED = 2_000  # points tried before a sweep starts; what is wrong with one is wrong with many
+Spacing: TypeAlias = Literal["linear", "log"]
+
+
+class EvenRange(Section):
+    """``count`` values from ``start`` to ``stop``, both included; whole numbers if both ends are."""
+
+    start: Number
+    stop: Number
+    count: Count
+    spacing: Spacing = "linear"
+
+    def values(self) -> Range:
+        """Return the range itself."""
+        whole = isinstance(self.start, int) and isinstance(self.stop, int)
+        return Range(self.start, self.stop, self.count, self.spacing, whole)
+
+
+class RandomDraws(Section):
+    """``count`` random values between ``low`` and ``high``, fixed by the seed; whole numbers if both ends are."""
+
+    low: Number
+    high: Number
+    count: Count
+    spacing: Spacing = "linear"
+
+    def values(self) -> Draws:
+        """Return the draws themselves."""
+        whole = isinstance(self.low, int) and isinstance(self.high, int)
+        return Draws(self.low, self.high, self.count, self.spacing, whole)
+
+
+class Axis(Section):
+    """A field of the scenario, by its dotted path, and its values: a list, an even range or random draws."""
+
+    field: Annotated[str, Field(pattern=r"^[a-z_0-9]+(\.[a-z_0-9]+)*$")]
+    values: Annotated[list[Any], Field(min_length=1)] | None = None
+    range: EvenRange | None = None
+    random: RandomDraws | None = None
+
+    @model_validator(mode="after")
+    def _has_values(self) -> Axis:
+        given = [name for name in ("values", "range", "random") if getattr(self, name) is not None]
+        if len(given) != 1:
+            rule = "an axis must have one of values, range and random"
+            remedy = "for instance values = [0.5, 1.0, 2.0]"
+            raise InvalidInputError(complain(rule, got=" and ".join(given) or "none of them", remedy=remedy))
+        self.along()
+        return self
+
+    def along(self) -> Sequence[Any] | Range | Draws:
+        """Return the values as a plan takes them."""
+        spaced = self.range or self.random
+        return spaced.values() if spaced is not None else self.values or []
+
+
+class Measured(Section):
+    """What is measured at every point; ``threshold`` is the spread below which agents count as agreed."""
+
+    names: list[
+        Annotated[str, AfterValidator(among(MEASURES, "a measure")), Field(json_schema_extra={"enum": [*MEASURES]})]
+    ] = Field(min_length=1)
+    threshold: Positive = 0.01
+
+
+class SweepOutput(Section):
+    """Where the sweep keeps its results."""
+
+    folder: OutputFolder | None = None
+
+
+class SweepFile(Section):
+    """A sweep over the grid of its axes, each point ``replications`` times."""
+
+    scenario: InputFile
+    axis: list[Axis] = Field(default_factory=list)
+    replications: Count = 1
+    seed: Seed = 0
+    measure: Measured
+    output: SweepOutput = SweepOutput()
+
+
+@final
+@dataclass(frozen=True)
+class Sweep:
+    """A plan, and the folder that its file names, if it names one."""
+
+    plan: Plan
+    folder: Path | None
+
+
+def load_sweep(path: str | Path) -> Sweep:
+    """Read a sweep file with its scenario, trying its points; all of its problems are told at once."""
+    file = Path(path)
+    text = read_text(file, "a sweep file")
+    asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
+    scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True)
+    fixed = {"scenario": scenario, "measures": asked.measure.names, "threshold": asked.measure.threshold}
+    try:
+        axes = {axis.field: axis.along() for axis in asked.axis}
+        if len(axes) < len(asked.axis):
+            raise InvalidInputError(complain("axes must differ", got="a field twice", remedy="join their values"))
+        plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed)
+    except InvalidInputError as error:
+        raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
+    problems = dict.fromkeys(_wrong_points(plan, scenario, asked, lines_of(text)))
+    if problems:
+        raise ScenarioError(list(problems), str(path))
+    return Sweep(plan, None if asked.output.folder is None else Path(asked.output.folder))
+
+
+def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lines: Any) -> Iterator[Problem]:
+    """Give what is wrong with the points of a plan, each at the axis that is to blame."""
+    names: list[str] = [axis.field for axis in asked.axis]
+    points = itertools.product(*(plan.axes[name] for name in names))  # type: ignore[arg-type]  # resolved by the plan
+    for point in itertools.islice(points, CHECKED):
+        fields = dict(zip(names, point, strict=True))
+        try:
+            Scenario.model_validate(with_fields(scenario, fields))
+        except ValidationError as error:
+            for problem in explain(error, Scenario, {}):
+                yield _blamed(problem, names, lines)
+
+
+def _blamed(problem: Problem, names: Sequence[str], lines: Any) -> Problem:
+    """Return the problem of a point, placed at the axis whose field it is about."""
+    path = problem.path
+    guilty = [i for i, name in enumerate(names) if path.startswith(name) or name.startswith(path)]
+    place = ("axis", guilty[0]) if guilty else ("axis",)
+    return Problem(f"axis[{guilty[0]}]" if guilty else "axis", f"{path} {problem.message}", line_of(place, lines))

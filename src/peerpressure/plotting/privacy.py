@@ -1,0 +1,185 @@
+"""Who is exposed to an observer, and what hiding costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from peerpressure.plotting.network import layout
+from peerpressure.plotting.style import (
+    BLUE,
+    GOLD,
+    GREY,
+    INK,
+    ONE_COLUMN,
+    OPINIONS,
+    RED,
+    TEAL,
+    TWO_COLUMNS,
+    label,
+    panel,
+    styled,
+)
+
+# So much apart, as a part of the axis, names at the end of curves can be read.
+_GAP = 0.062
+# By how a design's name begins: its colour and its line.
+_LOOKS: Mapping[str, tuple[str, str]] = {
+    "white": (BLUE, "-"),
+    "growing": (GOLD, "-"),
+    "AR": (TEAL, "-"),
+    "frozen": (INK, "-"),
+    "one": (INK, "--"),
+    "zero": (RED, "-"),
+}
+_PLAIN = (GREY, "-")
+# What explodes, to so many times what the others reach, would leave no room for them.
+_REACH = 30.0
+
+
+@styled
+def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
+    """Draw the network with agents coloured by what is left of the prior variance; observed agents are ringed.
+
+    ``agents`` is the table of an exposure, one row for each agent, and ``edges`` has positions ``source``, ``target``.
+    """
+    ends = edges[["source", "target"]].to_numpy()
+    places = layout(len(agents), ends)
+    width, height = np.ptp(places, axis=0)
+    figure = Figure(figsize=(ONE_COLUMN, 0.6 + ONE_COLUMN * min(max(height / width, 0.3), 1.2)))
+    axes = figure.add_subplot()
+    axes.add_collection(LineCollection(list(places[ends]), colors=GREY, linewidths=0.5, zorder=1))
+    seen = agents["seen"].to_numpy(dtype=bool)
+    size = 38.0 if len(agents) <= 60 else 2300 / len(agents)
+    axes.scatter(
+        places[seen, 0], places[seen, 1], s=2.6 * size, facecolors="white", edgecolors=RED, linewidths=1.1, zorder=2
+    )
+    dots = axes.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=size,
+        c=agents["ratio"],
+        cmap=OPINIONS,
+        vmin=0.0,
+        vmax=1.0,
+        edgecolors="white",
+        linewidths=0.3,
+        zorder=3,
+    )
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.margins(0.05)
+    bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.62, aspect=32, pad=0.01, ticks=[0.0, 0.5, 1.0])
+    bar.ax.set_xticklabels(["0, known", "½", "1, nothing learned"])
+    bar.set_label("posterior / prior variance", labelpad=1)
+    bar.outline.set_visible(False)
+    count = int(seen.sum())
+    title = "every agent is observed" if seen.all() else f"ringed: the {count} observed of {len(agents)} agents"
+    axes.set_title(title, color=RED if count else INK)
+    return figure
+
+
+@styled
+def frontier(errors: pd.DataFrame, units: pd.DataFrame, limit: float, horizon: int | None = None) -> Figure:
+    """Show the error that a budget leaves each design, and how each design moves as time goes on under fixed noise.
+
+    ``errors`` and ``units`` are the tables of a frontier, and ``limit``/μ the error that no unbiased design is below.
+    The first panel is drawn at one horizon, the last unless given.
+    """
+    chosen = int(errors["horizon"].max()) if horizon is None else horizon
+    figure = Figure(figsize=(TWO_COLUMNS, 3.0))
+    left, right = figure.subplots(1, 2)
+    at = errors[errors["horizon"] == chosen]
+    names = list(dict.fromkeys(errors["design"]))
+    _budgets(left, at, names, limit)
+    _courses(right, units, names, limit)
+    panel(left, "a", f"noise for a budget over {chosen:,} steps")
+    panel(right, "b", "noise of deviation 1, as time goes on")
+    return figure
+
+
+def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -> None:
+    mu = np.sort(at["mu"].unique())
+    axes.loglog(mu, limit / mu, color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=5)
+    finals = {}
+    tame = at[np.isfinite(at["rms_error"]) & ~at["design"].str.startswith("zero sum")]
+    for name in names:
+        curve = at[(at["design"] == name) & (at["rms_error"] <= _REACH * tame["rms_error"].max())]
+        if len(curve):
+            colour, line = _look(name)
+            axes.loglog(curve["mu"], curve["rms_error"], color=colour, linestyle=line)
+            finals[name] = float(curve["rms_error"].iloc[-1])
+    axes.set_xlim(mu[0], mu[-1])
+    _name_ends(axes, float(mu[-1]), finals)
+    label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -30), color=INK)
+    axes.set_xlabel(r"privacy budget $\mu$ (less private $\rightarrow$)")
+    axes.set_ylabel("RMS error of the consensus mode")
+
+
+def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float) -> None:
+    """Draw error against information, one dot for each horizon; time runs from the small dot to the large one."""
+    shown = units[np.isfinite(units["information"]) & (units["rms_error"] > 0)]
+    reach = shown[~shown["design"].str.startswith("zero sum")]["information"].max()
+    shown = shown[shown["information"] <= _REACH * reach]
+    drawn = [name for name in names if name in set(shown["design"])]
+    for k, name in enumerate(drawn):
+        curve = shown[shown["design"] == name]
+        _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
+        words, colour = _written(name), _look(name)[0]
+        axes.text(0.99, 0.99 - _GAP * k, words, color=colour, transform=axes.transAxes, ha="right", va="top")
+    ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
+    axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1)
+    axes.set_xlim(*ends)
+    label(axes, "limit", (ends[0], limit / np.sqrt(ends[0])), xytext=(14, -4), color=INK)
+    axes.set_xlabel(r"Fisher information about an agent (less private $\rightarrow$)")
+
+
+def _course(axes: Axes, name: str, information: NDArray[np.float64], error: NDArray[np.float64]) -> None:
+    colour, _ = _look(name)
+    axes.loglog(information, error, color=colour, linewidth=0.9)
+    axes.scatter(information, error, s=np.linspace(5, 22, error.size), color=colour, zorder=3)
+
+
+def _name_ends(axes: Axes, x: float, finals: Mapping[str, float]) -> None:
+    """Write names beside the right end of curves, moved apart as little as can be, each with a line to its curve."""
+    low, high = np.log10(axes.get_ylim())
+    names = sorted(finals, key=finals.__getitem__)
+    heights = _apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
+    for name, height in zip(names, heights, strict=True):
+        colour = _look(name)[0]
+        axes.plot([x, 1.35 * x], [finals[name], 10**height], color=colour, linewidth=0.4, clip_on=False)
+        spot = (1.35 * x, 10**height)
+        label(axes, _written(name), spot, xytext=(2, 0), va="center", color=colour, annotation_clip=False)
+
+
+def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Return rising heights at least a gap apart and otherwise as near to the given ones as can be.
+
+    >>> _apart(np.array([0.0, 0.1, 3.0]), 1.0)
+    array([-0.45,  0.55,  3.  ])
+    """
+    from scipy.optimize import isotonic_regression
+
+    steps = gap * np.arange(heights.size)
+    return np.asarray(isotonic_regression(heights - steps).x + steps)
+
+
+def _look(name: str) -> tuple[str, str]:
+    """Return how a design is drawn, the same in every panel."""
+    return next((look for start, look in _LOOKS.items() if name.startswith(start)), _PLAIN)
+
+
+def _written(name: str) -> str:
+    """Return a design's name with its powers as mathematics.
+
+    >>> _written("growing as t^0.25")
+    'growing as $t^{0.25}$'
+    """
+    return re.sub(r"(\w)\^([\d.]+)", r"$\1^{\2}$", name)

@@ -1,0 +1,232 @@
+"""One run of a scenario: what agents show and hold over time, what an observer makes of it, and who is exposed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from peerpressure.plotting.style import (
+    BLUE,
+    GREY,
+    INK,
+    ONE_COLUMN,
+    RED,
+    TEAL,
+    TWO_COLUMNS,
+    label,
+    panel,
+    plain_ticks,
+    styled,
+)
+
+MOST_PATHS = 30  # replicates drawn one by one
+MOST_PANELS = 3
+MOST_DOTS = 2_000  # agents drawn one by one
+MOST_TIMES = 250  # more would not show
+
+
+@styled
+def opinions(summaries: pd.DataFrame, v: float) -> Figure:
+    """Show the range of public opinions over time, and how spread and distance to v fall."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+    left, right = figure.subplots(1, 2)
+    shown = _thinned(summaries)
+    _range(left, shown, ("minimum", "maximum", "mean"), BLUE, v)
+    left.set_ylabel("public opinion $y_t$")
+    _fall(right, shown, {"spread": ("spread", BLUE), "distance": ("distance to $v$", TEAL)})
+    for axes in (left, right):
+        _time_axis(axes, shown["time"])
+    panel(left, "a", "what agents show")
+    panel(right, "b", "how far apart, how far off")
+    return figure
+
+
+@styled
+def held(summaries: pd.DataFrame, v: float) -> Figure:
+    """Show the range of what agents hold over time, and how its spread compares with that of what they show."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+    left, right = figure.subplots(1, 2)
+    shown = _thinned(summaries)
+    _range(left, shown, ("held_minimum", "held_maximum", "held_mean"), TEAL, v)
+    left.set_ylabel("hidden opinion $x_{t+1}$")
+    _fall(right, shown, {"held_spread": ("of what they hold", TEAL), "spread": ("of what they show", BLUE)})
+    right.set_ylabel("spread, max − min")
+    for axes in (left, right):
+        _time_axis(axes, shown["time"])
+    panel(left, "a", "what agents hold")
+    panel(right, "b", "how far apart")
+    return figure
+
+
+def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows at some times after 0, evenly spread over a log axis, first and last among them."""
+    moving = summaries[summaries["time"] > 0]
+    times = np.unique(moving["time"])
+    if times.size <= MOST_TIMES:
+        return moving
+    wanted = np.searchsorted(times, np.geomspace(times[0], times[-1], MOST_TIMES))
+    return moving[moving["time"].isin(times[wanted.clip(max=times.size - 1)])]
+
+
+def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, v: float) -> None:
+    """Draw the band from lowest to highest agent, and the mean of every replicate."""
+    lowest, highest, mean = columns
+    middle = summaries.groupby("time")[[lowest, highest]].mean()
+    axes.fill_between(middle.index, middle[lowest], middle[highest], color=colour, alpha=0.13, linewidth=0)
+    for name in (lowest, highest):
+        axes.plot(middle.index, middle[name], color=colour, linewidth=0.9)
+    for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
+        axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
+    axes.axhline(v, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=3)
+    label(axes, "$v$", (float(middle.index[-1]), v), xytext=(3, 0), va="center", annotation_clip=False)
+    # The words stand in the margins, where no curve comes.
+    axes.margins(y=0.14)
+    axes.text(0.02, 0.985, "highest and lowest", transform=axes.transAxes, color=colour, va="top")
+    axes.text(0.98, 0.015, "means", transform=axes.transAxes, color=RED, ha="right", va="bottom")
+
+
+def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]]) -> None:
+    """Draw columns, each with its words and colour, on a log axis, the middle half of replicates shaded."""
+    for k, (name, (words, colour)) in enumerate(curves.items()):
+        by_time = summaries.groupby("time")[name]
+        median = by_time.median()
+        axes.fill_between(
+            median.index, by_time.quantile(0.25), by_time.quantile(0.75), color=colour, alpha=0.15, linewidth=0
+        )
+        axes.plot(median.index, median, color=colour, linewidth=1.0)
+        axes.text(0.98, 0.985 - 0.085 * k, words, transform=axes.transAxes, color=colour, ha="right", va="top")
+    axes.margins(y=0.1)
+    if (summaries[[*curves]] > 0).to_numpy().all():
+        axes.set_yscale("log")
+    _make_room_above(axes)
+    if axes.get_yscale() == "log":
+        plain_ticks(axes.yaxis)
+
+
+def _make_room_above(axes: Axes) -> None:
+    """Raise the top of the axes, so that words there stand above all curves."""
+    scale = axes.yaxis.get_transform()
+    low, high = scale.transform(np.array(axes.get_ylim()))
+    axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
+
+
+def _time_axis(axes: Axes, times: pd.Series) -> None:
+    if times.max() >= 50 * times.min():
+        axes.set_xscale("log")
+    axes.set_xlim(times.min(), max(times.max(), 2 * times.min()))
+    axes.set_xlabel("time $t$")
+
+
+@styled
+def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
+    """Show estimated against hidden opinions in the first replicate, one panel for each method.
+
+    The opinions are those of the start, or "current" ones that agents hold in the end.
+    """
+    held = "opinion held in the end" if target == "current" else "hidden opinion $x_0$"
+    first = table[(table["replicate"] == table["replicate"].min()) & table["identified"]]
+    methods = list(dict.fromkeys(table["method"]))[:MOST_PANELS]
+    width = ONE_COLUMN if len(methods) == 1 else TWO_COLUMNS
+    figure = Figure(figsize=(width, 2.6))
+    panels = figure.subplots(1, len(methods), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, method, letter in zip(panels, methods, "abc", strict=False):
+        _against(axes, first[first["method"] == method])
+        axes.set_xlabel(held)
+        axes.set_title(f"({letter}) {method}" if len(methods) > 1 else method, loc="left")
+    panels[0].set_ylabel("estimate")
+    return figure
+
+
+def _against(axes: Axes, rows: pd.DataFrame) -> None:
+    shown = rows.head(MOST_DOTS)
+    if shown.empty:
+        axes.text(0.5, 0.5, "nobody can be identified", transform=axes.transAxes, ha="center", color=GREY)
+        return
+    reach = [float(shown["hidden"].min()), float(shown["hidden"].max())]
+    axes.plot(reach, reach, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
+    axes.errorbar(
+        shown["hidden"], shown["value"], yerr=1.96 * shown["std"], fmt="none", ecolor=BLUE, alpha=0.3, elinewidth=0.7
+    )
+    axes.plot(shown["hidden"], shown["value"], "o", color=BLUE, markersize=2.2, markeredgewidth=0)
+
+
+@styled
+def exposed(agents: pd.DataFrame) -> Figure:
+    """Show how many bits the observer learns about each agent, by its degree."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
+    axes = figure.add_subplot()
+    finite = agents[np.isfinite(agents["bits"])].head(MOST_DOTS)
+    for seen, words, colour in ((True, "seen", BLUE), (False, "not seen", RED)):
+        group = finite[finite["seen"] == seen]
+        axes.plot(group["degree"], group["bits"], "o", color=colour, markersize=2.8, markeredgewidth=0, alpha=0.7)
+        if len(group):
+            axes.text(0.98, 0.97 if seen else 0.89, words, transform=axes.transAxes, color=colour, ha="right", va="top")
+    if len(finite) and finite["degree"].max() >= 8 * finite["degree"].min():
+        axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
+    axes.set_ylim(0, 1.2 * max(float(finite["bits"].max()), 1e-9) if len(finite) else 1)
+    axes.set_xlabel("degree $d$")
+    axes.set_ylabel("learned about an agent, bits")
+    return figure
+
+
+@styled
+def spent(budget: pd.DataFrame) -> Figure:
+    """Show the ε of differential privacy that holds for every agent in one run with y₀ unseen, over time."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.3))
+    axes = figure.add_subplot()
+    finite = budget[np.isfinite(budget["epsilon"]) & (budget["epsilon"] > 0)]
+    axes.loglog(finite["time"], finite["epsilon"], color=BLUE, marker="o", markersize=2.2)
+    axes.margins(y=0.15)
+    _time_axis(axes, budget["time"])
+    axes.set_ylabel(r"$\varepsilon$ of one run, $y_0$ unseen")
+    plain_ticks(axes.yaxis)
+    return figure
+
+
+# One run on a network that changes: how many edges there are, and how many agents are alone.
+
+Numbers: TypeAlias = NDArray[np.int64]
+MOST_ROUNDS = 240  # drawn one by one; of more, stretches of some steps are
+
+
+@styled
+def changing(network: pd.DataFrame) -> Figure:
+    """Show the number of edges, and of agents without a neighbour, over time.
+
+    ``network`` has one row for each step, with ``time``, ``edges`` and ``alone``. Of a long run each stretch of steps
+    is drawn as its mean, and as a band from its lowest to its highest number.
+    """
+    figure = Figure(figsize=(TWO_COLUMNS, 2.2))
+    left, right = figure.subplots(1, 2)
+    for axes, name, colour in ((left, "edges", BLUE), (right, "alone", RED)):
+        _course(axes, network["time"].to_numpy(), network[name].to_numpy(), colour)
+        axes.set_xlabel("time $t$")
+    left.set_ylabel("edges")
+    right.set_ylabel("agents")
+    panel(left, "a", "who listen to each other")
+    panel(right, "b", "who are alone")
+    return figure
+
+
+def _course(axes: Axes, times: Numbers, values: Numbers, colour: str) -> None:
+    length = -(-times.size // MOST_ROUNDS)
+    if length == 1:
+        axes.step(times, values, where="mid", color=colour, linewidth=0.9)
+    else:
+        first = np.arange(0, times.size, length)
+        count = np.diff(first, append=times.size)
+        middle, mean = (np.add.reduceat(numbers, first) / count for numbers in (times, values))
+        low, high = (extreme.reduceat(values, first) for extreme in (np.minimum, np.maximum))
+        axes.fill_between(middle, low, high, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(middle, mean, color=colour, linewidth=0.9)
+    axes.set_xlim(times[0], max(times[-1], times[0] + 1))
+    axes.set_ylim(0, max(1.0, 1.08 * float(values.max())))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

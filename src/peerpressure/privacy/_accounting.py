@@ -1,0 +1,415 @@
+"""Gaussian differential privacy: what two normal laws with shifted means can be told apart by.
+
+A release whose two inputs are no easier to tell apart than N(0, 1) and N(μ, 1) is μ-Gaussian private (Dong, Roth and
+Su, 2022). It is then (ε, δ)-private exactly where
+
+    δ ≥ Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
+
+(Balle and Wang, ICML 2018), and ρ-zero-concentrated private with ρ = μ²/2 (Bun and Steinke, 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import fft
+from scipy.special import erfcx, ndtr
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Vector
+from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
+from peerpressure.privacy._release import Release
+
+# Halvings of a bracket after which a double can be halved no more.
+_HALVINGS = 200
+# Where a tail probability underflows, its exact size no longer matters.
+_LEAST_LOG = -745.0
+
+
+def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
+    """Return log δ at this ε, accurate in both tails, −∞ for μ = 0.
+
+    With a = μ/2 − ε/μ and b = a − μ both terms share the factor e^(−a²/2):
+    δ = ½ e^(−a²/2) [erfcx(−a/√2) − erfcx(−b/√2)], where nothing overflows for a < 0.
+    """
+    m, e = np.broadcast_arrays(np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64))
+    out = np.full(m.shape, -np.inf)
+    some = (m > 0) & (e < np.inf)
+    out[some & np.isinf(m)] = 0.0
+    some &= np.isfinite(m)
+    m, e = m[some], e[some]
+    a = m / 2 - e / m
+    second = 0.5 * erfcx((m - a) / np.sqrt(2))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tail = -(a**2) / 2 + np.log(0.5 * erfcx(-a / np.sqrt(2)) - second)
+        body = np.log(ndtr(a) - np.exp(-(a**2) / 2) * second)
+    out[some] = np.where(a < 0, tail, body)
+    return out
+
+
+def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
+    """Return the smallest δ for which μ-Gaussian privacy is (ε, δ)-private.
+
+    >>> round(float(delta_of(1.0, 0.0)), 12)  # 2Φ(½) − 1, the total variation
+    0.382924922548
+    """
+    return np.exp(np.maximum(log_delta(mu, epsilon), _LEAST_LOG))
+
+
+def epsilon_of(mu: ArrayLike, delta: float) -> Vector:
+    """Return the smallest ε for which μ-Gaussian privacy is (ε, δ)-private; inf for μ = inf.
+
+    >>> round(float(epsilon_of(1.0, 1e-5)), 4)
+    4.3772
+    """
+    m = np.atleast_1d(np.asarray(mu, dtype=np.float64))
+    target = np.log(checked_delta(delta))
+    # The conversion from concentrated privacy is never too small.
+    high = epsilon_of_zcdp(m**2 / 2, delta)
+    finite = np.isfinite(high)
+    found = np.full(m.shape, np.inf)
+    found[finite] = _falling_root(lambda e: log_delta(m[finite], e) - target, high[finite])
+    return found.reshape(np.shape(mu))
+
+
+def mu_of(epsilon: float, delta: float) -> float:
+    """Return the largest μ for which μ-Gaussian privacy is (ε, δ)-private.
+
+    >>> round(mu_of(4.3772, 1e-5), 4)
+    1.0
+    """
+    checked_epsilon(epsilon)
+    target = np.log(checked_delta(delta))
+    high = 1.0
+    while log_delta(high, epsilon) < target:
+        high *= 2
+    # The smaller μ, the smaller δ: counted down from the top of the bracket it falls.
+    down = _falling_root(lambda x: log_delta(high - x, epsilon) - target, np.array(high))
+    return float(high - down)
+
+
+def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Vector:
+    """Return the ε of the simple conversion from ρ-zCDP, ρ + 2√(ρ log(1/δ)), which is never too small."""
+    r = np.asarray(rho, dtype=np.float64)
+    return np.asarray(r + 2 * np.sqrt(r * np.log(1 / checked_delta(delta))))
+
+
+def checked_delta(delta: float) -> float:
+    """Return δ if it is a probability strictly between 0 and 1."""
+    if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
+        remedy = "pass a small one, such as 1e-5"
+        raise InvalidInputError(complain("δ must lie strictly between 0 and 1", got=repr(delta), remedy=remedy))
+    return float(delta)
+
+
+def checked_epsilon(epsilon: float) -> float:
+    """Return ε if it is a positive number."""
+    return positive(epsilon, "ε")
+
+
+def positive(value: float, name: str) -> float:
+    """Return the value if it is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
+        rule = f"{name} must be a finite number above 0"
+        raise InvalidInputError(complain(rule, got=repr(value), remedy="pass such a number"))
+    return float(value)
+
+
+def _falling_root(function: Callable[[Vector], Vector], high: Vector) -> Vector:
+    """Return where falling functions on [0, high] first are ≤ 0, by bisection of all of them at once."""
+    low, high = np.zeros_like(high), high.copy()
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if not np.any((low < middle) & (middle < high)):
+            break
+        above = function(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    # ε = 0 is exact where even that is enough.
+    return np.where(function(np.zeros_like(high)) <= 0, 0.0, high)
+
+
+# Many Laplace releases together: the law of their privacy loss, convolved numerically with an error bound.
+#
+# One release, moved by a in units of its scale, has the privacy loss L = log(p/q) with mass ½ at a, mass ½e^(−a) at −a
+# and density ¼e^((ℓ−a)/2) between. For independent releases losses add, and
+#
+#     δ(ε) = E (1 − e^(ε−ΣL))₊.
+#
+# Each law is put on a grid by splitting mass between the two nearest points so that its mean is kept. The errors made
+# are then independent, of mean zero and within one cell of width w each, so that by Hoeffding's inequality all T of
+# them move the sum by more than r = w √(½T log(2/η)) with probability η at most (after Gopi, Lee and Wutschitz, NeurIPS
+# 2021).
+
+# The grid is so fine that ε is known to within this part of √(Σ a²), unless it would grow too large.
+_TOLERANCE = 0.01
+_SMALLEST, _LARGEST = 2**12, 2**20
+# Rounding in the transforms comes to 1e-12 or so, and must be small beside δ.
+LEAST_DELTA = 1e-8
+
+
+def basic(a: Vector, counts: Vector) -> float:
+    """Return Σ a, the pure ε: losses can all be at their largest together."""
+    return float(a @ counts)
+
+
+def advanced(a: Vector, counts: Vector, delta: float) -> float:
+    """Return ε = Σ a tanh(a/2) + √(2 log(1/δ) Σ a²), for any pure private releases (Kairouz, Oh and Viswanath 2015)."""
+    if not np.isfinite(a).all():
+        return math.inf
+    return float(counts @ (a * np.tanh(a / 2)) + math.sqrt(2 * math.log(1 / delta) * (counts @ a**2)))
+
+
+def epsilon_between(a: Vector, counts: Vector, delta: float) -> tuple[float, float]:
+    """Return two bounds of the smallest ε at this δ for releases moved by ``a``, each ``counts`` times.
+
+    They hold up to rounding in the transforms; for δ below 1e-8 they are 0 and what composition gives.
+
+    >>> low, high = epsilon_between(np.array([0.1]), np.array([100.0]), 1e-5)
+    >>> round(low, 2), round(high, 2)
+    (4.21, 4.23)
+    """
+    if not a.size:
+        return 0.0, 0.0
+    ceiling = min(basic(a, counts), advanced(a, counts, delta))
+    if delta < LEAST_DELTA or not math.isfinite(ceiling):
+        return (0.0 if math.isfinite(ceiling) else math.inf), ceiling
+    if counts.sum() == 1:
+        exact = _one_release(float(a[0]), delta)
+        return exact, exact
+    doubt = delta * 1e-3
+    losses, masses, reach = _summed(a, counts, doubt)
+    low = _epsilon_at(losses, masses, delta + 2 * doubt) - reach
+    high = _epsilon_at(losses, masses, delta - 2 * doubt) + reach
+    # At a δ above the total variation even ε < 0 would hold; privacy asks for no less than 0.
+    return max(low, 0.0), max(min(high, ceiling), 0.0)
+
+
+def _one_release(a: float, delta: float) -> float:
+    """Return ε of a single release: δ(ε) = 1 − e^((ε−a)/2) for 0 ≤ ε ≤ a."""
+    return max(a + 2 * math.log1p(-delta), 0.0)
+
+
+def _summed(a: Vector, counts: Vector, doubt: float) -> tuple[Vector, Vector, float]:
+    """Return the summed loss on a grid, its masses, and how far it may be off with probability 1 − doubt."""
+    total, spread = float(counts.sum()), math.sqrt(float(counts @ a**2))
+    # Losses lie in [−a, a], which bounds how far their sum is from its mean with probability 1 − doubt.
+    tail = math.sqrt(2 * math.log(2 / doubt)) * spread
+    mean = float(counts @ (a + np.expm1(-a)))
+    largest = float(counts @ a)
+    half = min(tail, largest + abs(mean))
+    cells = math.sqrt(total / 2 * math.log(2 / doubt))
+    size = fft.next_fast_len(int(np.clip(2 * half * cells / (_TOLERANCE * spread), _SMALLEST, _LARGEST)), real=True)
+    width = 2.02 * half / (size - 4)
+    transform = np.ones(size // 2 + 1, dtype=np.complex128)
+    for step, count in zip(a, counts, strict=True):
+        one = fft.rfft(_on_grid(float(step), width, size))
+        # A complex power costs more than the transform itself.
+        transform *= one if count == 1 else one**count
+    first = math.floor(mean / width) - size // 2
+    masses = np.roll(fft.irfft(transform, size), -(first % size))
+    return (first + np.arange(size)) * width, np.maximum(masses, 0.0), cells * width
+
+
+def _on_grid(a: float, width: float, size: int) -> Vector:
+    """Return the masses of one release's loss on the grid 0, w, 2w, …, wrapped around, with its mean kept."""
+    masses = np.zeros(size)
+    inner = np.arange(math.ceil(-a / width), math.floor(a / width) + 1) * width
+    edges = np.concatenate([[-a], inner[(inner > -a) & (inner < a)], [a]])
+    pieces = np.diff(edges)
+    weights = 0.5 * np.exp((edges[:-1] - a) / 2) * np.expm1(pieces / 2)
+    places = edges[:-1] + pieces * _centre(pieces)
+    for place, mass in ((places, weights), (np.array([-a, a]), np.array([0.5 * math.exp(-a), 0.5]))):
+        cell = np.floor(place / width)
+        upper = place / width - cell
+        below = cell.astype(np.int64)
+        np.add.at(masses, below % size, mass * (1 - upper))
+        np.add.at(masses, (below + 1) % size, mass * upper)
+    return masses
+
+
+def _centre(pieces: Vector) -> Vector:
+    """Return where in an interval of this length the mass of the density ∝ e^(ℓ/2) has its mean, between 0 and 1."""
+    small = pieces < 1e-2
+    safe = np.where(small, 1.0, pieces)
+    return np.where(small, 0.5 + pieces / 24, -1 / np.expm1(-safe / 2) - 2 / safe)
+
+
+def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
+    """Return the smallest ε at which E(1 − e^(ε−L))₊ is at most δ, for a loss on a grid.
+
+    Between two grid points δ(ε) = M − e^ε·N, with M = Σ p and N = Σ p e^(−ℓ) over the losses above ε.
+    """
+    above = np.cumsum(masses[::-1])[::-1]
+    with np.errstate(divide="ignore"):
+        weighted = np.log(masses) - losses
+    # In logarithms, for losses may reach far beyond what an exponential can hold.
+    discounted = np.exp(np.logaddexp.accumulate(weighted[::-1])[::-1] + losses)
+    short = above - discounted <= delta
+    if not short.any():
+        return math.inf
+    k = int(np.argmax(short))
+    if k == 0:
+        return float(losses[0])
+    # ε lies between points k − 1 and k, where the losses from k on count.
+    ratio = (above[k] - delta) / discounted[k] if discounted[k] > 0 else 1.0
+    return float(losses[k] + math.log(ratio)) if ratio > 0 else float(losses[k - 1])
+
+
+# What each law of noise can and cannot promise; one row of ``PROMISES`` for each.
+#
+# A promise is what holds for every pair of opinions at most Δ apart. Fisher information alone is none: it says how well
+# an observer can estimate, on average and without a bound on the worst case.
+
+Columns: TypeAlias = dict[str, Vector]
+
+
+@final
+@dataclass(frozen=True)
+class Promise:
+    """How one law turns moves into privacy.
+
+    ``account(release, sensitivity, delta, noise)`` returns named columns with one number for each agent, ``epsilon``
+    always among them: the smallest ε known to hold, inf if none does, nan if nothing is known.
+    """
+
+    account: Callable[[Release, float, float, Noise], Columns]
+    text: str
+
+
+def unit_information(noise: Noise) -> float:
+    """Return the Fisher information about its centre in one draw of unit variance; 1 for a normal law, else more.
+
+    >>> unit_information(Laplace()), round(unit_information(StudentT(df=5.0)), 12)
+    (2.0, 1.25)
+    """
+    if isinstance(noise, Gaussian | Laplace):
+        return 1.0 if isinstance(noise, Gaussian) else 2.0
+    if isinstance(noise, StudentT):
+        return (noise.df + 1) / (noise.df + 3) * noise.df / (noise.df - 2)
+    return _measured_information(noise.distribution) if isinstance(noise, Custom) else math.inf
+
+
+def _measured_information(law: Any) -> float:
+    """Return Var(X)·E (d/dx log f)² by quadrature, inf where the law has jumps or the integral does not settle."""
+    if not hasattr(law.dist, "logpdf") or any(law.pdf(end) > 0 for end in law.support() if math.isfinite(end)):
+        return math.inf
+    rough, fine = (_score_square(law, tail) for tail in (1e-7, 1e-10))
+    return fine * float(law.var()) if fine < 1.01 * rough else math.inf
+
+
+def _score_square(law: Any, tail: float, panels: int = 400) -> float:
+    """Return ∫ (f′/f)² f over all but the two tails, by Gauss–Legendre panels between quantiles."""
+    # Quantiles that crowd into the tails like the logistic law's follow steep ends and broad middles alike.
+    levels = 1 / (1 + np.exp(-np.linspace(-math.log(1 / tail), math.log(1 / tail), panels + 1)))
+    edges = law.ppf(levels)
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    half = np.diff(edges)[:, None] / 2
+    x = (edges[:-1, None] + half) + half * nodes
+    h = np.maximum(1e-2 * half, 1e-6 * np.abs(x))
+    score = (law.logpdf(x - 2 * h) - 8 * law.logpdf(x - h) + 8 * law.logpdf(x + h) - law.logpdf(x + 2 * h)) / (12 * h)
+    return float(np.sum(half * weights * score**2 * law.pdf(x)))
+
+
+def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    mu = sensitivity * np.sqrt(moved.squares)
+    distinct, where = np.unique(mu, return_inverse=True)
+    return {"mu": mu, "zcdp": mu**2 / 2, "epsilon": epsilon_of(distinct, delta)[where]}
+
+
+def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+        a = math.sqrt(2) * sensitivity * values
+        bounds = epsilon_between(a, counts, delta)
+        return basic(a, counts), advanced(a, counts, delta), *bounds
+
+    names = ("epsilon_basic", "epsilon_advanced", "epsilon_low", "epsilon")
+    return dict(zip(names, _each_agent(moved, account), strict=True))
+
+
+def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    """Account for Student's t, whose loss at a move h is at most (ν + 1) arsinh(h/(2√(ν − 2)))."""
+    df = noise.shape
+
+    def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+        a = (df + 1) * np.arcsinh(sensitivity * values / (2 * math.sqrt(df - 2)))
+        simple, strong = basic(a, counts), advanced(a, counts, delta)
+        return simple, strong, min(simple, strong)
+
+    names = ("epsilon_basic", "epsilon_advanced", "epsilon")
+    return dict(zip(names, _each_agent(moved, account), strict=True))
+
+
+def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is told, and else everything that ε counts."""
+
+    def account(values: Vector, counts: Vector) -> tuple[float]:
+        overlap = np.maximum(1 - sensitivity * values / (2 * math.sqrt(3)), 0.0)
+        with np.errstate(divide="ignore"):
+            return (-math.expm1(float(counts @ np.log(overlap))),)
+
+    (reached,) = _each_agent(moved, account)
+    return {"epsilon": np.where(reached <= delta, 0.0, np.inf), "delta_needed": reached}
+
+
+def _nothing(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    n = moved.std.size
+    return {"epsilon": np.full(n, np.inf), "delta_needed": np.ones(n)}
+
+
+def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    return {"epsilon": np.full(moved.std.size, np.nan)}
+
+
+def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float, ...]]) -> Vector:
+    """Return the accounts of all agents, (numbers, agents), each distinct list of moves being worked out once."""
+    found: dict[bytes, tuple[float, ...]] = {}
+    rows = []
+    for agent in range(moved.std.size):
+        values, counts = moved.moves(agent)
+        # Rounding to 12 digits makes equal agents equal whatever the order of their sums.
+        key = np.array([f"{value:.12g}" for value in values]).tobytes() + counts.tobytes()
+        if key not in found:
+            found[key] = account(values, counts)
+        rows.append(found[key])
+    return np.array(rows).T
+
+
+PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
+    {
+        Gaussian: Promise(_gaussian, "Exact: μ-Gaussian privacy, and from it zCDP and the smallest ε at this δ."),
+        Laplace: Promise(
+            _laplace,
+            "Pure ε by basic composition; at this δ, ε lies between epsilon_low and epsilon, the latter being safe.",
+        ),
+        StudentT: Promise(
+            _student,
+            "Pure ε by basic composition, and an ε at this δ by advanced composition; both hold, neither is smallest.",
+        ),
+        Uniform: Promise(
+            _uniform,
+            "Bounded noise has no finite ε below the δ in delta_needed: with that probability an opinion is ruled out.",
+        ),
+        Rademacher: Promise(
+            _nothing, "A coin hides nothing: of two opinions, most often only one can have led to what is seen."
+        ),
+        NoNoise: Promise(_nothing, "Without noise everything is told."),
+        Custom: Promise(
+            _unknown,
+            "Nothing is promised: the Fisher information of this law bounds estimation, not the worst case, so no ε.",
+        ),
+    }
+)
+
+
+def promise_of(noise: Noise) -> Promise:
+    """Return what the law of this noise promises."""
+    if type(noise) not in PROMISES:
+        rule = f"privacy is known for {', '.join(law.__name__ for law in PROMISES)} noise"
+        raise InvalidInputError(complain(rule, got=type(noise).__name__, remedy="wrap the law as Custom(distribution)"))
+    return PROMISES[type(noise)]

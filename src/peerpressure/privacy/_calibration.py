@@ -1,0 +1,163 @@
+"""How much noise a privacy budget asks for, and what accuracy it leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.noise import Frozen, Gaussian, Noise
+from peerpressure.privacy._accounting import (
+    checked_delta,
+    checked_epsilon,
+    mu_of,
+    positive,
+    promise_of,
+    unit_information,
+)
+from peerpressure.privacy._budget import Budget, budget
+from peerpressure.privacy._release import Release, hears_hidden, refuse_continuous, safe_release
+from peerpressure.theory._forecast import mode_error
+
+# How close to the budget noise of a law without a formula is brought; it stays on the safe side.
+_CLOSE = 1e-9
+_LEAST = 1e-12
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration:
+    """A model with just the noise that a budget asks for.
+
+    ``std`` is its standard deviation, one number or one for each agent; ``error`` is the root-mean-square distance of
+    the consensus mode to v after ``budget.steps`` steps, exactly.
+    """
+
+    model: Model
+    std: float | Vector
+    budget: Budget
+    error: float
+
+    def __repr__(self) -> str:
+        std = np.asarray(self.std)
+        size = f"{std:.6g}" if std.ndim == 0 else f"{std.min():.6g}–{std.max():.6g} by agent"
+        return (
+            f"noise of standard deviation {size} leaves the consensus mode {self.error:.4g} away from v (root mean "
+            f"square)\n{self.budget!r}"
+        )
+
+
+def calibrate(
+    model: Model,
+    steps: int,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-5,
+    mu: float | None = None,
+    information: float | None = None,
+    sensitivity: float = 1.0,
+) -> Calibration:
+    """Return the model with the least noise of its kind that keeps every agent within one budget over ``steps`` steps.
+
+    Give one of ``epsilon`` (with ``delta``), ``mu`` or ``information``. Law, course over time and the ratios of
+    agents' deviations are kept and one factor is found, as information falls with the square of it; a model
+    without noise gets white Gaussian noise.
+
+    >>> from peerpressure.networks import k2
+    >>> mask = Gaussian(temporal="frozen")
+    >>> model = Model(k2(), hidden=[0.0, 1.0], noise=mask, start=[0.0, 0.0])
+    >>> calibrate(model, 100, mu=0.5).std
+    2.0
+    """
+    refuse_continuous(model, "the noise that a budget asks for")
+    target, kind = _target(epsilon=epsilon, mu=mu, information=information)
+    base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
+    now = budget(base, steps, sensitivity, delta)
+    _refuse_hopeless(now)
+    if kind == "information":
+        factor = math.sqrt(now.information / target)
+    elif isinstance(base.noise, Gaussian):
+        factor = now.mu / (target if kind == "mu" else mu_of(target, checked_delta(delta)))
+    elif kind == "mu":
+        rule = "μ is a budget for Gaussian noise"
+        raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an epsilon"))
+    elif math.isnan(now.epsilon):
+        rule = "ε is known for Gaussian, Laplace and Student noise only"
+        raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an information instead"))
+    else:
+        factor = _searched(now, target)
+    quiet = replace(base, noise=_louder(base.noise, factor))
+    told = budget(quiet, steps, sensitivity, delta)
+    return Calibration(quiet, quiet.noise.std, told, mode_error(quiet, told.steps))
+
+
+def _target(**given: float | None) -> tuple[float, str]:
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if len(chosen) != 1:
+        rule = "give one budget: epsilon, mu or information"
+        raise InvalidInputError(complain(rule, got=", ".join(chosen) or "none", remedy="leave the others out"))
+    ((kind, value),) = chosen.items()
+    return (checked_epsilon(value) if kind == "epsilon" else positive(value, kind)), kind
+
+
+def _refuse_hopeless(now: Budget) -> None:
+    """Refuse noise that meets no budget however large it is."""
+    if math.isfinite(now.information):
+        return
+    if math.isinf(unit_information(now.model.noise)):
+        rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
+        raise InvalidInputError(complain(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
+    if isinstance(now.model.noise.temporal, Frozen) and now.model.adaptation is not None:
+        rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
+        remedy = "use white or AR(1) noise, or a model without adaptation"
+        raise InvalidInputError(complain(rule, got=str(now.model.adaptation), remedy=remedy))
+    if hears_hidden(now.model) and bool((now.table["own_information"] < math.inf).all()):
+        rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
+        remedy = "give the model a public start, or use masked_start(model, steps)"
+        raise InvalidInputError(complain(rule, got="start='hidden'", remedy=remedy))
+    rule = "every agent needs noise at every step, and frozen noise the same scale at all of them"
+    raise InvalidInputError(complain(rule, got=now.model.noise, remedy="give all a positive deviation"))
+
+
+def _searched(now: Budget, target: float) -> float:
+    """Return the factor for a law whose ε has no formula: the worst agent's, until no agent is beyond the target."""
+    model, promise = now.model, promise_of(now.model.noise)
+    moved = safe_release(model, now.steps)
+
+    def epsilons(some: Release, factor: float) -> Vector:
+        # So many times more noise is the same as opinions so many times closer.
+        return promise.account(some, now.sensitivity / factor, now.delta, model.noise)["epsilon"]
+
+    factor = 1.0
+    found = np.asarray(now.table["epsilon"])
+    for _ in range(model.n):
+        worst = moved.of(int(np.argmax(found)))
+        factor = _least_factor(partial(epsilons, worst), target, factor)
+        found = epsilons(moved, factor)
+        if found.max() <= target:
+            break
+    return factor
+
+
+def _least_factor(epsilons: Callable[[float], Vector], target: float, guess: float) -> float:
+    """Return the least factor with all ε ≤ target, to a relative error of 1e-9, from above."""
+    low = high = guess
+    while epsilons(high).max() > target:
+        low, high = high, 2 * high
+    while epsilons(low).max() <= target and low > _LEAST:
+        low, high = low / 2, low
+    while high > low * (1 + _CLOSE):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if epsilons(middle).max() <= target else (middle, high)
+    return high
+
+
+def _louder(noise: Noise, factor: float) -> Noise:
+    """Return the same noise with all deviations multiplied by a factor."""
+    return replace(noise, std=np.asarray(noise.std) * factor)

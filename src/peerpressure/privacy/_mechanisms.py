@@ -1,0 +1,317 @@
+"""Ways to hide opinions while agreeing on their mean, each as an exact linear Gaussian mechanism.
+
+A design is data and one method, ``trades(model, horizons)``: bias and variance of the consensus mode m = Σ d y/Σ d at
+each horizon, and the Fisher information that an observer of every message has about one agent by then, all for noise of
+unit deviation. Bias stays and variance grows with the square of the deviation, as information falls with it, so that
+these numbers give the error at every budget.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.noise import AR1, Gaussian, Noise
+from peerpressure.privacy._accounting import positive
+from peerpressure.privacy._release import (
+    hears_hidden,
+    masked_start,
+    refuse_continuous,
+    release,
+    require_independent_start,
+)
+from peerpressure.schedules import Power
+from peerpressure.theory._moments import Times, consensus_mode, moments, whole_times
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@final
+@dataclass(frozen=True)
+class Trade:
+    """What one design does at one horizon with noise of unit deviation.
+
+    ``cost`` is √(variance·information): the deviation of the mode where every agent's information is 1.
+    """
+
+    bias: float
+    variance: float
+    information: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Design(ABC):
+    """A way to hide opinions, with a name for a person to read."""
+
+    name: str
+
+    @abstractmethod
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Return what it does at each of the increasing horizons."""
+
+
+@final
+@dataclass(frozen=True)
+class Noisy(Design):
+    """The model itself under Gaussian noise of some kind.
+
+    Agents who would start by saying their hidden opinion say nothing until step 1, and listen from step 2 on.
+    """
+
+    noise: Noise
+
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Return exact moments of the mode and the information about the most exposed agent."""
+        own = replace(model, noise=self.noise)
+        if hears_hidden(own):
+            own = masked_start(own, horizons[-1])
+        found = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
+        bias = found.mean[:, 0] - model.consensus_value
+        informed = [float(release(own, T).squares.max()) for T in horizons]
+        return [
+            Trade(float(b), float(v), i, math.sqrt(float(v) * i))
+            for b, v, i in zip(bias, found.variance[:, 0], informed, strict=True)
+        ]
+
+
+@final
+@dataclass(frozen=True)
+class OneShot(Design):
+    """Perturb once and average: x(0) = x₀ + η, x(t) = P x(t−1), with no noise after the start.
+
+    This is the best case of Nozari, Tallapragada and Cortés (Automatica 2017), here with normal η. P = I − ½S⁻¹L′,
+    where L′ is the Laplacian of Metropolis weights A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All
+    that is ever said follows from x₀ + η, so that the information is 1 for ever.
+    """
+
+    name: str = "one shot"
+
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Run the adjoint c ← Pᵀc: the mode has mean cᵀx₀ and variance |c|²."""
+        P, c = averaging_matrix(model), consensus_mode(model).weights
+        found, done = [], 0
+        for T in horizons:
+            for _ in range(T - done):
+                c = P.T @ c
+            done = T
+            bias, variance = float(c @ model.x0) - model.consensus_value, float(c @ c)
+            found.append(Trade(bias, variance, 1.0, math.sqrt(variance)))
+        return found
+
+
+@final
+@dataclass(frozen=True)
+class ZeroSum(Design):
+    """Add decaying noise that sums to zero: agents send x⁺(k) = x(k) + w(k) and take x(k+1) = P x⁺(k).
+
+    As in Mo and Murray (IEEE TAC 2017), w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so
+    that consensus on v is exact in the limit. Who sees every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k for
+    each k, so that the information Σ φ^(−2k) explodes: the design is meant against observers who miss a neighbour.
+    """
+
+    name: str = "zero sum"
+    decay: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.decay < 1:
+            rule = "noise that sums to zero must decay by a factor strictly between 0 and 1"
+            raise InvalidInputError(complain(rule, got=self.decay, remedy="for instance 0.9"))
+
+    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+        """Weigh v_k in the mode of x(T) by φ^k (P^(T−k) − P^(T−k−1))ᵀc, and the last one by φ^(T−1) Pᵀc."""
+        P, c = averaging_matrix(model), consensus_mode(model).weights
+        phi, found, wanted = self.decay, [], set(horizons)
+        ahead = P.T @ c
+        # Costs are kept in units of the last noise, where neither noise nor information leaves the range of numbers.
+        variance = cost = float(ahead @ ahead)
+        information, change, scaled = 1.0, ahead - c, ahead - c
+        with np.errstate(all="ignore"):
+            for T in range(1, horizons[-1] + 1):
+                if T in wanted:
+                    bias, size = float(ahead @ model.x0) - model.consensus_value, np.float64(phi) ** (2 - 2 * T)
+                    found.append(Trade(bias, variance, float(information * size), math.sqrt(cost * information)))
+                change, scaled = _forgetting(model, P.T @ change), _forgetting(model, P.T @ scaled / phi)
+                ahead = ahead + change
+                variance = phi**2 * variance + float(change @ change)
+                cost = min(cost + float(np.nan_to_num(scaled @ scaled, nan=math.inf)), math.inf)
+                information += phi ** (2 * T)
+        return found
+
+
+def _forgetting(model: Model, weights: Vector) -> Vector:
+    """Return the weights without what rounding left in the one direction that averaging never forgets."""
+    return np.asarray(weights - model.s * (weights.sum() / model.s.sum()))
+
+
+def averaging_matrix(model: Model) -> sparse.csr_array:
+    """Return P = I − ½S⁻¹L′, whose rows are weights, and which keeps Σ s x."""
+    if model.temporal_network is not None:
+        rule = "averaging without the model's own dynamics needs one network for all times"
+        remedy = "choose among the Noisy designs, or give the model its network.aggregate"
+        raise InvalidInputError(complain(rule, got=repr(model.temporal_network), remedy=remedy))
+    d, s = model.network.degrees, model.s
+    i, j, weight = model.network.edges()
+    metropolis = weight * np.minimum((s / d)[i], (s / d)[j])
+    half = sparse.coo_array((metropolis, (i, j)), shape=(model.n, model.n))
+    links = sparse.csr_array(half + half.T)
+    stay = 1 - 0.5 * np.asarray(links.sum(axis=1)).ravel() / s
+    return sparse.csr_array(sparse.diags_array(stay) + sparse.diags_array(0.5 / s) @ links)
+
+
+def growing(exponent: float) -> Design:
+    """Return the model under white noise whose deviation grows as t^exponent."""
+    return Noisy(f"growing as t^{exponent:g}", Gaussian(time_scale=Power(exponent)))
+
+
+def limit(model: Model) -> float:
+    """Return √(Σ s²)/Σ s, which no unbiased design's cost is below, by the bound of Cramér and Rao."""
+    weights = model.s / model.s.max()
+    return float(np.linalg.norm(weights) / weights.sum())
+
+
+DESIGNS: tuple[Design, ...] = (
+    Noisy("white", Gaussian()),
+    growing(0.25),
+    growing(0.75),
+    Noisy("AR(1), φ = 0.9", Gaussian(temporal=AR1(0.9))),
+    Noisy("frozen noise", Gaussian(temporal="frozen")),
+    OneShot(),
+    ZeroSum(),
+)
+
+
+# Accuracy against privacy: how far from v a network ends under each design when every agent is promised a budget.
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """The error of each design at each budget and horizon, for noise that is just enough.
+
+    ``table`` has one row for each design, horizon and budget μ: the deviation ``std`` of the noise that meets the
+    budget, and ``bias``, ``deviation`` and ``rms_error`` of the consensus mode then. ``units`` has one row for each
+    design and horizon under noise of deviation 1, whatever the budget: ``information`` and ``rms_error``, which no
+    design keeps both bounded and going to 0. ``limit`` is Δ√(Σs²)/Σs: an unbiased mode has an error of at least
+    limit/μ at every horizon, since who sees everything can compute it, so that consensus is exact only for μ → ∞.
+    """
+
+    table: pd.DataFrame
+    units: pd.DataFrame
+    limit: float
+    sensitivity: float = 1.0
+
+    def best(self, horizon: int) -> pd.DataFrame:
+        """Return, for each budget, the design of the smallest error at this horizon; the first of equals."""
+        at = self.table[self.table["horizon"] == horizon]
+        if at.empty:
+            known = ", ".join(map(str, self.table["horizon"].unique()))
+            remedy = "or put it among the steps"
+            raise InvalidInputError(complain(f"the horizon must be one of {known}", got=repr(horizon), remedy=remedy))
+        rows = [group.index[np.argmin(_comparable(group["rms_error"]))] for _, group in at.groupby("mu")]
+        return at.loc[rows].reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        lines = []
+        for horizon in self.table["horizon"].unique():
+            best = self.best(int(horizon))
+            words = ", ".join(f"{row.design} at μ = {row.mu:g} ({row.rms_error:.3g})" for row in best.itertuples())
+            lines.append(f"  after {horizon:,} steps: {words}")
+        assumed = f"one run, all messages but y₀ seen, opinions up to {self.sensitivity:g} apart"
+        return "\n".join([f"Least error of the consensus mode for a budget μ ({assumed}):", *lines])
+
+
+def frontier(
+    model: Model,
+    steps: int | Sequence[int],
+    budgets: ArrayLike,
+    designs: Sequence[Design] = DESIGNS,
+    *,
+    sensitivity: float = 1.0,
+) -> Frontier:
+    """Return the exact error of each design for budgets μ at one horizon or several.
+
+    Noise of deviation Δ√I/μ meets μ, where I is the information under unit noise, and leaves the mode with
+    rms error² = bias² + (Δ·cost/μ)². The model gives network, opinions, stubbornness and pressure; its noise is
+    replaced, and a hidden start is never heard (see ``masked_start``). Opinions that adapt do so in the Noisy
+    designs, which follow the model; the others average over a constant network and know nothing of it.
+
+    >>> from peerpressure.networks import k2
+    >>> print(frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1]))
+    Least error of the consensus mode for a budget μ (one run, all messages but y₀ seen, opinions up to 1 apart):
+      after 100 steps: white at μ = 1 (0.707)
+    """
+    import pandas as pd
+
+    refuse_continuous(model, "accuracy against privacy")
+    require_independent_start(model)
+    horizons, mus = _horizons(steps), _budgets(budgets)
+    reach = positive(sensitivity, "sensitivity")
+    found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, model, horizons)]
+    table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in found for mu in mus])
+    units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in found])
+    return Frontier(table, units, reach * limit(model), reach)
+
+
+def _trades(design: Design, model: Model, horizons: Times) -> list[tuple[int, Trade]]:
+    chosen = [int(T) for T in horizons]
+    return list(zip(chosen, design.trades(model, chosen), strict=True))
+
+
+def _row(design: str, T: int, trade: Trade, mu: float, reach: float) -> dict[str, object]:
+    deviation = reach * trade.cost / mu
+    return {
+        "design": design,
+        "horizon": T,
+        "mu": mu,
+        "std": reach * np.sqrt(trade.information) / mu,
+        "bias": trade.bias,
+        "deviation": deviation,
+        "rms_error": float(np.hypot(trade.bias, deviation)),
+    }
+
+
+def _unit_row(design: str, T: int, trade: Trade) -> dict[str, object]:
+    error = float(np.hypot(trade.bias, np.sqrt(trade.variance)))
+    return {"design": design, "horizon": T, "information": trade.information, "rms_error": error, "cost": trade.cost}
+
+
+def _comparable(errors: pd.Series) -> Vector:
+    """Return errors to 12 digits, so that rounding does not decide between equals."""
+    return np.array([float(f"{error:.12g}") for error in errors])
+
+
+def _horizons(steps: int | Sequence[int]) -> Times:
+    chosen = np.unique(whole_times(np.atleast_1d(np.asarray(steps)), least=1))
+    if not chosen.size:
+        raise InvalidInputError(complain("there must be a horizon", got="none", remedy="pass a number of steps"))
+    return chosen
+
+
+def _budgets(budgets: ArrayLike) -> Vector:
+    try:
+        mus = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
+    except (TypeError, ValueError):
+        mus = np.zeros(0)
+    if mus.ndim != 1 or not mus.size or not np.all((mus > 0) & (mus < np.inf)):
+        rule = "budgets must be finite numbers μ > 0"
+        raise InvalidInputError(complain(rule, got=repr(budgets)[:80], remedy="for instance [0.1, 1.0, 10.0]"))
+    return np.unique(mus)
+
+
+def _named(designs: Sequence[Design]) -> Sequence[Design]:
+    names = [design.name for design in designs]
+    if not names or len(set(names)) < len(names):
+        rule = "there must be one design or more, with different names"
+        raise InvalidInputError(complain(rule, got=", ".join(names) or "none", remedy="name each once"))
+    return designs

@@ -1,0 +1,157 @@
+"""How well anyone could know x₀: Fisher information under Gaussian noise, before any output is seen."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.model import Model
+from peerpressure.recovery._estimate import Covariance
+from peerpressure.recovery._innovations import Complete, complete, legible_steps, refuse_large, weights_of
+from peerpressure.recovery._kalman import run_filter
+from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, discrete
+from peerpressure.recovery._solve import DENSE_LIMIT, Implicit, conjugate_gradients, solve
+from peerpressure.sde import SDE
+
+Array: TypeAlias = NDArray[np.float64]
+PARTIAL_LIMIT = 1_000  # agents; a filter's work grows with their cube
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Information:
+    """The Fisher information about all hidden opinions in what an observer sees.
+
+    ``matrix`` is J, (n, n): sparse, dense or an operator; ``exact`` marks the agents about whom something is seen
+    free of noise, which J does not count. ``covariance`` is the Cramér–Rao bound as a matrix, on what is identified.
+    """
+
+    model: Model
+    matrix: Covariance
+    exact: NDArray[np.bool_]
+    covariance: Covariance
+    identified: NDArray[np.bool_]
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The information about each agent for an observer who knows all others, (n,); infinite where exact."""
+        return np.where(self.exact, np.inf, self.matrix.diagonal())
+
+    @cached_property
+    def bound(self) -> Array:
+        """The least variance of an unbiased estimate of each agent, others unknown, (n,); ∞ if not identified.
+
+        Where the covariance is an operator its diagonal is estimated from random probes; ``of`` is always exact.
+        """
+        return np.where(self.identified, np.maximum(self.covariance.diagonal(), 0.0), np.inf)
+
+    def of(self, agent: Hashable) -> float:
+        """Return the information about one agent, others unknown: 1/bound, 0 if not identified, ∞ if known."""
+        index = self.model.network.index(agent)
+        if not self.identified[index]:
+            return 0.0
+        column = np.zeros((self.model.n, 1))
+        column[index] = 1.0
+        bound = float(np.asarray(self.covariance @ column)[index, 0])
+        return 1 / bound if bound > 0 else np.inf
+
+    def __repr__(self) -> str:
+        bound = self.bound[self.identified]
+        reach = f"bound {bound.min():.4g}–{bound.max():.4g}" if bound.size else "nobody identified"
+        return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
+
+
+def information(model: Model | SDE, steps: int, observation: Observation | None = None) -> Information:
+    """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
+
+    Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
+    view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
+    of an ``SDE`` are those of its grid.
+
+    >>> from peerpressure import Gaussian, k2
+    >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
+    array([0.04, 0.04])
+    """
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
+        rule = "steps must be a whole number, 0 or more"
+        raise InvalidInputError(complain(rule, got=repr(steps), remedy="pass an int"))
+    seen = (observation or Observation()).resolve(discrete(model), np.arange(steps + 1))
+    return _of(model, seen)
+
+
+def _of(model: Model | SDE, seen: ResolvedObservation) -> Information:
+    if not seen.free.size:
+        nothing, everyone = sparse.csr_array((model.n, model.n)), np.ones(model.n, dtype=bool)
+        return Information(discrete(model), nothing, everyone, nothing, everyone)
+    if isinstance(model, Model) and seen.everyone and seen.uninterrupted and seen.rounding == 0:
+        return _of_complete(model, seen.last)
+    return _of_partial(model, seen)
+
+
+def _of_complete(model: Model, last: int) -> Information:
+    legible = legible_steps(model, last)
+    first_step = isinstance(model.start, str) and 1 in legible
+    problem = complete(model, weights_of(model, legible), first_step=first_step)
+    n = model.n
+    if problem.separate:
+        variance = problem.variance
+        exact, identified = variance == 0, np.isfinite(variance)
+        matrix = np.divide(1.0, variance, out=np.zeros(n), where=~exact)
+        bound = np.where(identified, variance, 0.0)
+        return Information(model, _diagonal(matrix), exact, _diagonal(bound), identified)
+    refuse_large(problem, None)
+    return _dense_information(problem) if n <= DENSE_LIMIT else _large_information(problem)
+
+
+def _dense_information(problem: Complete) -> Information:
+    J = problem.apply(np.eye(problem.model.n))
+    rows, _, _ = problem.exact_rows()
+    return _solved(problem.model, J, rows)
+
+
+def _large_information(problem: Complete) -> Information:
+    n, diagonal = problem.model.n, problem.diagonal()
+    nobody, everyone = np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
+    bound = Implicit(n, lambda columns: conjugate_gradients(problem.apply, columns, diagonal)[0])
+    return Information(problem.model, Implicit(n, problem.apply, diagonal), nobody, bound, everyone)
+
+
+def _of_partial(model: Model | SDE, seen: ResolvedObservation) -> Information:
+    """Return what a filter learns of x₀ as it passes the seen outputs, whatever their values."""
+    if model.n > PARTIAL_LIMIT:
+        rule = f"a partial view can be judged for at most {PARTIAL_LIMIT} agents"
+        raise TooLargeError(complain(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
+    # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
+    zeros, base = np.zeros(model.n), discrete(model)
+    blank_model = replace(base, hidden=zeros, start="hidden" if isinstance(base.start, str) else zeros)
+    silent = replace(model, model=blank_model) if isinstance(model, SDE) else blank_model
+    known = np.zeros((1, model.n))
+    known[:, seen.free] = np.nan
+    shape = (seen.times.size, seen.agents.size)
+    blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
+    learnt = deque(run_filter(silent, blank, None), maxlen=1)[0].knowledge
+    A, E = learnt.blurred[:, : model.n], learnt.exact[:, : model.n]
+    belief = learnt.solve().belief
+    return Information(base, A.T @ A, _touched(E), belief.covariance, belief.identified)
+
+
+def _solved(model: Model, J: Array, rows: Array) -> Information:
+    solution = solve(J, rows, np.zeros((1, rows.shape[0])))
+    return Information(model, J, _touched(rows), solution.inverse, solution.identified)
+
+
+def _touched(rows: Array) -> NDArray[np.bool_]:
+    """Return whom some exact row speaks of, (n,)."""
+    return np.asarray(np.abs(rows).max(axis=0, initial=0.0) > 1e-9)
+
+
+def _diagonal(values: Array) -> Any:
+    return sparse.diags_array(values, format="csr")

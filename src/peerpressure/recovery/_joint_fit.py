@@ -1,0 +1,527 @@
+"""What a fit of unknown parameters returns: their values and standard errors beside the estimate of x₀."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, PeerPressureError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.noise import Gaussian, White
+from peerpressure.recovery._estimate import Estimate
+from peerpressure.schedules import Linear, Power
+
+if TYPE_CHECKING:
+    import pandas
+
+
+UNKNOWNS = ("std", "stubbornness", "slope", "exponent")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One unknown: ``value`` and ``std`` are (replicates,), or (replicates, n) where each agent has its own.
+
+    ``identified`` says where the outputs settle it at all; elsewhere the standard error is infinite.
+    """
+
+    value: Vector
+    std: Vector
+
+    @property
+    def identified(self) -> NDArray[np.bool_]:
+        """Where the outputs settle the parameter."""
+        return np.isfinite(self.std)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LikelihoodFit:
+    """Parameters and x₀ at the maximum of their joint likelihood.
+
+    Standard errors are those of the observed information, the exact second derivative at the maximum. They differ a
+    little from one replicate to the next; the covariance of ``estimate`` is their mean over replicates, and
+    ``hidden_std`` (replicates, n) has them one by one. ``log_likelihood`` is (replicates,).
+    """
+
+    estimate: Estimate
+    parameters: Mapping[str, Parameter]
+    hidden_std: Vector
+    log_likelihood: Vector
+
+    @property
+    def identifiable(self) -> NDArray[np.bool_]:
+        """In which replicates the outputs settle every unknown, (replicates,)."""
+        settled = np.ones(self.log_likelihood.shape, dtype=bool)
+        for parameter in self.parameters.values():
+            settled &= parameter.identified.reshape(settled.size, -1).all(axis=1)
+        return settled
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return tidy rows: parameter, agent (None for one that all share), replicate, value, std."""
+        import pandas
+
+        labels = self.estimate.model.network.labels
+        rows = [
+            (name, labels[column] if parameter.value.ndim == 2 else None, replicate, value, std)
+            for name, parameter in self.parameters.items()
+            for replicate, (values, deviations) in enumerate(zip(parameter.value, parameter.std, strict=True))
+            for column, (value, std) in enumerate(zip(np.atleast_1d(values), np.atleast_1d(deviations), strict=True))
+        ]
+        return pandas.DataFrame(rows, columns=["parameter", "agent", "replicate", "value", "std"])
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name} {np.median(p.value):.4g} ± {np.median(p.std):.2g}" + " (median agent)" * (p.value.ndim == 2)
+            for name, p in self.parameters.items()
+        ]
+        size = f"{self.log_likelihood.size} replicate" + "s" * (self.log_likelihood.size != 1)
+        return f"LikelihoodFit({size}, {', '.join(parts) or 'no parameters'})"
+
+
+# Which parameters of a model are unknown, what outputs must have to settle them, and how ρ depends on its own.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Course:
+    """ρ_t with its first and second derivative in the slope or the exponent, (T, 1) each."""
+
+    rho: Vector
+    first: Vector
+    second: Vector
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """A model some of whose parameters are unknown; their values in it are not used."""
+
+    model: Model
+    names: tuple[str, ...]
+
+    @property
+    def std(self) -> bool:
+        """Whether the standard deviation of noise is unknown; the proportions between agents are not."""
+        return "std" in self.names
+
+    @property
+    def stubbornness(self) -> bool:
+        """Whether every agent's stubbornness is unknown."""
+        return "stubbornness" in self.names
+
+    @property
+    def pressure(self) -> str | None:
+        """The unknown parameter of peer pressure."""
+        return next((name for name in ("slope", "exponent") if name in self.names), None)
+
+    def candidates(self) -> Vector:
+        """Return a wide grid of values of the unknown parameter of peer pressure."""
+        if self.pressure == "exponent":
+            return np.linspace(-4, 4, 33)
+        slopes = np.logspace(-4, 4, 33)
+        assert isinstance(self.model.pressure, Linear)
+        return slopes[slopes > -self.model.pressure.offset]
+
+    def course(self, times: NDArray[np.int64], value: float | None) -> Course:
+        """Return ρ at these times, for a value of its unknown parameter."""
+        t = times.astype(np.float64)[:, None]
+        schedule = self.model.pressure
+        if value is None:
+            return Course(schedule(t), np.zeros_like(t), np.zeros_like(t))
+        if self.pressure == "slope":
+            assert isinstance(schedule, Linear)
+            return Course(value * t + schedule.offset, t, np.zeros_like(t))
+        assert isinstance(schedule, Power)
+        rho = schedule.scale * t**value
+        return Course(rho, rho * np.log(t), rho * np.log(t) ** 2)
+
+    def settled(self, present: NDArray[np.bool_], known: NDArray[np.bool_], degrees: Vector) -> NDArray[np.bool_]:
+        """Return which agents have steps enough for their own unknowns, (n,), refusing too few steps in all.
+
+        Only a step in which an agent has neighbours, ``degrees`` (T, n) not 0, tells how stubborn it is.
+        """
+        steps = present.sum(axis=0)
+        own = (~known).astype(int) + self.stubbornness
+        enough = np.asarray(steps >= np.maximum(own, 1))
+        if self.stubbornness:
+            enough &= (present & (degrees > 0)).any(axis=0)
+        shared = int(self.std) + (self.pressure is not None)
+        spare = int((steps - own)[enough].sum())
+        if not enough.any() or spare < shared:
+            rule = f"each agent needs {int(own.max())} steps or more that are seen from beginning to end, "
+            rule += f"and all together {shared} more" if shared else "for what is unknown of it alone"
+            got = f"at most {int(steps.max(initial=0))} for an agent"
+            raise InvalidInputError(complain(rule, got=got, remedy="observe longer, or take less as unknown"))
+        return enough
+
+
+def unknowns(model: Model, names: Sequence[str]) -> Unknowns:
+    """Return the unknowns, refusing those that no output of the model could ever settle."""
+    wrong = [name for name in names if name not in UNKNOWNS]
+    if isinstance(names, str) or wrong:
+        rule = f"unknowns must be among {', '.join(UNKNOWNS)}"
+        got = repr(names) if isinstance(names, str) else ", ".join(map(repr, wrong))
+        raise InvalidInputError(complain(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
+    _refuse_other_kind(model)
+    _refuse_other_noise(model)
+    for name, kind in (("slope", Linear), ("exponent", Power)):
+        if name in names and not isinstance(model.pressure, kind):
+            rule = f"an unknown {name} needs {kind.__name__} peer pressure"
+            raise InvalidInputError(complain(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
+    if {"slope", "stubbornness"} <= set(names) and isinstance(model.pressure, Linear) and not model.pressure.offset:
+        rule = "slope and stubbornness cannot both be unknown: multiplying all of them by one factor changes nothing"
+        remedy = "fix the slope, which sets the unit of stubbornness, or fix the stubbornness"
+        raise InvalidInputError(complain(rule, got="both", remedy=remedy))
+    return Unknowns(model, tuple(dict.fromkeys(names)))
+
+
+def _refuse_other_kind(model: object) -> None:
+    if not isinstance(model, Model):
+        rule = "unknown parameters are fitted in discrete time, to a Model"
+        remedy = "recover the hidden opinions alone, or fit a Model"
+        raise InvalidInputError(complain(rule, got=type(model).__name__, remedy=remedy))
+
+
+def _refuse_other_noise(model: Model) -> None:
+    noise = model.noise
+    quiet = not noise.deviations(model.n).all()
+    if not isinstance(noise, Gaussian) or not isinstance(noise.temporal, White) or quiet:
+        rule = "unknown parameters are fitted under white Gaussian noise that every agent has"
+        remedy = "take the parameters as known, or use Gaussian noise"
+        raise InvalidInputError(complain(rule, got=str(noise), remedy=remedy))
+
+
+# The Gaussian likelihood in coordinates in which it is concave, so that Newton's method finds its one maximum.
+#
+# Given y_{t−1}, agent i shows y_t ~ N((s x₀ + ρ_t a_t)/(s + ρ_t d), (sστ_t/(s + ρ_t d))²) with a_t = Σ w y_{t−1}. With
+# h = 1/σ, κ = h/s and ξ̃ = h x₀,
+#
+#     log p = log m − ½ e²/τ² + constant,   m = h + ρ_t d κ,   e = h y_t + ρ_t κ (d y_t − a_t) − ξ̃:
+#
+# the logarithm of a linear function less the square of another, for every given course of ρ. Where hidden opinions give
+# way, y_t is taken less what the agent has adopted in the first term of e, and ξ̃ times the share that is left of x₀.
+
+_ITERATIONS = 200
+# Relative curvature below which the likelihood is flat in some direction.
+_FLAT = 1e-11
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One replicate: y_t less what was adopted, q_t = d y_t − a_t, relative scale τ, presence, d and the share of x₀.
+
+    All of these are (T, n); ``known`` (n,) is x₀ or NaN.
+    """
+
+    public: Vector
+    pull: Vector
+    scale: Vector
+    present: NDArray[np.bool_]
+    degrees: Vector
+    share: Vector
+    known: Vector
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Coordinates that enter m by ``a`` and e by ``b``, (T, n) each: one common to all agents, or one for each.
+
+    ``da`` and ``db`` are their derivatives in the parameter of ρ.
+    """
+
+    name: str
+    agents: NDArray[np.int64] | None
+    a: Vector
+    b: Vector
+    da: Vector
+    db: Vector
+
+    @property
+    def size(self) -> int:
+        """How many coordinates there are."""
+        return 1 if self.agents is None else self.agents.size
+
+    def spread(self, values: Vector) -> Vector:
+        """Return the coordinates as they meet (T, n) arrays."""
+        if self.agents is None:
+            return np.asarray(values)
+        out = np.zeros(self.a.shape[1])
+        out[self.agents] = values
+        return out
+
+    def collect(self, array: Vector) -> Vector:
+        """Return the sums of a (T, n) array that belong to each coordinate."""
+        return np.atleast_1d(array.sum()) if self.agents is None else array.sum(axis=0)[self.agents]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Concave:
+    """The log-likelihood as a function of the stacked coordinates of its blocks; what is fixed is in m₀ and e₀."""
+
+    sample: Sample
+    blocks: tuple[Block, ...]
+    m0: Vector
+    e0: Vector
+
+    def parts(self, coordinates: Vector) -> dict[str, Vector]:
+        """Return the coordinates block by block."""
+        ends = np.cumsum([block.size for block in self.blocks])
+        pieces = np.split(coordinates, ends[:-1])
+        return {block.name: piece for block, piece in zip(self.blocks, pieces, strict=True)}
+
+    def m_and_e(self, coordinates: Vector) -> tuple[Vector, Vector]:
+        """Return the two linear functions, (T, n) each."""
+        m, e = self.m0, self.e0
+        for block, values in zip(self.blocks, self.parts(coordinates).values(), strict=True):
+            each = block.spread(values)
+            m, e = m + block.a * each, e + block.b * each
+        return m, e
+
+    def value(self, coordinates: Vector) -> float:
+        """Return Σ log p, −∞ outside m > 0."""
+        m, e = self.m_and_e(coordinates)
+        here, tau = self.sample.present, self.sample.scale
+        if (m[here] <= 0).any():
+            return -np.inf
+        constant = -np.log(tau[here]) - 0.5 * np.log(2 * np.pi)
+        return float((np.log(m[here]) - 0.5 * (e[here] / tau[here]) ** 2 + constant).sum())
+
+    def slopes(self, coordinates: Vector) -> tuple[Vector, Vector]:
+        """Return gradient and Hessian."""
+        m, e = self.m_and_e(coordinates)
+        here, precision = self.sample.present, self.sample.scale**-2.0
+        gradient = np.concatenate([b.collect(here * (b.a / m - e * b.b * precision)) for b in self.blocks])
+        hessian = np.zeros((gradient.size, gradient.size))
+        for (left, at), (right, to) in self._pairs():
+            array = here * (-left.a * right.a / m**2 - left.b * right.b * precision)
+            place(hessian, left, at, right, to, array)
+        return gradient, hessian
+
+    def _pairs(self) -> Iterator[tuple[tuple[Block, int], tuple[Block, int]]]:
+        starts = np.cumsum([0] + [block.size for block in self.blocks])
+        placed = list(zip(self.blocks, (int(s) for s in starts), strict=False))
+        for i, one in enumerate(placed):
+            for other in placed[i:]:
+                yield one, other
+
+    def maximise(self, start: Vector) -> Vector:
+        """Return the maximum by Newton's method, each step halved until it climbs."""
+        x, height = start, self.value(start)
+        for _ in range(_ITERATIONS):
+            gradient, hessian = self.slopes(x)
+            step = solve_curved(-hessian, gradient)
+            climb = float(gradient @ step)
+            if climb <= 1e-14 * (1 + abs(height)):
+                return x + step if self.value(x + step) >= height else x
+            share = 1.0
+            while not self.value(x + share * step) >= height + 0.1 * share * climb and share > 1e-10:
+                share /= 2
+            if share <= 1e-10:
+                return x
+            x = x + share * step
+            height = self.value(x)
+        raise PeerPressureError("the likelihood has no maximum within reach: the outputs say too little; observe more")
+
+
+def place(matrix: Vector, left: Block, at: int, right: Block, to: int, array: Vector) -> None:
+    """Put the sums of a (T, n) array where the two blocks meet in a symmetric matrix."""
+    if left.agents is None or right.agents is None:
+        sums = right.collect(array) if left.agents is None else left.collect(array)
+        block = sums[None, :] if left.agents is None else sums[:, None]
+    else:
+        total = array.sum(axis=0)
+        block = np.where(left.agents[:, None] == right.agents[None, :], total[left.agents][:, None], 0.0)
+    matrix[at : at + left.size, to : to + right.size] = block
+    matrix[to : to + right.size, at : at + left.size] = block.T
+
+
+def solve_curved(curvature: Vector, right: Vector) -> Vector:
+    """Return curvature⁻¹ right, refusing a likelihood that is flat in some direction."""
+    diagonal = curvature.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = curvature * scale[:, None] * scale
+    least = np.linalg.eigvalsh(scaled)[0] if (diagonal > 0).all() else 0.0
+    if least <= _FLAT:
+        rule = "the outputs must settle every unknown"
+        remedy = "observe more steps, or take fewer parameters as unknown"
+        raise InvalidInputError(complain(rule, got="a likelihood that is flat in some direction", remedy=remedy))
+    side = right * scale if right.ndim == 1 else right * scale[:, None]
+    solved = np.linalg.solve(scaled, side)
+    return np.asarray(solved * scale if right.ndim == 1 else solved * scale[:, None])
+
+
+# The joint maximum of the likelihood in x₀ and in unknown parameters, one replicate at a time.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Values and standard errors by name, the covariance of x₀ of the ``agents`` that have one, and log p."""
+
+    values: dict[str, Vector]
+    deviations: dict[str, Vector]
+    agents: NDArray[np.int64]
+    covariance: Vector
+    log_likelihood: float
+
+
+def fit_one(unknown: Unknowns, sample: Sample, times: NDArray[np.int64]) -> Found:
+    """Return the maximum for one replicate: by Newton's method within, by a search over ρ's own parameter without."""
+    if unknown.pressure is None:
+        problem, course = _problem(unknown, sample, times, None)
+        return _found(unknown, problem, course, _maximum(problem), None, at_edge=False)
+    from scipy import optimize
+
+    grid = unknown.candidates()
+
+    def height(value: float) -> float:
+        problem, _ = _problem(unknown, sample, times, value)
+        return problem.value(_maximum(problem))
+
+    best = int(np.argmax([height(value) for value in grid]))
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    options = {"xatol": 1e-10 * (1 + abs(grid[best]))}
+    value = float(optimize.minimize_scalar(lambda v: -height(v), bounds=ends, method="bounded", options=options).x)
+    problem, course = _problem(unknown, sample, times, value)
+    return _found(unknown, problem, course, _maximum(problem), value, at_edge=best in (0, grid.size - 1))
+
+
+def _problem(
+    unknown: Unknowns, sample: Sample, times: NDArray[np.int64], value: float | None
+) -> tuple[Concave, Course]:
+    """Return the concave problem for one course of peer pressure."""
+    course = unknown.course(times, value)
+    y, q, d = sample.public, sample.pull, sample.degrees
+    nothing = np.zeros_like(y)
+    ratio = np.zeros(d.shape[1]) if unknown.stubbornness else 1 / unknown.model.s
+    a, b = 1 + course.rho * d * ratio, y - sample.share * np.nan_to_num(sample.known) + course.rho * ratio * q
+    da, db = course.first * d * ratio, course.first * ratio * q
+    fixed = 0.0 if unknown.std else 1 / float(unknown.model.noise.deviations(d.shape[1]).mean())
+    used = np.flatnonzero(sample.present.any(axis=0))
+    blocks = []
+    if unknown.std:
+        blocks.append(Block("h", None, a, b, da, db))
+    if unknown.stubbornness:
+        blocks.append(Block("kappa", used, course.rho * d, course.rho * q, course.first * d, course.first * q))
+    free = used[np.isnan(sample.known[used])]
+    if free.size:
+        blocks.append(Block("x", free, nothing, -sample.share, nothing, nothing))
+    return Concave(sample, tuple(blocks), fixed * a, fixed * b), course
+
+
+def _maximum(problem: Concave) -> Vector:
+    """Return the maximum, started where peer pressure plays no part and so every coordinate is allowed."""
+    sample = problem.sample
+    here, share = sample.present, sample.share
+    weight = (here * share**2).sum(axis=0)
+    centre = (sample.public * here * share).sum(axis=0) / np.where(weight > 0, weight, 1.0)
+    spread = float(np.sqrt((here * (sample.public - share * centre) ** 2 / sample.scale**2).sum() / here.sum()))
+    unknown_h = any(block.name == "h" for block in problem.blocks)
+    h = 1 / max(spread, 1e-300) if unknown_h else float(problem.m0[here].min())
+    level = {"h": np.full(centre.size, h), "kappa": 0 * centre, "x": h * centre}
+    start = [level[b.name][:1] if b.agents is None else level[b.name][b.agents] for b in problem.blocks]
+    return problem.maximise(np.concatenate(start))
+
+
+def _found(
+    unknown: Unknowns, problem: Concave, course: Course, x: Vector, value: float | None, *, at_edge: bool
+) -> Found:
+    """Return parameters with standard errors √diag(G (−H)⁻¹ Gᵀ), G the derivative of parameters by coordinates."""
+    parts = problem.parts(x)
+    sample, n = problem.sample, problem.sample.known.size
+    h = float(parts["h"][0]) if unknown.std else float(1 / unknown.model.noise.deviations(n).mean())
+    curvature = -problem.slopes(x)[1]
+    if value is not None:
+        curvature = _with_pressure(problem, course, x, h, curvature, unknown)
+    covariance = solve_curved(curvature, np.eye(len(curvature)))
+    names, values, G = _natural(problem, parts, h, len(curvature))
+    spread = G @ covariance @ G.T
+    deviations = np.sqrt(np.maximum(spread.diagonal(), 0.0))
+    out, errors = _by_name(names, values), _by_name(names, deviations)
+    if unknown.stubbornness:
+        # Without a positive κ the agent minds its neighbours not at all: its stubbornness is beyond all bounds.
+        used = np.flatnonzero(sample.present.any(axis=0))
+        fine = parts["kappa"] > 0
+        for of in (out, errors):
+            everyone = np.full(n, np.inf)
+            everyone[used[fine]] = of["stubbornness"][fine]
+            of["stubbornness"] = everyone
+    if value is not None and unknown.pressure:
+        out[unknown.pressure] = np.array([value])
+        errors[unknown.pressure] = np.array([np.inf if at_edge else np.sqrt(covariance[-1, -1])])
+    hidden = np.flatnonzero(names == "hidden")
+    agents = next((b.agents for b in problem.blocks if b.name == "x" and b.agents is not None), np.arange(0))
+    return Found(out, errors, agents, spread[np.ix_(hidden, hidden)], problem.value(x))
+
+
+def _natural(
+    problem: Concave, parts: dict[str, Vector], h: float, size: int
+) -> tuple[NDArray[np.str_], Vector, Vector]:
+    """Return names and values of σ = 1/h, s = h/κ and x₀ = ξ̃/h, with their derivatives by all coordinates."""
+    names: list[str] = []
+    values: list[Vector] = []
+    rows: list[Vector] = []
+    at = 0
+    by_h = next((k for k, b in enumerate(problem.blocks) if b.name == "h"), None)
+    for block in problem.blocks:
+        z = parts[block.name]
+        label, value, own, through_h = {
+            "h": ("std", 1 / z, -1 / z**2, 0 * z),
+            "kappa": ("stubbornness", *_inverse(h, z)),
+            "x": ("hidden", z / h, np.full(z.size, 1 / h), -z / h**2),
+        }[block.name]
+        row = np.zeros((z.size, size))
+        if by_h is not None:
+            row[:, 0] = through_h
+        row[np.arange(z.size), at + np.arange(z.size)] = own
+        names += [label] * z.size
+        values.append(value)
+        rows.append(row)
+        at += z.size
+    return np.array(names), np.concatenate(values), np.concatenate(rows)
+
+
+def _inverse(h: float, kappa: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return s = h/κ and its derivatives by κ and by h."""
+    safe = np.where(kappa > 0, kappa, 1.0)
+    return h / safe, -h / safe**2, 1 / safe
+
+
+def _by_name(names: NDArray[np.str_], values: Vector) -> dict[str, Vector]:
+    return {str(name): values[names == name] for name in np.unique(names)}
+
+
+def _with_pressure(
+    problem: Concave, course: Course, x: Vector, h: float, curvature: Vector, unknown: Unknowns
+) -> Vector:
+    """Return −H with one more row and column, for the parameter of peer pressure, in which m and e are not linear."""
+    sample = problem.sample
+    n = sample.known.size
+    kappa = h / unknown.model.s
+    if unknown.stubbornness:
+        kappa = np.zeros(n)
+        block = next(b for b in problem.blocks if b.name == "kappa")
+        kappa[block.agents] = problem.parts(x)["kappa"]
+    m, e = problem.m_and_e(x)
+    here, precision = sample.present, sample.scale**-2.0
+    m_p, e_p = course.first * sample.degrees * kappa, course.first * kappa * sample.pull
+    bend = course.second * kappa * (sample.degrees / m - e * sample.pull * precision)
+    out = np.zeros((len(curvature) + 1, len(curvature) + 1))
+    out[:-1, :-1] = curvature
+    out[-1, -1] = (here * (m_p**2 / m**2 + e_p**2 * precision - bend)).sum()
+    own = Block("pressure", None, m_p, e_p, m_p, e_p)
+    at = 0
+    for block in problem.blocks:
+        array = here * (block.a * m_p / m**2 + block.b * e_p * precision - block.da / m + e * block.db * precision)
+        place(out, block, at, own, len(curvature), array)
+        at += block.size
+    return out

@@ -1,0 +1,293 @@
+"""The maximum of the likelihood of a constant seen through noise, ξ_t = x₀ + σ_t u_t, for each law of u.
+
+Every function takes ξ (replicates, T, n), σ and ``present`` (T, n), and returns the estimates (replicates, n) with
+their variances (n,). A new law is one function and one line in ``LOCATIONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.noise import Custom, Gaussian, Noise, StudentT, White
+from peerpressure.recovery._estimate import Estimate, Prior, estimate_from, update
+from peerpressure.recovery._innovations import innovations, preferred_opinions, transitions
+from peerpressure.recovery._joint_fit import Found, LikelihoodFit, Parameter, Sample, Unknowns, fit_one, unknowns
+from peerpressure.recovery._kalman import kalman
+from peerpressure.recovery._observation import Outputs
+
+Present: TypeAlias = NDArray[np.bool_]
+Location: TypeAlias = tuple[Vector, Vector]
+_STUDENT_ITERATIONS = 500
+# Dividing by small gains leaves ξ_t with errors; those below this part of the noise are none of its doing.
+_ROUNDING = 1e-3
+_GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def laplace(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+    """Return the median weighted by 1/σ_t; its asymptotic variance 1/Σ(2/σ_t²) is half that of the mean."""
+    weight = np.where(present, 1 / sigma, 0.0)
+    order = np.argsort(xi, axis=1)
+    sorted_xi = np.take_along_axis(xi, order, axis=1)
+    total = np.cumsum(np.take_along_axis(np.broadcast_to(weight, xi.shape), order, axis=1), axis=1)
+    half = total[:, -1:] / 2
+    # Between two values that split the weights evenly every point is a maximum; the middle is unbiased.
+    low = np.argmax(total >= half * (1 - 1e-12), axis=1)[:, None]
+    high = np.argmax(total > half * (1 + 1e-12), axis=1)[:, None]
+    ends = np.take_along_axis(sorted_xi, low, axis=1) + np.take_along_axis(sorted_xi, high, axis=1)
+    return ends[:, 0] / 2, 1 / (2 * weight**2).sum(axis=0)
+
+
+def uniform(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+    """Return the middle of the x₀ that are possible, max(ξ_t − √3σ_t) ≤ x₀ ≤ min(ξ_t + √3σ_t).
+
+    Its variance is ½/λ² · T²/((T+1)(T+2)) with λ = Σ 1/(2√3σ_t): exact for equal σ_t, where it is the midrange, and
+    otherwise the law of two exponential gaps, right as T grows.
+    """
+    half = np.sqrt(3) * sigma
+    low = np.where(present, xi - half, -np.inf).max(axis=1)
+    high = np.where(present, xi + half, np.inf).min(axis=1)
+    slack = _ROUNDING * half.max()
+    if (low > high + slack).any():
+        _refuse_impossible("uniform", int(np.argwhere(low > high + slack)[0][1]))
+    count = present.sum(axis=0)
+    rate = np.where(present, 1 / (2 * half), 0.0).sum(axis=0)
+    return (low + high) / 2, count**2 / ((count + 1) * (count + 2)) / (2 * rate**2)
+
+
+def student(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+    """Return the fixed point x = Σ wξ/Σ w, w = (ν+1)/((ν + z²)b²), z = (ξ − x)/b, with variance (ν+3)/((ν+1)Σ b⁻²).
+
+    b = σ√((ν−2)/ν) is the scale of Student's law. Started from the median, the iteration climbs to a maximum.
+    """
+    assert isinstance(noise, StudentT)
+    nu = noise.df
+    precision = np.where(present, nu / (nu - 2) / sigma**2, 0.0)
+    x, _ = laplace(xi, sigma, present, noise)
+    for _ in range(_STUDENT_ITERATIONS):
+        weight = (nu + 1) / (nu + precision * (xi - x[:, None]) ** 2) * precision
+        step = (weight * (xi - x[:, None])).sum(axis=1) / weight.sum(axis=1)
+        x = x + step
+        if (np.abs(step) <= 1e-13 * (np.abs(x) + sigma.max())).all():
+            break
+    return x, (nu + 3) / (nu + 1) / precision.sum(axis=0)
+
+
+def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+    """Return the one x₀ from which every ξ_t is exactly σ_t away; known without error once two steps differ.
+
+    While all signs are the same, x₀ may be on either side of them, and their place is returned. That happens with
+    probability 2^(1−T) if all σ_t are equal and never otherwise, which makes the variance σ²2^(1−T), or 0.
+    """
+    first = np.argmax(present, axis=0)
+    each = np.arange(sigma.shape[1])
+    start, size = xi[:, first, each], sigma[first, each]
+    slack = _ROUNDING * size
+    possible = []
+    for side in (start - size, start + size):
+        off = np.abs(np.abs(xi - side[:, None]) - sigma) > slack
+        possible.append(~(off & present).any(axis=1))
+    below, above = possible
+    if not (below | above).all():
+        _refuse_impossible("Rademacher", int(np.argwhere(~(below | above))[0][1]))
+    value = np.where(below & above, start, np.where(below, start - size, start + size))
+    alike = (np.where(present, np.abs(sigma - size), 0.0) <= slack).all(axis=0)
+    return value, np.where(alike, size**2 * 2.0 ** (1 - present.sum(axis=0)), 0.0)
+
+
+def custom(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+    """Return the maximum found by a grid and a golden section, with variance 1/(i·Σσ_t⁻²), i = E(∂ log p)².
+
+    The law must have a density on the whole line: where it ends in a jump, no such variance holds.
+    """
+    assert isinstance(noise, Custom)
+    law = noise.unit()
+    if not (hasattr(law, "logpdf") and np.isinf(law.support()).all()):
+        rule = "the likelihood of a custom law needs a density on the whole line"
+        remedy = "use method='innovations', the best linear one"
+        raise InvalidInputError(complain(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
+    mean, deviation = float(law.mean()), float(law.std())
+
+    def fit(x: Vector) -> Vector:
+        z = mean + deviation * (xi - x[:, None]) / sigma
+        return np.asarray(np.where(present, law.logpdf(z), 0.0).sum(axis=1))
+
+    middle, _ = laplace(xi, sigma, present, noise)
+    reach = 3 * np.where(present, sigma, 0.0).max(axis=0)
+    value = _golden(fit, *_best_cell(fit, middle - reach, middle + reach))
+    return value, 1 / (_unit_information(law, deviation) * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
+
+
+def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 16) -> tuple[Vector, Vector]:
+    grid = np.array([low + (high - low) * share for share in np.linspace(0, 1, cells + 1)])
+    best = np.argmax([fit(x) for x in grid], axis=0)[None]
+    ends = [np.take_along_axis(grid, np.clip(best + side, 0, cells), axis=0)[0] for side in (-1, 1)]
+    return ends[0], ends[1]
+
+
+def _golden(fit: Callable[[Vector], Vector], low: Vector, high: Vector) -> Vector:
+    for _ in range(40):
+        width = _GOLDEN * (high - low)
+        right_is_better = fit(low + width) > fit(high - width)
+        low, high = np.where(right_is_better, high - width, low), np.where(right_is_better, high, low + width)
+    return (low + high) / 2
+
+
+def _unit_information(law: object, deviation: float) -> float:
+    """Return the Fisher information about location of the law scaled to unit variance, E(∂ log p)²."""
+    share = (np.arange(4000) + 0.5) / 4000
+    z = law.ppf(share)  # type: ignore[attr-defined]
+    small = 1e-4 * deviation
+    score = (law.logpdf(z + small) - law.logpdf(z - small)) / (2 * small)  # type: ignore[attr-defined]
+    return float(np.mean(score**2)) * deviation**2
+
+
+def _refuse_impossible(law: str, agent: int) -> None:
+    rule = f"outputs must be ones that {law} noise can make"
+    got = f"steps of agent number {agent} that no hidden opinion explains"
+    remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
+    raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+
+
+LOCATIONS: Mapping[str, Callable[[Vector, Vector, Present, Noise], Location]] = {
+    "laplace": laplace,
+    "uniform": uniform,
+    "student": student,
+    "rademacher": rademacher,
+    "custom": custom,
+}
+
+
+# Maximum likelihood: for noise of any law, and for parameters that the observer does not know.
+
+NAME = "likelihood"
+# The second derivative is a dense matrix in two unknowns for each agent.
+_LARGEST_FIT = 1_000
+
+
+def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()) -> Estimate:
+    """Return the maximum of the likelihood of the model's own noise law, in x₀ and in what is ``unknown`` besides.
+
+    Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
+    that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
+    large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
+    combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
+    """
+    if unknown:
+        return _with_prior(fit(model, data, unknown).estimate, data, prior)
+    silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
+    if isinstance(model.noise, Gaussian) or silent:
+        return replace((innovations if data.complete else kalman)(model, data, prior), method=NAME)
+    return _with_prior(_of_law(model, data), data, prior)
+
+
+def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodFit:
+    """Return the joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, for each replicate.
+
+    ``unknown`` may name "std" (of noise), "stubbornness" (of every agent) and "slope" (of Linear) or "exponent" (of
+    Power peer pressure); what the model says of them is not used. y_t given all before it is normal with mean
+    (s x_t + ρ_t Σ w y)/(s + ρ_t d) and standard deviation s σ/(s + ρ_t d).
+    """
+    what = unknowns(model, unknown)
+    _refuse_unfit(what, data)
+    seen = transitions(model, data)
+    known = ~np.isnan(data.known[0])
+    settled = what.settled(seen.present, known, seen.degrees)
+    std = model.noise.deviations(model.n)
+    scale = model.noise.scale(seen.times)[:, None] * std / std.mean()
+    d, here = seen.degrees, seen.present & settled
+    found = [
+        fit_one(what, Sample(y - k, d * y - a, scale, here, d, seen.share, x), seen.times)
+        for y, a, k, x in zip(seen.public, seen.around, seen.adopted, data.known, strict=True)
+    ]
+    return _gathered(what, data, found)
+
+
+def _refuse_unfit(what: Unknowns, data: Outputs) -> None:
+    if not (what.names or data.seen.free.size):
+        remedy = "name a parameter, for instance unknown=('std',)"
+        raise InvalidInputError(complain("something must be unknown", got="a start that shows all", remedy=remedy))
+    if what.model.n > _LARGEST_FIT:
+        remedy = "fit a smaller network, or take the parameters as known"
+        rule = f"unknown parameters are fitted for up to {_LARGEST_FIT:,} agents"
+        raise TooLargeError(complain(rule, got=f"{what.model.n:,}", remedy=remedy))
+
+
+def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFit:
+    model, free = what.model, data.seen.free
+    n, agents = model.n, found[0].agents
+    place = np.searchsorted(free, agents)
+    value = np.zeros((len(found), free.size))
+    covariance = np.zeros((free.size, free.size))
+    identified = np.zeros(free.size, dtype=bool)
+    identified[place] = True
+    hidden_std = np.zeros((len(found), n))
+    hidden_std[:, free[~identified]] = np.inf
+    if agents.size:
+        value[:, place] = [each.values["hidden"] for each in found]
+        covariance[np.ix_(place, place)] = np.mean([each.covariance for each in found], axis=0)
+        hidden_std[:, agents] = [each.deviations["hidden"] for each in found]
+    rank = int(identified.sum())
+    note = f"found together with {', '.join(what.names)}" if what.names else ""
+    estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
+    parameters = {name: _parameter(what, found, name) for name in what.names}
+    heights = np.array([each.log_likelihood for each in found])
+    return LikelihoodFit(estimate, parameters, hidden_std, heights)
+
+
+def _parameter(what: Unknowns, found: list[Found], name: str) -> Parameter:
+    value = np.array([each.values[name] for each in found])
+    std = np.array([each.deviations[name] for each in found])
+    if name == "stubbornness":
+        return Parameter(value, std)
+    if name == "std" and np.ndim(what.model.noise.std):
+        shape = what.model.noise.deviations(what.model.n)
+        return Parameter(value * shape / shape.mean(), std * shape / shape.mean())
+    return Parameter(value[:, 0], std[:, 0])
+
+
+def _of_law(model: Model, data: Outputs) -> Estimate:
+    """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
+    if not isinstance(model.noise.temporal, White):
+        rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
+        remedy = "use method='kalman' or 'innovations', the best linear ones"
+        raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
+    seen, free = transitions(model, data), data.seen.free
+    present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
+    xi = preferred_opinions(model, seen)[:, :, free] / share
+    identified = np.asarray(present.any(axis=0))
+    std = model.noise.deviations(model.n)[free]
+    # An agent without noise shows the same ξ at every step, of which any average is exact.
+    sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0) / share
+    value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
+    if identified.any():
+        chosen = xi[:, :, identified], sigma[:, identified], present[:, identified]
+        value[:, identified], variance[identified] = LOCATIONS[model.noise.law](*chosen, model.noise)
+    spread = sparse.diags_array(np.where(std > 0, variance, 0.0), format="csr")
+    rank = int(identified.sum())
+    return estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank)
+
+
+def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the best linear combination of an unbiased estimate and a prior."""
+    if prior is None:
+        return estimate
+    free = data.seen.free
+    means, rest = prior.given(data.known)
+    if rest.is_diagonal and sparse.issparse(estimate.covariance):
+        # Agent by agent, for a network may be too large for a full covariance.
+        tau = rest.variances(free.size)
+        share = np.where(estimate.identified, tau / (tau + estimate.covariance.diagonal()), 0.0)
+        value = means + share * (estimate.value - means)
+        return estimate_from(estimate.model, data, NAME, value, sparse.diags_array((1 - share) * tau, format="csr"))
+    reach = np.diag(estimate.identified[free].astype(float))
+    spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
+    value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))
+    return estimate_from(estimate.model, data, NAME, value, covariance, note=estimate.note)

@@ -1,0 +1,430 @@
+"""What an observer sees: which agents, at which steps, how sharply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.sde import SDE, Transition, exact_transitions
+from peerpressure.sde._flow import NEGLIGIBLE, integrate
+from peerpressure.trajectory import Trajectory
+
+Positions: TypeAlias = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True)
+class Observation:
+    """Who is seen and when; as it stands, everybody at every recorded step from 1 on.
+
+    ``agents`` are labels and ``times`` steps (None for all that were recorded); steps before ``first_step`` are not
+    seen. ``rounding`` is the spacing of the values that outputs are rounded to: the loss is treated as independent
+    noise of variance rounding²/12 on each output, which is good while the noise is wider than the spacing.
+
+    ``sees_start`` adds y₀. A model that starts from its hidden opinions shows them there without noise, so that
+    whoever sees y₀ of an agent knows its x₀, and nothing is left to estimate; hence the default. In a model with a
+    ``start`` of its own, y₀ is part of the model: the observer knows it, seen or not, and it says nothing of x₀.
+
+    >>> Observation(agents=["ann"], times=[1, 2, 5])
+    Observation(agents=('ann',), times=(1, 2, 5), first_step=0, sees_start=False, rounding=0.0)
+    """
+
+    agents: Sequence[Hashable] | None = None
+    times: Sequence[int] | None = None
+    first_step: int = 0
+    sees_start: bool = False
+    rounding: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.agents is not None:
+            _refuse_text(self.agents)
+            object.__setattr__(self, "agents", tuple(self.agents))
+        if self.times is not None:
+            object.__setattr__(self, "times", tuple(_whole(t, "an observed step") for t in self.times))
+        object.__setattr__(self, "first_step", _whole(self.first_step, "first_step"))
+        if not (isinstance(self.rounding, (int, float, np.number)) and 0 <= float(self.rounding) < np.inf):
+            remedy = "use 0 for outputs that are seen as they are"
+            rule = "rounding must be a finite spacing, not negative"
+            raise InvalidInputError(complain(rule, got=repr(self.rounding), remedy=remedy))
+        if self.times is not None and 0 in self.times and not self.sees_start:
+            remedy = "set sees_start=True, or leave 0 out of times"
+            raise InvalidInputError(
+                complain("step 0 is seen only by who sees the start", got="0 among the times", remedy=remedy)
+            )
+
+    def resolve(self, model: Model, times: ArrayLike) -> ResolvedObservation:
+        """Return this observation as positions and steps, of a run whose recorded steps are ``times``."""
+        recorded = np.unique(np.asarray(times, dtype=np.int64))
+        agents = self._positions(model)
+        steps = self._steps(recorded)
+        from_hidden = isinstance(model.start, str)
+        start_seen = bool(steps.size) and steps[0] == 0
+        reveals = start_seen and from_hidden and self.rounding == 0
+        free = np.setdiff1d(np.arange(model.n), agents) if reveals else np.arange(model.n)
+        # y₀ seen sharply is knowledge, and y₀ given by the model says nothing; only a rounded y₀ = x₀ is data.
+        rows = steps if start_seen and from_hidden and self.rounding > 0 else steps[steps > 0]
+        if not rows.size and not reveals:
+            got = f"{'only step 0' if steps.size else 'no step'} of the recorded {_span(recorded)}"
+            remedy = "look at step 1 or a later one"
+            raise InvalidInputError(complain("an observer must see something of x₀", got=got, remedy=remedy))
+        return ResolvedObservation(model.n, agents, rows, free, bool(start_seen), float(self.rounding))
+
+    def _positions(self, model: Model) -> Positions:
+        if self.agents is None:
+            return np.arange(model.n)
+        found = model.network.indices(self.agents)
+        if not found.size:
+            remedy = "name at least one, or leave agents out to see all"
+            raise InvalidInputError(complain("an observer must see an agent", got="none", remedy=remedy))
+        return _distinct(found, [model.network.labels[i] for i in found], "agents")
+
+    def _steps(self, recorded: Positions) -> Positions:
+        earliest = max(self.first_step, 0 if self.sees_start else 1)
+        if self.times is None:
+            return recorded[recorded >= earliest]
+        wanted = _distinct(np.array(self.times, dtype=np.int64), self.times, "times")
+        missing = np.setdiff1d(wanted, recorded)
+        if missing.size:
+            rule = f"observed steps must be among the {recorded.size} recorded ones, {_span(recorded)}"
+            raise InvalidInputError(
+                complain(rule, got=", ".join(map(str, missing[:5])), remedy="record them, or leave them out of times")
+            )
+        return wanted[wanted >= earliest]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ResolvedObservation:
+    """An observation of a given model and run, as sorted integer arrays.
+
+    ``agents`` (k,) are the positions of those seen and ``times`` (T,) the steps at which what they show tells of x₀:
+    1 or later, and 0 only where a hidden start is seen rounded. ``free`` (f,) are the positions of the agents whose
+    x₀ is still to be found; the others showed theirs at step 0.
+    """
+
+    n: int
+    agents: Positions
+    times: Positions
+    free: Positions
+    sees_start: bool
+    rounding: float
+
+    @property
+    def last(self) -> int:
+        """The last step that is seen; 0 if only the start is."""
+        return int(self.times[-1]) if self.times.size else 0
+
+    @property
+    def everyone(self) -> bool:
+        """Whether all agents are seen."""
+        return self.agents.size == self.n
+
+    @property
+    def uninterrupted(self) -> bool:
+        """Whether every step from 1 to the last is seen."""
+        return self.times.size > 0 and self.times[0] <= 1 and self.times.size == self.last - int(self.times[0]) + 1
+
+    @property
+    def blur(self) -> float:
+        """The variance that rounding adds to every output."""
+        return self.rounding**2 / 12
+
+
+def _whole(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        rule = f"{name} must be a whole number, 0 or more"
+        raise InvalidInputError(complain(rule, got=repr(value), remedy="count steps from 0, the start"))
+    return int(value)
+
+
+def _refuse_text(agents: object) -> None:
+    if isinstance(agents, (str, bytes)) or not hasattr(agents, "__iter__"):
+        rule = "agents must be a sequence of labels"
+        raise InvalidInputError(complain(rule, got=repr(agents), remedy=f"for one agent use [{agents!r}]"))
+
+
+def _distinct(values: Positions, names: Sequence[object], what: str) -> Positions:
+    """Return the values sorted, refusing any that comes twice."""
+    unique, first, count = np.unique(values, return_index=True, return_counts=True)
+    if unique.size < values.size:
+        twice = ", ".join(repr(names[i]) for i in first[count > 1][:5])
+        raise InvalidInputError(complain(f"observed {what} must differ", got=f"{twice} twice", remedy="list each once"))
+    return np.asarray(unique, dtype=np.int64)
+
+
+def _span(recorded: Positions) -> str:
+    return f"{recorded[0]}–{recorded[-1]}" if recorded.size else "none"
+
+
+# The observer of continuous time, who sees outputs at the ends of steps of length h.
+#
+# Between them the law of the equation is Gaussian and linear in x₀,
+#
+#     y_k = F_k y_{k−1} + M_k x₀ + R_k e_k,   e_k ~ N(0, I),   M′ = −B M + diag(g) from 0 on in each step,
+#
+# so that all that is said of the discrete model holds with these matrices in the place of its own. A sde whose
+# paths are drawn by Euler's method is read through the steps of that method.
+
+# Steps hold dense matrices of this size and multiply them at every step.
+LARGEST = 1_000
+# By how much of a step a time may miss the grid.
+_TIME_TOLERANCE = 1e-6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TimeStep:
+    """One step of the equation: ``matrix`` F, ``effect`` M and ``root`` R, (agents, agents) each."""
+
+    matrix: Vector
+    effect: Vector
+    root: Vector
+
+    @cached_property
+    def deviation(self) -> Vector:
+        """How much fresh noise there is in what each agent shows, (agents,)."""
+        return np.asarray(np.linalg.norm(self.root, axis=1))
+
+    def forward(self, columns: Vector) -> Vector:
+        """Return F Z for columns Z of shape (agents, m)."""
+        return np.asarray(self.matrix @ columns)
+
+    def backward(self, columns: Vector) -> Vector:
+        """Return Fᵀ Z for columns Z of shape (agents, m)."""
+        return np.asarray(self.matrix.T @ columns)
+
+    def drive(self, states: int) -> Vector:
+        """Return M; the state is what agents show, and nothing else."""
+        return self.effect
+
+    def fresh_noise(self, states: int) -> Vector:
+        """Return R."""
+        return self.root
+
+    def grown(self, size: Vector) -> Vector:
+        """Return a bound on the deviation of what agents show after the step."""
+        return np.asarray(self.deviation + np.abs(self.matrix) @ size)
+
+
+def time_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
+    """Yield the steps that end at h, 2h, …, last·h."""
+    if sde.n > LARGEST:
+        rule = f"in continuous time outputs can be judged for at most {LARGEST:,} agents"
+        raise TooLargeError(complain(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
+    return _exact_steps(sde, last) if sde.path_method == "exact" else _euler_steps(sde, last)
+
+
+def _exact_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
+    known: tuple[Transition, TimeStep] | None = None
+    for k, law in enumerate(exact_transitions(sde, 1, last), 1):
+        # Where nothing changes in time, one law serves all steps.
+        if known is None or law is not known[0]:
+            effect = _effect(sde, sde.time(k - 1), sde.time(k))
+            known = law, TimeStep(law.matrix, effect, law.root)
+        yield known[1]
+
+
+def _effect(sde: SDE, begin: float, end: float) -> Vector:
+    """Return M of the step between two times."""
+    n = sde.n
+
+    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
+        def rate(t: float, flat: Vector) -> Vector:
+            update, M = piece.update(t), flat.reshape(n, n)
+            moved = update.couple(M) - M
+            moved.flat[:: n + 1] += update.gain
+            return np.asarray(moved.ravel())
+
+        return rate
+
+    (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
+    return np.asarray(flat.reshape(n, n))
+
+
+def _euler_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
+    h, one = sde.step, np.eye(sde.n)
+    for k in range(1, last + 1):
+        update = sde.update(sde.time(k))
+        noise = math.sqrt(h) * sde.noise_size(sde.time(k))
+        yield TimeStep((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
+
+
+def on_grid(sde: SDE, trajectory: Trajectory) -> Trajectory:
+    """Return the run with its times counted in steps of the equation."""
+    steps = np.asarray(trajectory.times, dtype=np.float64) / sde.step
+    whole = np.rint(steps)
+    off = np.flatnonzero(np.abs(steps - whole) > _TIME_TOLERANCE)
+    if off.size:
+        rule = f"outputs must be seen at multiples of the step {sde.step:g}"
+        remedy = "give the SDE the step of the run"
+        raise InvalidInputError(complain(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
+    return replace(trajectory, times=whole.astype(np.int64))
+
+
+def discrete(model: Model | SDE) -> Model:
+    """Return the model that the equation was made from, or the model itself."""
+    return model.model if isinstance(model, SDE) else model
+
+
+# What an observer has in hand: the seen part of a run, checked.
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Seen outputs Y with where and when they were seen.
+
+    ``values`` is (replicates, T, k) for the T steps ``seen.times`` and the k agents ``seen.agents``, NaN where an
+    output is missing; ``present`` (T, k) says where it is not, alike in all replicates. ``known`` (replicates, n) is
+    the x₀ of agents who showed it at step 0, and NaN for the agents ``seen.free`` that an estimator must find. The last
+    ``copies`` replicates are perturbed copies of the first, which measure rounding errors and are no data.
+    """
+
+    seen: ResolvedObservation
+    values: NDArray[Any]
+    present: NDArray[np.bool_]
+    known: Array
+    replicates: NDArray[np.int64]
+    copies: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every output from step 1 to the last is seen, as it was."""
+        seen = self.seen
+        return seen.everyone and seen.uninterrupted and seen.rounding == 0 and bool(self.present.all())
+
+    def at(self, row: int) -> Array:
+        """Return the outputs of the step ``seen.times[row]`` as doubles, (replicates, k)."""
+        return np.asarray(self.values[:, row], dtype=np.float64)
+
+
+def outputs_of(model: Model | SDE, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
+    """Return what the observer sees of a run, refusing what the model cannot have shown.
+
+    Steps of an SDE are those of its grid.
+    """
+    if isinstance(model, SDE):
+        return outputs_of(model.model, on_grid(model, trajectory), observation)
+    _refuse_real_times(trajectory)
+    states = _states_of(model, trajectory)
+    look = observation or Observation()
+    if look.agents is None and trajectory.agents.size < model.n:
+        look = replace(look, agents=trajectory.labels)
+    seen = look.resolve(model, trajectory.times)
+    columns = _columns(model, trajectory, seen.agents)
+    values = _part(states, np.searchsorted(trajectory.times, seen.times), columns)
+    present = _present(values, seen.times)
+    known = _known(model, seen, states, columns) if seen.sees_start else np.full((states.shape[0], model.n), np.nan)
+    free = np.flatnonzero(np.isnan(known[0]))
+    if not present.any() and free.size == model.n:
+        remedy = "look at steps and agents that the data hold"
+        raise InvalidInputError(complain("an observer must see an output", got="only missing ones", remedy=remedy))
+    return Outputs(replace(seen, free=free), values, present, known, trajectory.replicates)
+
+
+def _refuse_real_times(trajectory: Trajectory) -> None:
+    times = np.asarray(trajectory.times, dtype=np.float64)
+    off = np.flatnonzero(times != np.rint(times))
+    if off.size:
+        rule = "a model's outputs must come at whole steps"
+        remedy = "pass the SDE that the run was made with"
+        raise InvalidInputError(complain(rule, got=f"t = {times[off[0]]:g}", remedy=remedy))
+
+
+def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
+    other = trajectory.model.network
+    if other.n != model.n or other.labels != model.network.labels:
+        rule = f"the run must be of the model's {model.n} agents, under the same labels"
+        got = f"a run of {other.n}" if other.n != model.n else "other labels"
+        raise InvalidInputError(complain(rule, got=got, remedy="pass the model of the run, or one on its network"))
+    if trajectory.states is None:
+        remedy = "simulate with record='all' or Record(agents=[...])"
+        raise InvalidInputError(complain("recovery needs recorded states", got="a run without them", remedy=remedy))
+    return trajectory.states
+
+
+def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positions:
+    """Return where the seen agents stand among the recorded ones, who may be in any order."""
+    order = np.argsort(trajectory.agents)
+    missing = np.setdiff1d(agents, trajectory.agents)
+    if missing.size:
+        names = ", ".join(repr(model.network.labels[i]) for i in missing[:5])
+        remedy = "add them to Record(agents=[...]), or observe the recorded ones"
+        rule = f"observed agents must be among the {trajectory.agents.size} recorded ones"
+        raise InvalidInputError(complain(rule, got=f"{names} ({missing.size} in all)", remedy=remedy))
+    return np.asarray(order[np.searchsorted(trajectory.agents, agents, sorter=order)], dtype=np.int64)
+
+
+def _part(states: NDArray[Any], rows: Positions, columns: Positions) -> NDArray[Any]:
+    """Return states[:, rows, columns] as a view where that is possible: outputs can fill the memory."""
+    picked = states[:, _stretch(rows, states.shape[1])]
+    return picked[:, :, _stretch(columns, states.shape[2])]
+
+
+def _stretch(positions: Positions, size: int) -> slice | Positions:
+    if positions.size and np.array_equal(positions, np.arange(positions[0], positions[0] + positions.size)):
+        return slice(int(positions[0]), int(positions[0]) + positions.size)
+    return positions
+
+
+def _present(values: NDArray[Any], times: Positions) -> NDArray[np.bool_]:
+    """Return where outputs are there, without an array of that size when all of them are."""
+    shape = values.shape[1:]
+    gaps: dict[int, NDArray[np.bool_]] = {}
+    for row in range(shape[0]):
+        finite = np.isfinite(values[:, row])
+        if finite.all():
+            continue
+        if np.isinf(values[:, row]).any() or (finite != finite[0]).any():
+            raise InvalidInputError(_uneven(int(times[row]), infinite=bool(np.isinf(values[:, row]).any())))
+        gaps[row] = finite[0]
+    if not gaps:
+        return np.broadcast_to(np.True_, shape)
+    present = np.ones(shape, dtype=bool)
+    for row, there in gaps.items():
+        present[row] = there
+    return present
+
+
+def _uneven(step: int, *, infinite: bool) -> str:
+    if infinite:
+        rule, remedy = "outputs must be finite, or NaN where they are missing", "repair or remove it"
+        return complain(rule, got=f"an infinite one at step {step}", remedy=remedy)
+    rule = "outputs must be missing at the same places in all replicates"
+    return complain(rule, got=f"different ones at step {step}", remedy="recover the replicates one at a time")
+
+
+def _known(model: Model, seen: ResolvedObservation, states: NDArray[Any], columns: Positions) -> Array:
+    """Return the x₀ that is read off y₀, having checked y₀ against a start that the model gives."""
+    start = np.asarray(states[:, 0, columns], dtype=np.float64)
+    known = np.full((states.shape[0], model.n), np.nan)
+    if not isinstance(model.start, str):
+        _refuse_other_start(model, seen, start, np.finfo(states.dtype).eps)
+    elif seen.rounding == 0:
+        there = np.isfinite(start)
+        if np.isinf(start).any() or (there != there[0]).any():
+            raise InvalidInputError(_uneven(0, infinite=bool(np.isinf(start).any())))
+        known[:, seen.agents] = start
+    return known
+
+
+def _refuse_other_start(model: Model, seen: ResolvedObservation, start: Array, precision: float) -> None:
+    given = model.start_state[seen.agents]
+    off = np.abs(np.nan_to_num(start - given))
+    bad = np.argwhere(off > seen.rounding / 2 + 8 * precision * np.maximum(1.0, np.abs(given)))
+    if bad.size:
+        row, column = bad[0]
+        agent = model.network.labels[seen.agents[column]]
+        rule = f"a model with a start of its own must show it at step 0, {given[column]:.6g} for agent {agent!r}"
+        remedy = "pass the model that the run came from, or do not look at step 0"
+        raise InvalidInputError(complain(rule, got=f"{start[row, column]:.6g}", remedy=remedy))

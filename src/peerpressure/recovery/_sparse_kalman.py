@@ -1,0 +1,492 @@
+"""What agents have adopted while they were not seen, as one number each that a front carries through time.
+
+k_t = (1 − η_t) k_{t−1} + η_t y_t adds up all that an agent ever showed, seen or not. Of the unseen part only one
+combination still matters: k = seen + size ∘ v, with a carrier v for each agent that was ever out of sight. A new unseen
+output turns the pair (v, y) into the new carrier and what is at right angles to it, which is then done with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from peerpressure.errors import TooLargeError, complain
+from peerpressure.model import Model, Vector
+from peerpressure.recovery._estimate import Estimate, Prior, estimate_from
+from peerpressure.recovery._innovations import own_share
+from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._solve import DENSE_LIMIT, SHARE_TOLERANCE, Implicit, conjugate_gradients
+from peerpressure.theory._moments import persistence
+
+Agents: TypeAlias = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """How the unseen outputs of a step become carriers.
+
+    The pairs ``old`` (places among the carriers) and ``new`` (places among the unseen) are turned by an angle with
+    this ``cosine`` and ``sine``; ``first`` are the places of outputs that become carriers as they are; ``order`` sorts
+    old and first carriers by agent.
+    """
+
+    old: Agents
+    new: Agents
+    cosine: Vector
+    sine: Vector
+    first: Agents
+    order: Agents
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Adopted:
+    """k = ``seen`` + ``size`` ∘ v, v being carried for ``agents``; seen is (n, replicates), size (agents,)."""
+
+    agents: Agents
+    size: Vector
+    seen: Vector
+
+    @classmethod
+    def nothing(cls, n: int, replicates: int) -> Adopted:
+        """Return what agents have adopted at the start."""
+        return cls(np.arange(0), np.zeros(0), np.zeros((n, replicates)))
+
+    def after(self, rate: Vector, unseen: Agents, shown: Vector) -> tuple[Adopted, Turn]:
+        """Return what they have adopted after one more step, and what becomes of its unseen outputs.
+
+        ``rate`` (n,) is η; ``shown`` (n, replicates) holds the outputs, 0 for the agents who are ``unseen``.
+        """
+        seen = self.seen + rate[:, None] * (shown - self.seen)
+        size = (1 - rate[self.agents]) * self.size
+        _, old, new = np.intersect1d(self.agents, unseen, assume_unique=True, return_indices=True)
+        first = np.setdiff1d(np.arange(unseen.size), new)
+        kept, added = size[old], rate[unseen[new]]
+        length = np.hypot(kept, added)
+        where = length > 0
+        cosine = np.divide(kept, length, out=np.ones_like(length), where=where)
+        sine = np.divide(added, length, out=np.zeros_like(length), where=where)
+        size[old] = length
+        agents = np.concatenate([self.agents, unseen[first]])
+        order = np.argsort(agents)
+        sizes = np.concatenate([size, rate[unseen[first]]])
+        return Adopted(agents[order], sizes[order], seen), Turn(old, new, cosine, sine, first, order)
+
+
+# The outputs as a sparse least-squares problem in x₀ and in every state that is not seen.
+#
+# u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1)
+# noise independently in time: one row for each agent and step. What is seen moves to the right-hand side. x_t is x₀, or
+# where opinions adapt x_t = π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of
+# k.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates).
+
+    ``carried`` is K, where opinions adapt; ``turn`` says how carriers came from those of the step before.
+    """
+
+    states: Mapping[int, Any]
+    hidden: Any
+    values: Vector
+    carried: Any = None
+    turn: Turn | None = None
+
+    @property
+    def unknown(self) -> list[Any]:
+        """All matrices on what is neither seen nor x₀."""
+        return [*self.states.values(), *([] if self.carried is None else [self.carried])]
+
+    def touching(self) -> NDArray[np.bool_]:
+        """Return which rows touch a state at all."""
+        touched = np.zeros(self.values.shape[0], dtype=bool)
+        for matrix in self.unknown:
+            touched |= np.diff(matrix.indptr) > 0
+        return touched
+
+    def part(self, chosen: NDArray[np.bool_]) -> Rows:
+        """Return some of the rows."""
+        states = {s: A[chosen] for s, A in self.states.items()}
+        carried = None if self.carried is None else self.carried[chosen]
+        return Rows(states, self.hidden[chosen], self.values[chosen], carried, self.turn)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SparseStates:
+    """All least-squares rows of what is seen of a model, step by step."""
+
+    model: Model
+    data: Outputs
+
+    def __post_init__(self) -> None:
+        noise, last = self.model.noise, self.data.seen.last
+        least = float(noise.deviations(self.model.n).min()) * float(noise.scale(np.arange(1, last + 1)).min(initial=1))
+        if least == 0 or abs(self.depth_of_memory) == 1:
+            what = "frozen noise" if least else "agents or steps without noise"
+            rule = "partial outputs of a large network need noise that is drawn anew at every step"
+            remedy = "use complete outputs with method='innovations', or a smaller network"
+            raise TooLargeError(complain(rule, got=f"{what} among {self.model.n} agents", remedy=remedy))
+        if self.depth_of_memory and self.model.adaptation is not None:
+            rule = "partial outputs of a large network whose opinions adapt need white noise"
+            remedy = "use complete outputs with method='innovations', or a smaller network"
+            raise TooLargeError(complain(rule, got=f"{noise} among {self.model.n} agents", remedy=remedy))
+
+    @property
+    def depth_of_memory(self) -> float:
+        """φ, how much noise stays from one step to the next."""
+        return persistence(self.model.noise)
+
+    @property
+    def reach(self) -> int:
+        """How many steps back from its own a row reaches."""
+        return 2 if self.depth_of_memory else 1
+
+    @cached_property
+    def _row_of(self) -> dict[int, int]:
+        return {int(t): row for row, t in enumerate(self.data.seen.times)}
+
+    def unseen(self, t: int) -> NDArray[np.int64]:
+        """Return the agents whose state at t is unknown; rounded outputs leave all unknown."""
+        n = self.model.n
+        if self.data.seen.blur or t not in self._row_of:
+            return np.arange(n)
+        return np.setdiff1d(np.arange(n), self.data.seen.agents[self.data.present[self._row_of[t]]])
+
+    def __iter__(self) -> Iterator[Rows]:
+        """Yield the rows of steps 0 (if it is seen, rounded), 1, 2, …."""
+        if 0 in self._row_of:
+            yield self._rounded(0)
+        yield from self._constant() if self.model.adaptation is None else self._adapting()
+
+    def _adapting(self) -> Iterator[Rows]:
+        """Yield the rows of opinions that adapt; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
+        n, replicates = self.model.n, self.data.values.shape[0]
+        share = np.broadcast_to(own_share(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
+        adopted, turn, rate = Adopted.nothing(n, replicates), None, np.zeros(n)
+        for t in range(1, self.data.seen.last + 1):
+            states, hidden = self._unit_noise(t)
+            followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, share[t - 1]))
+            rows = self._split(states | {t - 1: states[t - 1] + followed}, own)
+            carried = _columns_times(sparse.csr_array(kept[:, adopted.agents]), adopted.size)
+            yield replace(rows, values=rows.values - kept @ adopted.seen, carried=carried, turn=turn)
+            if self.data.seen.blur and t in self._row_of:
+                yield self._rounded(t)
+            if t > 1:
+                unseen = self.unseen(t - 1)
+                adopted, turn = adopted.after(rate, unseen, self._seen_part(t - 1, unseen))
+            adaptation_rate = self.model.update(t).adaptation_rate
+            rate = rate if adaptation_rate is None else adaptation_rate
+
+    def _constant(self) -> Iterator[Rows]:
+        before: tuple[dict[int, Any], Any] | None = None
+        for t in range(1, self.data.seen.last + 1):
+            now = self._unit_noise(t)
+            yield self._split(*(_whitened(now, before, self.depth_of_memory) if before else now))
+            before = now if self.depth_of_memory else None
+            if self.data.seen.blur and t in self._row_of:
+                yield self._rounded(t)
+
+    def _unit_noise(self, t: int) -> tuple[dict[int, Any], Any]:
+        """Return u_t as matrices on the states of t and t − 1 and on x₀."""
+        update = self.model.update(t)
+        sigma = self.model.noise.deviations(self.model.n) * self.model.noise.scale(t)
+        weight = sparse.diags_array(1 / (update.gain * sigma), format="csr")
+        return {t: weight, t - 1: -weight @ update.coupling}, sparse.diags_array(-1 / sigma, format="csr")
+
+    def _split(self, states: dict[int, Any], hidden: Any) -> Rows:
+        """Return rows in the unknowns alone."""
+        n, replicates = self.model.n, self.data.values.shape[0]
+        values = np.zeros((n, replicates))
+        unknown: dict[int, Any] = {}
+        for s, matrix in states.items():
+            if s == 0 and isinstance(self.model.start, str):
+                hidden = hidden + matrix
+            elif s == 0:
+                values -= (matrix @ self.model.start_state)[:, None]
+            else:
+                columns = self.unseen(s)
+                unknown[s] = sparse.csr_array(matrix[:, columns])
+                values -= matrix @ self._seen_part(s, columns)
+        return self._without_known(unknown, sparse.csr_array(hidden), values)
+
+    def _seen_part(self, s: int, unseen: NDArray[np.int64]) -> Vector:
+        state = np.zeros((self.model.n, self.data.values.shape[0]))
+        if unseen.size < self.model.n:
+            state[self.data.seen.agents] = self.data.at(self._row_of[s]).T
+            state[unseen] = 0.0
+        return state
+
+    def _rounded(self, t: int) -> Rows:
+        """Return y_t/√blur = output/√blur + unit noise."""
+        there = self.data.present[self._row_of[t]]
+        weight = 1 / np.sqrt(self.data.seen.blur)
+        each = sparse.csr_array(weight * sparse.eye_array(self.model.n, format="csr")[self.data.seen.agents[there]])
+        values = weight * self.data.at(self._row_of[t])[:, there].T
+        nothing = sparse.csr_array(each.shape)
+        return self._without_known({t: each} if t else {}, nothing if t else each, values)
+
+    def _without_known(self, states: dict[int, Any], hidden: Any, values: Vector) -> Rows:
+        known = np.nan_to_num(self.data.known)
+        free = self.data.seen.free
+        return Rows(states, sparse.csr_array(hidden[:, free]), values - hidden @ known.T)
+
+
+def _columns_times(matrix: Any, factors: Vector) -> Any:
+    return sparse.csr_array(matrix @ sparse.diags_array(factors, format="csr"))
+
+
+def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any], carry: float) -> Any:
+    """Return (u_t − φ u_{t−1})/√(1−φ²)."""
+    size = 1 / np.sqrt(1 - carry**2)
+    states = {s: size * matrix for s, matrix in now[0].items()}
+    for s, matrix in before[0].items():
+        states[s] = states.get(s, 0 * matrix) - size * carry * matrix
+    return states, size * (now[1] - carry * before[1])
+
+
+# Large networks: states that are not seen are eliminated step by step, until only x₀ is left.
+#
+# The unseen states of a step meet only those of the next one or two, so that a dense front of these, and of the x₀ that
+# they touch, passes through time; whatever touches no unseen state stays sparse. A step costs the cube of the front.
+
+# Unknowns that may meet in one step; a step of this size takes about ten seconds on two cores.
+LARGEST_FRONT = 6_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """The normal equations J x₀ = r of the f free agents: J = ``sparse_part`` + ``dense_part`` on ``touched``.
+
+    ``gross`` (f,) is what the diagonal of J was before states were eliminated: rounding errors in J are relative to it.
+    """
+
+    sparse_part: Any
+    touched: NDArray[np.int64]
+    dense_part: Vector
+    right: Vector
+    gross: Vector
+
+    def apply(self, columns: Vector) -> Vector:
+        """Return J times columns, (f, b)."""
+        product = np.asarray(self.sparse_part @ columns)
+        product[self.touched] += self.dense_part @ columns[self.touched]
+        return product
+
+    def diagonal(self) -> Vector:
+        """Return the diagonal of J, (f,)."""
+        values = np.array(self.sparse_part.diagonal())
+        values[self.touched] += self.dense_part.diagonal()
+        return values
+
+    def matrix(self) -> Vector:
+        """Return J as a dense matrix, (f, f)."""
+        J = np.asarray(self.sparse_part.toarray())
+        J[np.ix_(self.touched, self.touched)] += self.dense_part
+        return J
+
+
+@final
+@dataclass(eq=False)
+class Front:
+    """The states still to be eliminated, oldest first, and the touched x₀: their information and right-hand side.
+
+    Where opinions adapt, so many ``carriers`` of what was adopted unseen stand before the states.
+    """
+
+    touched: NDArray[np.int64]
+    replicates: int
+    times: list[tuple[int, int]] = field(default_factory=list)
+    carriers: int = 0
+    matrix: Vector = field(init=False)
+    right: Vector = field(init=False)
+    gross: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gross = np.zeros(self.touched.size)
+        self.matrix = np.zeros((self.touched.size, self.touched.size))
+        self.right = np.zeros((self.touched.size, self.replicates))
+
+    def admit(self, t: int, count: int) -> None:
+        """Make room for the unseen states of a step, between the older ones and x₀."""
+        at = self._states()
+        self.times.append((t, count))
+        self.matrix = np.insert(np.insert(self.matrix, [at] * count, 0.0, axis=0), [at] * count, 0.0, axis=1)
+        self.right = np.insert(self.right, [at] * count, 0.0, axis=0)
+
+    def add(self, rows: Rows) -> None:
+        """Take in the rows of one step."""
+        empty = [sparse.csr_array((rows.values.shape[0], size)) for _, size in self.times]
+        blocks = [rows.states.get(t, nothing) for (t, _), nothing in zip(self.times, empty, strict=True)]
+        nobody = sparse.csr_array((rows.values.shape[0], self.carriers))
+        carried = nobody if rows.carried is None else rows.carried
+        A = sparse.hstack([carried, *blocks, rows.hidden[:, self.touched]], format="csr")
+        added = (A.T @ A).toarray()
+        self.matrix += added
+        self.right += A.T @ rows.values
+        self.gross += added.diagonal()[len(added) - self.touched.size :]
+
+    def eliminate_before(self, t: int) -> None:
+        """Eliminate the states older than t."""
+        while self.times and self.times[0][0] < t:
+            _, size = self.times.pop(0)
+            self._eliminate(size)
+
+    def absorb(self, turn: Turn) -> None:
+        """Turn the oldest states into carriers, and eliminate what is then done with."""
+        _, size = self.times.pop(0)
+        first = self.carriers
+        old, new = turn.old, first + turn.new
+        for array in (self.matrix, self.matrix.T, self.right):
+            one, other = array[old], array[new]
+            array[old] = turn.cosine[:, None] * one + turn.sine[:, None] * other
+            array[new] = turn.cosine[:, None] * other - turn.sine[:, None] * one
+        carriers = np.concatenate([np.arange(first), first + turn.first])[turn.order]
+        order = np.concatenate([new, carriers, np.arange(first + size, len(self.matrix))])
+        self.matrix, self.right = self.matrix[np.ix_(order, order)], self.right[order]
+        self.carriers = carriers.size
+        self._eliminate(new.size)
+
+    def finish(self) -> None:
+        """Eliminate all that is left but x₀."""
+        self._eliminate(self._states())
+        self.times, self.carriers = [], 0
+
+    def _states(self) -> int:
+        return self.carriers + sum(size for _, size in self.times)
+
+    def _eliminate(self, size: int) -> None:
+        """Eliminate the foremost unknowns: J ← J_bb − J_ba J_aa⁻¹ J_ab."""
+        if size:
+            factor = linalg.cholesky(self.matrix[:size, :size], lower=True)
+            side = np.concatenate([self.matrix[:size, size:], self.right[:size]], axis=1)
+            half = linalg.solve_triangular(factor, side, lower=True)
+            rest = half.shape[1] - self.replicates
+            self.matrix = self.matrix[size:, size:] - half[:, :rest].T @ half[:, :rest]
+            self.right = self.right[size:] - half[:, :rest].T @ half[:, rest:]
+
+
+def eliminate(problem: SparseStates) -> Normal:
+    """Return the normal equations of x₀ after all unseen states are eliminated."""
+    f, replicates = problem.data.seen.free.size, problem.data.values.shape[0]
+    touched = _touched(problem)
+    front = Front(touched, replicates)
+    J, right = sparse.csr_array((f, f)), np.zeros((f, replicates))
+    for rows in problem:
+        newest = max(rows.states, default=0)
+        if newest and all(newest != t for t, _ in front.times):
+            if rows.turn is not None:
+                front.absorb(rows.turn)
+            else:
+                front.eliminate_before(newest - problem.reach)
+            front.admit(newest, problem.unseen(newest).size)
+        met = rows.touching()
+        if met.any():
+            front.add(rows.part(met))
+        if not met.all():
+            plain = rows.part(~met)
+            J = J + plain.hidden.T @ plain.hidden
+            right += plain.hidden.T @ plain.values
+    front.finish()
+    right[touched] += front.right
+    gross = np.array(J.diagonal())
+    gross[touched] += front.gross
+    return Normal(sparse.csr_array(J), touched, front.matrix, right, gross)
+
+
+def _touched(problem: SparseStates) -> NDArray[np.int64]:
+    """Return the free agents whose x₀ stands in a row with an unseen state, refusing a front that is too wide."""
+    found = np.zeros(problem.data.seen.free.size, dtype=bool)
+    widest = 0
+    for rows in problem:
+        part = rows.part(rows.touching())
+        found[part.hidden.indices] = True
+        widest = max(widest, sum(matrix.shape[1] for matrix in rows.unknown))
+    width = widest + int(found.sum())
+    if width > LARGEST_FRONT:
+        rule = f"at most {LARGEST_FRONT:,} unseen states and hidden opinions may meet in one step"
+        remedy = "observe more agents, leave no gaps in time, or use method='ols', which takes any size"
+        raise TooLargeError(complain(rule, got=f"{width:,}", remedy=remedy))
+    return np.flatnonzero(found)
+
+
+# The estimate of a large network from its normal equations: dense with rank, or by conjugate gradients.
+
+# A direction of which elimination leaves less than this part of the information is not identified.
+_LEAST_SHARE = 1e-10
+
+
+def sparse_estimate(model: Model, data: Outputs, prior: Prior | None, method: str) -> Estimate:
+    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior."""
+    normal = eliminate(SparseStates(model, data))
+    if data.seen.free.size <= DENSE_LIMIT:
+        return _dense(model, data, prior, method, normal)
+    return _iterative(model, data, prior, method, normal)
+
+
+def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
+    J, right, gross = normal.matrix(), normal.right, normal.gross
+    if prior is not None:
+        means, rest = prior.given(data.known)
+        inverse = np.linalg.inv(rest.covariance(J.shape[0]))
+        J, right, gross = J + inverse, right + inverse @ means.T, gross + inverse.diagonal()
+    scale = np.sqrt(np.where(gross > 0, gross, 1.0))
+    values, vectors = linalg.eigh(J / scale[:, None] / scale, driver="evd")
+    keep = values > _LEAST_SHARE
+    kept, lost = vectors[:, keep] / scale[:, None], np.linalg.qr(vectors[:, ~keep] / scale[:, None])[0]
+    covariance = (kept / values[keep]) @ kept.T
+    return estimate_from(
+        model,
+        data,
+        method,
+        (covariance @ right).T,
+        covariance,
+        identified=np.linalg.norm(lost, axis=1) <= SHARE_TOLERANCE,
+        rank=int(keep.sum()),
+        condition=float(values[-1] / values[0]) if keep.all() else np.inf,
+    )
+
+
+def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
+    """Return the estimate by conjugate gradients, its covariance as an operator.
+
+    Without a prior, only agents of whom nothing at all is seen are told from the others.
+    """
+    f = data.seen.free.size
+    added, right = np.zeros(f), normal.right
+    if prior is not None:
+        _refuse_correlated(prior, f)
+        means, rest = prior.given(data.known)
+        added = 1 / rest.variances(f)
+        right = right + added[:, None] * means.T
+    diagonal = normal.diagonal() + added
+    identified = diagonal > _LEAST_SHARE * normal.gross
+    scale = np.where(identified, diagonal, 1.0)
+
+    def apply(columns: Vector) -> Vector:
+        return normal.apply(columns) + added[:, None] * columns
+
+    value, condition = conjugate_gradients(apply, right, scale)
+    covariance = Implicit(f, lambda columns: conjugate_gradients(apply, columns, scale)[0])
+    rank = int(identified.sum())
+    return estimate_from(
+        model, data, method, value.T, covariance, identified=identified, rank=rank, condition=condition
+    )
+
+
+def _refuse_correlated(prior: Prior, f: int) -> None:
+    if not prior.is_diagonal:
+        remedy = "use a prior of variances"
+        rule = f"a correlated prior can be dealt with for at most {DENSE_LIMIT:,} agents"
+        raise TooLargeError(complain(rule, got=f"{f:,}", remedy=remedy))

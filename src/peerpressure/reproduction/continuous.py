@@ -1,0 +1,167 @@
+"""Continuous time: the density of two agents on its way to agreement, steps that shrink, and a swing that fades.
+
+Tables
+------
+density_law
+    time, mean_1, mean_2, variance_1, variance_2, covariance, error: the exact Gaussian law of two agents, and how far
+    the density on the grid is from it, ∫ |p − p_exact|.
+density_cells
+    time, column, row, density: the density on the grid, in all cells where it is more than a thousandth of its peak.
+density_grid
+    agent, hidden, stubbornness, low, high, cells, consensus_value, mass_error, lowest: the grid's axis of each agent;
+    mass_error and lowest are the worst over all steps of the solver.
+shrinking_steps
+    step (0 for the equation), time, mean, std: exact moments of the consensus mode; a step of length 1 is the discrete
+    model.
+weak_errors
+    step, mean_error, std_error: largest error over agents of Euler's mean and deviation at the end, exact.
+strong_errors
+    step, error, standard_error: root mean square distance at the end between Euler's path and that which the same noise
+    drives in much finer steps.
+swing_paths
+    clock (discrete, continuous), time, minimum, maximum, agent_1, swing: one run on a tree under ρ = 2^√t; swing is
+    how far agent 1 has moved within the last unit of time.
+swing_limits
+    clock, side (first, second, both), mean, std, consensus_value: the predicted law of what agents show in the end; in
+    discrete time the two sides of the tree swap two values for ever, given as they are at even times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from peerpressure.model import Model
+from peerpressure.networks import barabasi_albert, k2
+from peerpressure.noise import Gaussian
+from peerpressure.reproduction.convergence import NOISE, SEED, agents_drawn
+from peerpressure.reproduction.rates import scale_free_model, spaced_times
+from peerpressure.reproduction.streams import stream
+from peerpressure.schedules import Linear, StretchedExponential
+from peerpressure.sde import SDE, DensityPath, solve_density
+from peerpressure.sde._convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
+from peerpressure.simulation import Record, simulate
+from peerpressure.theory._continuous_time import agreed_value
+from peerpressure.theory._limits import predicted_limit
+from peerpressure.theory._moments import consensus_mode
+from peerpressure.trajectory import Trajectory
+
+PAIR_HIDDEN = (0.0, 1.0)
+PAIR_STUBBORNNESS = (1.0, 2.0)
+PAIR_NOISE = 0.3
+FRAMES = tuple(np.geomspace(0.2, 5.0, 25).tolist())
+CELLS = 100
+SEEN = 1e-3  # of the peak; less is white in every figure
+EULER_AGENTS = 20
+EULER_END = 6.0
+STEPS = HALVINGS[1:]
+STRONG_REPLICATES = 100
+FINER = 8
+TREE_AGENTS = 100
+SWING_END = 1_000
+# Far shorter than any time in which an agent moves, and a power of two, so that times are exact.
+SWING_STEP = 1 / 32
+LIMIT_TOLERANCE = 1e-4
+
+
+def continuous_time(seed: int = SEED) -> dict[str, pd.DataFrame]:
+    """Return the tables of two agents' density, of shrinking steps, and of a tree's swing in both kinds of time."""
+    return density_tables() | euler_tables(seed) | swing_tables(seed)
+
+
+def euler_tables(seed: int = SEED, *, replicates: int = STRONG_REPLICATES) -> dict[str, pd.DataFrame]:
+    """Return how discrete steps come to the equation as they shrink."""
+    plain = scale_free_model(seed, agents=EULER_AGENTS)
+    model = replace(plain, pressure=Linear.tuned(plain.network, plain.s))
+    # The noise of the discrete model, so that steps of length 1 are the model itself.
+    equation, own = SDE(model, scaling="model"), stream(seed, "strong errors")
+    return {
+        "shrinking_steps": shrinking_steps(equation, EULER_END, consensus_mode(model).weights),
+        "weak_errors": weak_errors(equation, EULER_END, STEPS),
+        "strong_errors": strong_errors(equation, EULER_END, STEPS, replicates=replicates, seed=own, finer=FINER),
+    }
+
+
+def pair_sde() -> SDE:
+    """Return two agents of different stubbornness under ρ = t, with the noise as it is printed."""
+    return SDE(Model(k2(), PAIR_HIDDEN, PAIR_STUBBORNNESS, noise=Gaussian(PAIR_NOISE)))
+
+
+def density_tables(*, cells: int = CELLS) -> dict[str, pd.DataFrame]:
+    """Return the density of two agents on a grid, beside its exact law."""
+    pair = pair_sde()
+    path = solve_density(pair, FRAMES, list(pair.network.labels), cells=cells)
+    return {"density_law": _law(path), "density_cells": _cells(path), "density_grid": _grid(path, pair)}
+
+
+def _law(path: DensityPath) -> pd.DataFrame:
+    rows = [
+        {
+            "time": float(path.times[i]),
+            "mean_1": law.mean[0],
+            "mean_2": law.mean[1],
+            "variance_1": law.covariance[0, 0],
+            "variance_2": law.covariance[1, 1],
+            "covariance": law.covariance[0, 1],
+            "error": path.error(i),
+        }
+        for i, law in enumerate(path.exact)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _cells(path: DensityPath) -> pd.DataFrame:
+    parts = []
+    for time, density in zip(path.times, path.density, strict=True):
+        columns, rows = np.nonzero(density > SEEN * density.max())
+        own = {"column": columns, "row": rows, "density": density[columns, rows]}
+        parts.append(pd.DataFrame({"time": float(time)} | own))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _grid(path: DensityPath, pair: SDE) -> pd.DataFrame:
+    rows = [
+        {
+            "agent": i + 1,
+            "hidden": float(pair.x0[i]),
+            "stubbornness": float(pair.s[i]),
+            "low": float(edges[0]),
+            "high": float(edges[-1]),
+            "cells": edges.size - 1,
+            "consensus_value": pair.consensus_value,
+            "mass_error": path.mass_error,
+            "lowest": path.lowest,
+        }
+        for i, edges in enumerate(path.grid.edges)
+    ]
+    return pd.DataFrame(rows)
+
+
+def swing_tables(seed: int = SEED, *, agents: int = TREE_AGENTS) -> dict[str, pd.DataFrame]:
+    """Return one run on a tree under too fast a pressure in discrete and in continuous time, and where each ends."""
+    pressure, noise = StretchedExponential(), Gaussian(NOISE)
+    model = Model(barabasi_albert(agents, 1, seed=seed), *agents_drawn(agents, seed), pressure, noise)
+    equation = SDE(model, SWING_STEP, "model", "euler")
+    own, keep = stream(seed, "swing"), [model.network.labels[0]]
+    discrete = simulate(model, SWING_END, seed=own, record=Record(agents=keep))
+    per_unit = round(1 / SWING_STEP)
+    smooth = simulate(equation, SWING_END * per_unit, seed=own, record=Record(agents=keep, every=per_unit))
+    sides, agreed = predicted_limit(model, tolerance=LIMIT_TOLERANCE), agreed_value(equation, tolerance=LIMIT_TOLERANCE)
+    ends = [("discrete", side, sides.mean[i], sides.std[i]) for i, side in enumerate(("first", "second"))]
+    ends.append(("continuous", "both", agreed.mean, agreed.std))
+    limits = pd.DataFrame(ends, columns=["clock", "side", "mean", "std"])
+    return {
+        "swing_paths": pd.concat([_run("discrete", discrete), _run("continuous", smooth)], ignore_index=True),
+        "swing_limits": limits.assign(consensus_value=model.consensus_value),
+    }
+
+
+def _run(clock: str, run: Trajectory) -> pd.DataFrame:
+    """Return a run that was kept at whole times."""
+    kept = (run.minimum, run.maximum, run.states)
+    low, high, states = (np.asarray(values)[0] for values in kept)
+    shown, times = states[:, 0], spaced_times(SWING_END)
+    ends = {"minimum": low[times], "maximum": high[times], "agent_1": shown[times]}
+    return pd.DataFrame({"clock": clock, "time": times} | ends | {"swing": np.abs(np.diff(shown))[times - 1]})

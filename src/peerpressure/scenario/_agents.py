@@ -1,0 +1,281 @@
+"""Numbers of agents, one each: given, drawn from a law, or read from a file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field, Tag, model_validator
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.networks import Network
+from peerpressure.networks._matching import Match, match_agents
+from peerpressure.networks._validation import few
+from peerpressure.scenario._section import (
+    InputFile,
+    Numbers,
+    OwnSeed,
+    Positive,
+    Section,
+    Share,
+    alternatives,
+    key_of,
+    tag,
+)
+from peerpressure.scenario._system import Given, Named, choose_scale
+from peerpressure.schedules import Schedule
+from peerpressure.tables import naming, read_table
+
+Vector: TypeAlias = NDArray[np.float64]
+Deviation: TypeAlias = Annotated[float, Field(ge=0)]
+
+
+class UniformDraw(Section):
+    """Drawn evenly between two values."""
+
+    law: Literal["uniform"] = "uniform"
+    low: float = 0.0
+    high: float = 1.0
+    seed: OwnSeed = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> UniformDraw:
+        if self.low > self.high:
+            rule = "low must not be above high"
+            raise InvalidInputError(complain(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
+        return self
+
+    def values(self, network: Network, rng: np.random.Generator) -> Vector:
+        """Return one value for each agent."""
+        return rng.uniform(self.low, self.high, network.n)
+
+
+class NormalDraw(Section):
+    """Drawn from a normal law."""
+
+    law: Literal["normal"] = "normal"
+    mean: float = 0.0
+    std: Deviation = 1.0
+    seed: OwnSeed = None
+
+    def values(self, network: Network, rng: np.random.Generator) -> Vector:
+        """Return one value for each agent."""
+        return rng.normal(self.mean, self.std, network.n)
+
+
+class TwoCamps(Section):
+    """Two camps: a ``share`` of agents, picked at random, around ``high``, and the others around ``low``."""
+
+    law: Literal["two_camps"] = "two_camps"
+    low: float = 0.0
+    high: float = 1.0
+    share: Share = 0.5
+    std: Deviation = 0.0
+    seed: OwnSeed = None
+
+    def values(self, network: Network, rng: np.random.Generator) -> Vector:
+        """Return one value for each agent."""
+        above = rng.permutation(network.n) < round(self.share * network.n)
+        return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, network.n)
+
+
+class FromColumn(Section):
+    """A column of a table; ``by`` names the column that says whose value each is, which is found out if left out."""
+
+    file: InputFile
+    column: Annotated[str, Field(min_length=1)]
+    by: Annotated[str | None, Field(description="the column with the names of the agents; found out if left out")] = (
+        None
+    )
+
+    def values(self, network: Network, rng: np.random.Generator) -> Vector:
+        """Return one value for each agent."""
+        return self.matched(network)[1]
+
+    def matched(self, network: Network) -> tuple[Match, Vector]:
+        """Return whose row each is, and one value for each agent, in the order of the network."""
+        with naming(self.file, "a table of agents"):
+            table = read_table(self.file)
+            table = table.headed() if table.rows else table
+            column = table.find(self.column)
+            table.refuse_widths()
+            match = match_agents(table, network.labels, column, self.by)
+            return match, table.taken(match.rows).numbers(column, self.column)
+
+    def found(self, network: Network) -> str:
+        """Say whose values were found, and by what."""
+        match, values = self.matched(network)
+        pairs = zip(network.labels, values.tolist(), strict=True)
+        first = few((f"{label!r} {value:g}" for label, value in pairs), network.n)
+        how = "in the order of the agents" if match.column is None else f"matched by {match.column!r}"
+        left = (
+            f"; left out, not in the network: {few(map(repr, match.others), len(match.others))}" if match.others else ""
+        )
+        return f"{self.file}, column {self.column!r}, {how}: {first}{left}"
+
+
+def choose_draw(value: Any) -> str | None:
+    """Return the tag of the alternative that a value is: a list, a number, a word, a law or a file."""
+    if isinstance(value, list | tuple):
+        return tag("list")
+    if isinstance(value, int | float | str):
+        return tag("word") if isinstance(value, str) else tag("number")
+    key, word = key_of(value, "file", "law") or (None, None)
+    return tag("file") if key == "file" else tag(str(word)) if word in ("uniform", "normal", "two_camps") else None
+
+
+# Each part draws from a stream of its own, so that changing the law of one leaves the others as they are.
+_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
+
+
+def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | float | str:
+    """Return what a part of [agents] stands for: numbers, one for each agent, or a single number or word."""
+    if isinstance(part, int | float | str):
+        return part
+    if isinstance(part, list):
+        return np.array(part, dtype=np.float64)
+    own = seed if isinstance(part, FromColumn) or part.seed is None else part.seed
+    drawn: Vector = part.values(network, np.random.default_rng([own, _STREAMS[name]]))
+    return drawn
+
+
+# agents.adaptation: how far hidden opinions adapt to what is said in public.
+
+
+def _checked(formula: str) -> str:
+    Adaptation(formula)
+    return formula
+
+
+Formula: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_checked)]
+
+
+def _choose_rate(value: Any) -> str | None:
+    if isinstance(value, int | float | str):
+        return tag("text") if isinstance(value, str) else tag("number")
+    return choose_scale(value)
+
+
+def _choose_susceptibility(value: Any) -> str | None:
+    chosen = choose_draw(value)
+    return None if chosen in (tag("word"), tag("normal")) else chosen
+
+
+Rate: TypeAlias = Annotated[
+    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Given,
+    alternatives(
+        _choose_rate,
+        "the rate must be a number from 0 to 1, a formula in t, or a schedule with its kind",
+        "for instance 0.01, or '0.1/t'",
+    ),
+]
+Weights: TypeAlias = Annotated[
+    Annotated[Share, Tag("<number>")]
+    | Annotated[Annotated[list[Share], Field(min_length=1)], Tag("<list>")]
+    | Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[TwoCamps, Tag("<two_camps>")]
+    | Annotated[FromColumn, Tag("<file>")],
+    alternatives(
+        _choose_susceptibility,
+        "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps) or a file",
+        "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents adapt and the others never do",
+    ),
+]
+
+
+def _rate_of(rate: float | str | Named) -> Schedule | float | str:
+    return rate.schedule() if isinstance(rate, Named) else rate
+
+
+class AdaptationTable(Section):
+    """η_t of an agent: a ``rate``, the same for all, times the agent's own ``adaptation_weight``."""
+
+    rate: Rate
+    adaptation_weight: Weights = 1.0
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> AdaptationTable:
+        Adaptation(_rate_of(self.rate))
+        return self
+
+
+def _choose(value: Any) -> str | None:
+    if isinstance(value, int | float | str):
+        return tag("text") if isinstance(value, str) else tag("number")
+    return tag("table") if isinstance(value, dict | AdaptationTable) else None
+
+
+AdaptationSection: TypeAlias = Annotated[
+    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Annotated[AdaptationTable, Tag("<table>")],
+    alternatives(
+        _choose,
+        "adaptation must be a number from 0 to 1, a formula in t, or { rate = …, adaptation_weight = … }",
+        "for instance 0.01: in every step a hundredth of the way to what the agent has just said",
+    ),
+]
+
+
+def adaptation_of(part: float | str | AdaptationTable | None, network: Network, seed: int) -> Adaptation | None:
+    """Return how far hidden opinions adapt; None where they do not."""
+    if part is None:
+        return None
+    if not isinstance(part, AdaptationTable):
+        return Adaptation(part)
+    adaptation_weight: Any = values_of(part.adaptation_weight, "adaptation_weight", network, seed)
+    return Adaptation(_rate_of(part.rate), adaptation_weight)
+
+
+# [agents]: hidden opinions, stubbornness, where agents start, and how far what they hold adapts.
+
+
+def _choose_hidden(value: Any) -> str | None:
+    chosen = choose_draw(value)
+    return None if chosen in (tag("number"), tag("word")) else chosen
+
+
+def _choose_stubbornness(value: Any) -> str | None:
+    chosen = choose_draw(value)
+    return None if chosen in (tag("word"), tag("normal"), tag("two_camps")) else chosen
+
+
+def _choose_start(value: Any) -> str | None:
+    chosen = choose_draw(value)
+    return None if chosen == tag("number") else chosen
+
+
+_REMEDY = "for instance { law = 'uniform', low = 0.0, high = 1.0 } or { file = 'agents.csv', column = 'hidden' }"
+Draw: TypeAlias = (
+    Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[NormalDraw, Tag("<normal>")]
+    | Annotated[TwoCamps, Tag("<two_camps>")]
+    | Annotated[FromColumn, Tag("<file>")]
+    | Annotated[Numbers, Tag("<list>")]
+)
+Hidden: TypeAlias = Annotated[
+    Draw,
+    alternatives(_choose_hidden, "hidden must be a list, a law (uniform, normal or two_camps) or a file", _REMEDY),
+]
+Start: TypeAlias = Annotated[
+    Draw | Annotated[Literal["hidden"], Tag("<word>")],
+    alternatives(_choose_start, "start must be 'hidden', a list, a law or a file", _REMEDY),
+]
+Stubbornness: TypeAlias = Annotated[
+    Annotated[Positive, Tag("<number>")]
+    | Annotated[Annotated[list[Positive], Field(min_length=1)], Tag("<list>")]
+    | Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[FromColumn, Tag("<file>")],
+    alternatives(_choose_stubbornness, "stubbornness must be a number, a list, a uniform law or a file", _REMEDY),
+]
+
+
+class Agents(Section):
+    """Who the agents are: what they think, how much they mind it, what they show first, and whether they adapt."""
+
+    hidden: Hidden = UniformDraw()
+    stubbornness: Stubbornness = 1.0
+    start: Start = "hidden"
+    adaptation: Annotated[
+        AdaptationSection | None, Field(description="leave it out for hidden opinions that stay as they are")
+    ] = None

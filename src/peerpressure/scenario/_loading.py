@@ -1,0 +1,249 @@
+"""Whether the parts of a scenario fit together: each is built, and each misfit is told by its place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from pydantic import ValidationError
+
+from peerpressure.errors import InvalidInputError, PeerPressureError, complain
+from peerpressure.model import Model
+from peerpressure.networks import Network
+from peerpressure.networks._readers import described_network
+from peerpressure.networks._temporal_files import described_events
+from peerpressure.networks._validation import few
+from peerpressure.privacy._release import require_independent_start
+from peerpressure.recovery import CONTINUOUS
+from peerpressure.recovery._current import CURRENT
+from peerpressure.scenario._agents import AdaptationTable, FromColumn, adaptation_of, values_of
+from peerpressure.scenario._network import FromContacts, FromEvents, FromFile
+from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
+from peerpressure.scenario._scenario import Scenario
+from peerpressure.scenario._section import Section, read_text
+from peerpressure.scenario._system import schedule_of
+
+Location: TypeAlias = tuple[str | int, ...]
+Check: TypeAlias = Callable[[Scenario], Any]
+
+
+def misfits(scenario: Scenario, refused: Collection[str] = ()) -> Iterator[tuple[Location, str]]:
+    """Give the path and the message of every part that cannot be built, but for sections refused already."""
+    if "network" in refused:
+        return
+    try:
+        _ = scenario.graph
+    except PeerPressureError as error:
+        yield ("network",), str(error)
+        return
+    for path, (needs, check) in CHECKS.items():
+        if not refused or not set(needs) & set(refused):
+            try:
+                check(scenario)
+            except PeerPressureError as error:
+                yield path, str(error)
+
+
+def _model_with(scenario: Scenario, **part: Any) -> Model:
+    """Return a model in which all but one part is plain, so that it refuses just that one."""
+    return Model(scenario.graph, **({"hidden": np.zeros(scenario.graph.n)} | part))
+
+
+def _agents(scenario: Scenario, name: str) -> Any:
+    return values_of(getattr(scenario.agents, name), name, scenario.graph, scenario.run.seed)
+
+
+def _ends(scenario: Scenario) -> Any:
+    return np.array([1.0, scenario.run.steps])
+
+
+def _pressure(scenario: Scenario) -> None:
+    # What the tuned schedule makes of the agents is told with them.
+    schedule_of(scenario.pressure, scenario.graph, 1.0)(_ends(scenario))
+
+
+def _adaptation(scenario: Scenario) -> None:
+    found = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed)
+    if found is not None:
+        _model_with(scenario, adaptation=found)
+        found.pace(_ends(scenario))
+
+
+def _time(scenario: Scenario) -> None:
+    if scenario.time is None:
+        return
+    try:
+        model = scenario.model()
+    except PeerPressureError:
+        # What is wrong with the model is told at the part that is to blame.
+        return
+    scenario.time.flow(model)
+
+
+def _record(scenario: Scenario) -> None:
+    keep = scenario.run.what_to_keep()
+    scenario.graph.indices(keep.agents or [])
+    if scenario.observe is not None and (not keep.states or keep.agents is not None):
+        rule = "an observer needs the states of all agents on record"
+        got = f"record = {scenario.run.record!r}"
+        raise InvalidInputError(complain(rule, got=got, remedy="set record = 'all', or remove [observe]"))
+
+
+def _look(scenario: Scenario) -> None:
+    keep, steps = scenario.run.what_to_keep(), scenario.run.steps
+    times = np.union1d(np.arange(0, steps, keep.every), [steps])
+    scenario.observation().resolve(_model_with(scenario), times)
+
+
+def _methods(scenario: Scenario) -> None:
+    asked = scenario.observe
+    if asked is None:
+        return
+    moving = asked.target == "current" and scenario.agents.adaptation is not None
+    flowing = scenario.time is not None and scenario.time.continuous
+    for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of what is held now")):
+        wrong = [name for name in asked.methods if applies and name not in legal]
+        if wrong:
+            rule = f"estimates {when} must be made by {' or '.join(legal)}"
+            remedy = "kalman needs neither all agents nor all steps"
+            raise InvalidInputError(complain(rule, got=", ".join(wrong), remedy=remedy))
+
+
+def _believe(scenario: Scenario) -> None:
+    prior = scenario.prior()
+    if prior is not None:
+        prior.means(scenario.graph.n)
+
+
+def _private(scenario: Scenario) -> None:
+    if scenario.privacy is None:
+        return
+    try:
+        hidden, start = (_agents(scenario, name) for name in ("hidden", "start"))
+        model = _model_with(scenario, hidden=hidden, start=start)
+    except PeerPressureError:
+        # What is wrong with the agents is told at the part that is to blame.
+        return
+    require_independent_start(model)
+
+
+# Each part with the sections that must have been read for it, and what tries it.
+CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
+    ("agents", "hidden"): (("agents",), lambda s: _model_with(s, hidden=_agents(s, "hidden"))),
+    ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
+    ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
+    ("agents", "adaptation"): (("agents", "run"), _adaptation),
+    ("pressure",): (("pressure", "run"), _pressure),
+    ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
+    ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
+    ("time",): (("time", "agents", "pressure", "noise"), _time),
+    ("run", "record"): (("run", "observe"), _record),
+    ("observe",): (("observe", "run"), _look),
+    ("observe", "methods"): (("observe", "agents", "time"), _methods),
+    ("observe", "prior"): (("observe",), _believe),
+    ("privacy",): (("privacy", "agents"), _private),
+}
+
+
+# From a file to a scenario, or to the list of everything that is wrong with it.
+
+Lines = dict[tuple[str | int, ...], int]
+Kind = TypeVar("Kind", bound=Section)
+_STAND_INS: Mapping[str, Any] = {"network": {"generator": "k2"}, "run": {"steps": 1}}
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """Read a scenario file; paths in it start from its folder, and all of its problems are told at once."""
+    file = Path(path)
+    return parse_scenario(read_text(file, "a scenario"), folder=file.parent, source=str(path))
+
+
+def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> Scenario:
+    r"""Return the scenario in a text.
+
+    >>> parse_scenario("[network]\ngenerator = 'cycle'\nn = 5\n[run]\nsteps = 9").graph
+    Network(5 agents, 5 edges, non-bipartite, degree 2)
+    """
+    data = parse_toml(text, source)
+    return scenario_from(data, folder=folder, source=source, lines=lines_of(text))
+
+
+def scenario_from(
+    data: Mapping[str, Any], *, folder: str | Path = ".", source: str = "", lines: Lines | None = None
+) -> Scenario:
+    """Return the scenario that plain values describe, all of its parts tried."""
+    places = lines or {}
+    problems: list[Problem] = []
+    refused: set[str] = set()
+    context = {"folder": folder}
+    try:
+        scenario = Scenario.model_validate(dict(data), context=context)
+    except ValidationError as error:
+        problems = explain(error, Scenario, places)
+        refused = {str(detail["loc"][0]) for detail in error.errors()}
+        # The sections that can be read are tried among stand-ins, so that their misfits show at once too.
+        sound = {name: data[name] for name in Scenario.model_fields if name in data and name not in refused}
+        scenario = Scenario.model_validate({**_STAND_INS, **sound}, context=context)
+    problems += [
+        Problem(path=dotted(path), message=message, line=line_of(path, places))
+        for path, message in misfits(scenario, refused)
+    ]
+    if problems:
+        raise ScenarioError(sorted(problems, key=lambda problem: problem.line or 0), source)
+    return scenario
+
+
+def read_as(kind: type[Kind], text: str, *, folder: str | Path, source: str) -> Kind:
+    """Return a text as a file of another kind, its problems told in the same way."""
+    try:
+        return kind.model_validate(parse_toml(text, source), context={"folder": folder})
+    except ValidationError as error:
+        raise ScenarioError(explain(error, kind, lines_of(text)), source) from None
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """Return the values of a TOML text."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r" \(at line (\d+), column \d+\)", str(error))
+        message = str(error)[: where.start()] if where else str(error)
+        message = f"this is not TOML: {message[:1].lower()}{message[1:]}; correct it, and other problems will show"
+        raise ScenarioError([Problem("", message, int(where[1]) if where else None)], source) from None
+
+
+# What was found in the files that a scenario names, so that a user can see whether it is what was meant.
+
+
+def findings(scenario: Scenario) -> dict[str, str]:
+    """Return how files were read and whose the numbers are, by the key that names them."""
+    agents, given = scenario.agents, scenario.agents.adaptation
+    parts: dict[str, Any] = {name: getattr(agents, name) for name in ("hidden", "stubbornness", "start")}
+    if isinstance(given, AdaptationTable):
+        parts["adaptation.adaptation_weight"] = given.adaptation_weight
+    found = {f"agents.{name}": _of_agents(part, scenario.graph) for name, part in parts.items()}
+    return {key: text for key, text in ({"network": _of_network(scenario.network)} | found).items() if text is not None}
+
+
+def _of_network(section: Any) -> str | None:
+    match section:
+        case FromFile(file=file):
+            text = described_network(file)
+        case FromEvents(events=file, columns=columns) | FromContacts(contacts=file, columns=columns):
+            text = described_events(file, columns)
+        case _:
+            return None
+    return None if text is None else f"{file}, {text}"
+
+
+def _of_agents(part: Any, network: Network) -> str | None:
+    if isinstance(part, FromColumn):
+        return part.found(network)
+    if isinstance(part, list):
+        pairs = zip(network.labels, part, strict=True)
+        return f"in the order of the agents: {few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
+    return None

@@ -1,0 +1,208 @@
+"""Where in a TOML file a key stands; tomllib does not tell."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final, get_args, get_origin
+
+from pydantic import Tag, ValidationError
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.scenario._section import Section
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_TABLE = re.compile(r"\s*\[(\[?)([^\[\]]+)\]")
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_ENTRY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
+_ASIDE = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|#.*')
+
+
+def lines_of(text: str) -> dict[Path, int]:
+    r"""Return the line, counted from 1, on which each table and each key of a file begins.
+
+    >>> lines_of("[run]\nsteps = 10\n")
+    {('run',): 1, ('run', 'steps'): 2}
+    """
+    found: dict[Path, int] = {}
+    counts: dict[Path, int] = {}
+    table: Path = ()
+    depth, quoted = 0, ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not depth and not quoted:
+            if header := _TABLE.match(line):
+                table = _entered(_parts(header[2]), repeated=bool(header[1]), counts=counts)
+                found.setdefault(table, number)
+            elif entry := _ENTRY.match(line):
+                found.setdefault((*table, *_parts(entry[1])), number)
+        quoted = _still_quoted(line, quoted)
+        depth = 0 if quoted else max(0, depth + _opened(line))
+    return found
+
+
+def _entered(parts: Path, *, repeated: bool, counts: dict[Path, int]) -> Path:
+    """Return the table that a header opens; the same one again, in double brackets, is the next of its kind."""
+    if not repeated:
+        return parts
+    counts[parts] = counts.get(parts, -1) + 1
+    return (*parts, counts[parts])
+
+
+def line_of(path: Sequence[str | int], lines: dict[Path, int]) -> int | None:
+    """Return the line of a key, or of the nearest thing around it that has one."""
+    for end in range(len(path), 0, -1):
+        if tuple(path[:end]) in lines:
+            return lines[tuple(path[:end])]
+    return None
+
+
+def _parts(dotted: str) -> Path:
+    return tuple(part.strip("\"'") for part in re.findall(_PART, dotted))
+
+
+def _opened(line: str) -> int:
+    """Return how many more brackets a line opens than it closes; those of a table's header cancel."""
+    plain = _ASIDE.sub("", line)
+    return plain.count("[") + plain.count("{") - plain.count("]") - plain.count("}")
+
+
+def _still_quoted(line: str, quoted: str) -> str:
+    """Return the triple quotes inside which the line ends, if any."""
+    for mark in re.findall(r'"""|\'\'\'', line):
+        quoted = "" if mark == quoted else quoted or mark
+    return quoted
+
+
+# What is wrong with a file: every problem at once, each with its place, the value and the remedy.
+
+
+@final
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: the path of the key, its line if it stands in a file, and what to do."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        place = (
+            self.path if self.line is None else f"line {self.line}, {self.path}" if self.path else f"line {self.line}"
+        )
+        return f"{place}: {self.message}" if place else self.message
+
+
+@final
+class ScenarioError(InvalidInputError):
+    """A scenario or sweep file breaks rules; ``problems`` holds all of them."""
+
+    def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
+        self.problems = tuple(problems)
+        self.source = source
+        super().__init__("\n".join(f"{source}: {problem}" if source else str(problem) for problem in problems))
+
+
+# What each kind of refusal means, and what to do; the words in braces come with the refusal.
+_RULES = {
+    "float_type": ("must be a number", "write it without quotes"),
+    "int_type": ("must be a whole number", "write it without quotes or decimal point"),
+    "string_type": ("must be text", "put it in quotes"),
+    "bool_type": ("must be true or false", "write it without quotes"),
+    "list_type": ("must be a list", "write [a, b, …]"),
+    "dict_type": ("must be a table", "write { key = value }"),
+    "model_type": ("must be a table", "write its keys under a [header] of its own"),
+    "finite_number": ("must be finite", "nan and inf are no values here"),
+    "greater_than": ("must be above {gt}", "use a larger value"),
+    "greater_than_equal": ("must be at least {ge}", "use a larger value"),
+    "less_than": ("must be below {lt}", "use a smaller value"),
+    "less_than_equal": ("must be at most {le}", "use a smaller value"),
+    "literal_error": ("must be {expected}", "check the spelling"),
+    "too_short": ("must hold {min_length} or more", "add some, or leave the key out"),
+    "too_long": ("must hold {max_length} or fewer", "take some out"),
+    "string_pattern_mismatch": ("must be a field of the scenario by its dotted path", "for instance 'pressure.slope'"),
+    "string_too_short": ("must not be empty", "write something, or leave the key out"),
+}
+
+
+def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str | int, ...], int]) -> list[Problem]:
+    """Return the problems that a refused file has, in the order of their lines."""
+    found = []
+    for detail in error.errors(include_url=False):
+        path = [part for part in detail["loc"] if not _is_tag(part)]
+        found.append(Problem(path=dotted(path), message=_message(detail, root), line=line_of(path, lines)))
+    return sorted(found, key=lambda problem: problem.line or 0)
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return a path as people write it.
+
+    >>> dotted(["agents", "hidden", 2])
+    'agents.hidden[2]'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+def _message(detail: ErrorDetails, root: type[Section]) -> str:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "missing":
+        return f"is needed and not there; add {detail['loc'][-1]} = …"
+    if kind == "extra_forbidden":
+        return _unknown_key(detail["loc"], root)
+    if kind == "no_alternative":
+        rule, _, remedy = detail["msg"].partition("; ")
+        return complain(rule, got=_shown(value), remedy=remedy)
+    rule, remedy = _RULES.get(kind, (detail["msg"][:1].lower() + detail["msg"][1:], "correct it"))
+    return complain(rule.format(**context), got=_shown(value), remedy=remedy)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _unknown_key(loc: Sequence[str | int], root: type[Section]) -> str:
+    legal, key = _legal_keys(loc, root), str(loc[-1])
+    near = difflib.get_close_matches(key, legal, 1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"the keys here are {', '.join(legal)}"
+    return complain("there is no such key here", got=repr(key), remedy=remedy)
+
+
+def _legal_keys(loc: Sequence[str | int], root: type[Section]) -> list[str]:
+    """Follow a place down from the root, through the alternatives that were taken, to the keys that it may hold."""
+    here: list[tuple[str, type[Section]]] = [("", root)]
+    for part in loc[:-1]:
+        if _is_tag(part):
+            here = [(name, section) for name, section in here if name == part]
+        elif isinstance(part, str):
+            here = [pair for _, section in here for pair in _sections(section.model_fields[part].annotation)]
+    return list(here[0][1].model_fields) if here else []
+
+
+def _sections(annotation: Any, name: str = "") -> Iterator[tuple[str, type[Section]]]:
+    """Give the sections that an annotation may hold, each with its tag."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield name, annotation
+        return
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        tags = [mark.tag for mark in parts[1:] if isinstance(mark, Tag)]
+        parts, name = parts[:1], tags[0] if tags else name
+    for part in parts:
+        yield from _sections(part, name)
+
+
+def _is_tag(part: str | int) -> bool:
+    return isinstance(part, str) and part.startswith("<")

@@ -1,0 +1,141 @@
+"""What every schedule can do, written once."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from peerpressure.errors import ScheduleError, complain
+from peerpressure.schedules._growth import Growth
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Schedule(ABC):
+    """Peer pressure ρ_t ≥ 0 as a function of time; every member is frozen, hashable and plain data.
+
+    A member says what ρ_t and log ρ_t are, how it grows and how it reads; the rest follows here. Every
+    method takes a scalar or an array of times, whole or real, and answers in the same shape.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def pressure(self, t: Array) -> Array:
+        """Return ρ_t unchecked; inf where it overflows a double."""
+
+    @abstractmethod
+    def log_pressure(self, t: Array) -> Array:
+        """Return log ρ_t unchecked, finite even where ρ_t overflows."""
+
+    @property
+    @abstractmethod
+    def growth(self) -> Growth:
+        """How ρ_t grows, as far as consensus depends on it."""
+
+    @property
+    @abstractmethod
+    def formula_text(self) -> str:
+        """The right-hand side of ρ_t = … for a person to read."""
+
+    @final
+    def __str__(self) -> str:
+        return f"ρ_t = {self.formula_text}"
+
+    @final
+    def __call__(self, t: ArrayLike) -> Array:
+        """Return ρ_t, non-negative; inf where it overflows a double."""
+        return self._checked(as_times(t))
+
+    @final
+    def log(self, t: ArrayLike) -> Array:
+        """Return the natural logarithm of ρ_t, −∞ where ρ_t = 0."""
+        times = as_times(t)
+        self._checked(times)
+        with np.errstate(all="ignore"):
+            return self.log_pressure(times)
+
+    @final
+    def reciprocal(self, t: ArrayLike) -> Array:
+        """Return 1/ρ_t: right where ρ_t overflows, and inf where ρ_t = 0."""
+        times = as_times(t)
+        return self._inverse(times, self._checked(times))
+
+    @final
+    def homogeneous(self, t: ArrayLike) -> tuple[Array, Array]:
+        """Return (relief, weight) with ρ_t = weight/relief, both in [0, 1] and one of them 1.
+
+        relief = 1/max(1, ρ_t) and weight = min(1, ρ_t), so that ρ/(s + ρ d) = weight/(s relief + weight d)
+        is a quotient of finite numbers for every ρ_t, 0 and overflow included.
+        """
+        times = as_times(t)
+        rho = self._checked(times)
+        return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
+
+    def reading_times(self, t: Array) -> Array:
+        """Return the times at which to ask for the pressure of real times t > 0."""
+        # Formulas such as t/t have a limit at time 0 but no value.
+        return np.maximum(t, np.finfo(np.float64).tiny)
+
+    @final
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data from which ``schedule_from_dict`` makes an equal schedule."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
+        plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
+        return {"kind": self.kind, **plain}
+
+    def _checked(self, times: Array) -> Array:
+        with np.errstate(all="ignore"):
+            rho = self.pressure(times)
+        # One comparison catches NaN as well as negative values.
+        if not np.all(rho >= 0):
+            first = np.flatnonzero(~(np.atleast_1d(rho) >= 0))[0]
+            value, time = np.atleast_1d(rho).flat[first], np.atleast_1d(times).flat[first]
+            rule = f"peer pressure must be a number ≥ 0 at every t, and {self} is not at t = {time:.17g}"
+            raise ScheduleError(complain(rule, got=f"{value:.17g}", remedy="change the schedule or the range of t"))
+        return rho
+
+    def _inverse(self, times: Array, rho: Array) -> Array:
+        with np.errstate(all="ignore"):
+            inverse = 1.0 / rho
+            overflown = np.isinf(rho)
+            if overflown.any():
+                # 1/ρ may still be a (subnormal) number there.
+                inverse = np.where(overflown, np.exp(-self.log_pressure(times)), inverse)
+        return inverse
+
+
+def as_times(t: ArrayLike) -> Array:
+    """Return times as doubles; whatever is not made of real numbers is refused."""
+    try:
+        times = np.asarray(t)
+    except ValueError:
+        times = np.asarray(None)
+    if times.dtype.kind not in "iuf":
+        rule = "times must be a real number or an array of them"
+        raise ScheduleError(complain(rule, got=repr(t)[:80], remedy="pass t = 1, 2, … or an array of these"))
+    return times.astype(np.float64, copy=False)
+
+
+def real_parameter(owner: Schedule, name: str, *, above: float = -math.inf, at_least: float = -math.inf) -> float:
+    """Store the parameter as a finite float in its legal range, and return it."""
+    given = getattr(owner, name)
+    try:
+        is_real = isinstance(given, numbers.Real) and not isinstance(given, bool)
+        value = float(given) if is_real else math.nan
+    except OverflowError:
+        value = math.inf
+    if not (math.isfinite(value) and value > above and value >= at_least):
+        bounds = f" above {above:g}" * (above > -math.inf) + f" of at least {at_least:g}" * (at_least > -math.inf)
+        rule = f"{type(owner).__name__} needs a finite {name}{bounds}"
+        raise ScheduleError(complain(rule, got=repr(given)[:80], remedy=f"pass {name} as such a number"))
+    object.__setattr__(owner, name, value)
+    return value

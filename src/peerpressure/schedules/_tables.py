@@ -1,0 +1,131 @@
+"""Schedules that the user gives: a table of values, or a formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peerpressure.errors import ScheduleError, complain
+from peerpressure.formula import Expression, parse
+from peerpressure.schedules._base import Array, Schedule
+from peerpressure.schedules._growth import Growth, estimate_growth
+
+_ROUNDING = 1e-12
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Table(Schedule):
+    """Pressures given one by one, ρ_1, ρ_2, …, ρ_T; there are none before or after.
+
+    >>> Table([1, 2, 4])([1, 3])
+    array([1., 4.])
+    """
+
+    values: Array
+    kind: ClassVar[str] = "table"
+
+    def __init__(self, values: ArrayLike) -> None:
+        try:
+            array = np.array(values)
+        except ValueError:
+            array = np.asarray(None)
+        rule = "a table needs one or more finite pressures ≥ 0 in a row"
+        if array.dtype.kind not in "iuf" or array.ndim != 1 or array.size == 0:
+            remedy = "pass ρ_1, ρ_2, … as a list of numbers"
+            raise ScheduleError(complain(rule, got=repr(values)[:80], remedy=remedy))
+        array = array.astype(np.float64)
+        bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
+        if bad.size:
+            got = f"{array[bad[0]]:g} at t = {bad[0] + 1}"
+            raise ScheduleError(complain(rule, got=got, remedy="correct that value"))
+        array.flags.writeable = False
+        object.__setattr__(self, "values", array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        # Adding 0 gives −0 the bytes of the 0 that it equals.
+        return hash((self.kind, (self.values + 0.0).tobytes()))
+
+    def __reduce__(self) -> tuple[type[Table], tuple[Array]]:
+        # Rebuilding keeps the values read-only in a process that unpickles them.
+        return Table, (self.values,)
+
+    def pressure(self, t: Array) -> Array:
+        """Look ρ_t up; t must be a whole number from 1 to the length of the table."""
+        length = self.values.size
+        legal = (t >= 1) & (t <= length) & (t == np.floor(t))
+        if not legal.all():
+            time = np.atleast_1d(t).flat[np.flatnonzero(~np.atleast_1d(legal))[0]]
+            rule = f"this table has {length} values, for whole t from 1 to {length}"
+            remedy = "give more values, take fewer steps, or use a formula"
+            raise ScheduleError(complain(rule, got=f"t = {time:.17g}", remedy=remedy))
+        looked_up: Array = self.values[t.astype(np.intp) - 1]
+        return looked_up
+
+    def reading_times(self, t: Array) -> Array:
+        """Return the whole number at which the unit of time ends that t lies in: ρ_k holds from k − 1 to k."""
+        # A product such as 100·0.07 lies a rounding error above the whole number that it stands for.
+        return np.maximum(np.ceil(t - _ROUNDING * np.maximum(t, 1.0)), 1.0)
+
+    def log_pressure(self, t: Array) -> Array:
+        """Return the logarithm of what is looked up."""
+        return np.log(self.pressure(t))
+
+    @property
+    def growth(self) -> Growth:
+        """Unknown: a finite table fixes no limit."""
+        basis = f"a table of {self.values.size} values says nothing about ρ_t after t = {self.values.size}"
+        return Growth(None, None, None, basis=basis)
+
+    @property
+    def formula_text(self) -> str:
+        """The first values and their number."""
+        shown = ", ".join(f"{value:.6g}" for value in self.values[:3])
+        return shown + f", … ({self.values.size} values)" * (self.values.size > 3)
+
+
+@final
+@dataclass(frozen=True)
+class Formula(Schedule):
+    """Pressure by a formula in t that a user typed; its growth is estimated, and says so.
+
+    >>> print(Formula("t * log(1 + t)"))
+    ρ_t = t*log(1 + t)
+    >>> Formula("t * log(1 + t)").growth.reciprocal_sum_diverges
+    True
+    """
+
+    text: str
+    expression: Expression = field(init=False, repr=False, compare=False)
+    kind: ClassVar[str] = "formula"
+
+    def __post_init__(self) -> None:
+        expression = parse(self.text)
+        object.__setattr__(self, "expression", expression)
+        object.__setattr__(self, "text", expression.text)
+        # ρ_1 is needed by every use, so a formula without it is refused where it enters.
+        self(1)
+
+    def pressure(self, t: Array) -> Array:
+        """Evaluate the formula."""
+        return self.expression(t)
+
+    def log_pressure(self, t: Array) -> Array:
+        """Return the logarithm of the value; inf where the value overflows."""
+        return np.log(self.pressure(t))
+
+    @property
+    def growth(self) -> Growth:
+        """How the formula seems to grow, from its values at very large t."""
+        return estimate_growth(self.expression)
+
+    @property
+    def formula_text(self) -> str:
+        """The formula in its canonical form."""
+        return self.text

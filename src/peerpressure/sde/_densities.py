@@ -1,0 +1,192 @@
+"""The exact solution of the Fokker–Planck equation: a Gaussian density, for any number of agents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Vector
+from peerpressure.sde._equation import SDE
+from peerpressure.sde._flow import real_times
+from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianDensity:
+    """The density of some agents, or sums of agents, at one time; ``names`` says which, in the order of the axes."""
+
+    time: float
+    names: tuple[Hashable, ...]
+    mean: Vector
+    covariance: Vector
+
+    def __post_init__(self) -> None:
+        values = np.linalg.eigvalsh(self._correlation)
+        if not values[0] > 1e-13 * values[-1]:
+            rule = "a density needs noise in every direction, and time for it to act"
+            remedy = "choose a later time, fewer agents, or a model with noise"
+            raise InvalidInputError(complain(rule, got=f"a law that is degenerate at t = {self.time:g}", remedy=remedy))
+
+    @property
+    def std(self) -> Vector:
+        """The standard deviation along each axis."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def _correlation(self) -> Vector:
+        scale = np.where(self.std > 0, self.std, np.inf)
+        return np.asarray(self.covariance / np.outer(scale, scale))
+
+    @cached_property
+    def _root(self) -> Vector:
+        return np.asarray(self.std[:, None] * np.linalg.cholesky(self._correlation))
+
+    def logpdf(self, points: ArrayLike) -> Vector:
+        """Return the logarithm of the density at points of shape (…, names), or (…) where there is one name."""
+        at = np.asarray(points, dtype=np.float64)
+        k = len(self.names)
+        if k == 1 and (at.ndim == 0 or at.shape[-1] != 1):
+            at = at[..., None]
+        if at.shape[-1] != k:
+            rule = f"points must hold {k} numbers each, one for each of the names"
+            raise InvalidInputError(complain(rule, got=f"shape {at.shape}", remedy="put the names on the last axis"))
+        standard = np.linalg.solve(self._root, (at - self.mean).reshape(-1, k).T)
+        constant = k / 2 * math.log(2 * math.pi) + float(np.log(np.diag(self._root)).sum())
+        return np.asarray(-0.5 * np.sum(standard**2, axis=0) - constant).reshape(at.shape[:-1])
+
+    def pdf(self, points: ArrayLike) -> Vector:
+        """Return the density at points of shape (…, names), or (…) where there is one name."""
+        return np.exp(self.logpdf(points))
+
+    def marginal(self, names: Sequence[Hashable]) -> GaussianDensity:
+        """Return the density of some of the names alone.
+
+        >>> both = GaussianDensity(1.0, ("a", "b"), np.zeros(2), np.array([[4.0, 1.0], [1.0, 2.0]]))
+        >>> both.marginal(["b"])
+        GaussianDensity(t = 1, b 0 ± 1.41)
+        """
+        missing = [name for name in names if name not in self.names]
+        if missing or not names:
+            rule = f"a marginal must be of names among {', '.join(map(str, self.names[:8]))}"
+            raise InvalidInputError(complain(rule, got=missing or "none", remedy="choose from these"))
+        where = [self.names.index(name) for name in names]
+        return GaussianDensity(self.time, tuple(names), self.mean[where], self.covariance[np.ix_(where, where)])
+
+    def __repr__(self) -> str:
+        shown = zip(self.names[:4], self.mean, self.std, strict=False)
+        what = "; ".join(f"{name} {mean:.4g} ± {std:.3g}" for name, mean, std in shown)
+        return f"GaussianDensity(t = {self.time:g}, {what}{'; …' * (len(self.names) > 4)})"
+
+
+def exact_density(
+    sde: SDE,
+    t: float,
+    agents: Sequence[Hashable] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+) -> GaussianDensity:
+    """Return the density at time t of all agents, of some, or of the sums with given ``weights`` (sums, agents).
+
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> exact_density(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.2))), 5.0)
+    GaussianDensity(t = 5, 0 0.4484 ± 0.0543; 1 0.5516 ± 0.0543)
+    """
+    (time,) = real_times([t])
+    names, rows = projection(sde, agents, weights)
+    if rows is None:
+        whole = moments_at(sde, [time])
+        return GaussianDensity(float(time), names, whole.mean[0], whole.covariance)
+    part = moments_of(sde, rows, [time])
+    return GaussianDensity(float(time), names, part.mean[0], part.covariance)
+
+
+def projection(
+    sde: SDE, agents: Sequence[Hashable] | None, weights: ArrayLike | None
+) -> tuple[tuple[Hashable, ...], Vector | None]:
+    """Return the names of the axes and their weights (axes, agents), which are None for all agents in their order."""
+    labels, n = sde.network.labels, sde.n
+    if agents is not None and weights is not None:
+        rule = "a density is of agents or of weighted sums"
+        raise InvalidInputError(complain(rule, got="both", remedy="give an agent's own row among the weights"))
+    if weights is not None:
+        rows = checked_weights(sde, weights)
+        return tuple("weighted sum" if len(rows) == 1 else f"sum {i}" for i in range(len(rows))), rows
+    if agents is None:
+        return tuple(labels), None
+    chosen = sde.network.indices(agents)
+    if chosen.size == 0 or np.unique(chosen).size != chosen.size:
+        rule = "a density needs one or more different agents"
+        raise InvalidInputError(complain(rule, got=repr(list(agents)), remedy="name each of them once"))
+    return tuple(labels[i] for i in chosen), np.eye(n)[chosen]
+
+
+# The Fokker–Planck equation of one or two quantities alone, out of a whole network.
+#
+# What is seen is z = W y. Its density obeys an equation of its own, whose drift is the conditional mean of the true
+# one:
+#
+#     E[W(b − B y) | z] = α + Γ (z − μ),   μ = W m,   α = W(b − B m),   Γ = −W B P Wᵀ (W P Wᵀ)⁻¹.
+#
+# The others enter through E[y | z], which is linear in z because the law is Gaussian, with the exact covariance P.
+# Where z is all there is, Γ is −B and nothing is averaged over. The noise of z is W G, of which a grid needs
+# independent axes.
+
+
+class Drift(NamedTuple):
+    """Drift α + Γ (z − μ) and diffusivity D, half the variance of the noise on each axis, at one time."""
+
+    offset: Vector
+    slope: Vector
+    centre: Vector
+    diffusivity: Vector
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is known at one time of z = W y and of the rest: the mean of y, and cov(y, z) of shape (agents, axes)."""
+
+    sde: SDE
+    rows: Vector
+    time: float
+    mean: Vector
+    cross: Vector
+
+    def density(self, names: tuple[Hashable, ...]) -> GaussianDensity:
+        """Return the exact density of z."""
+        return GaussianDensity(self.time, names, self.rows @ self.mean, self.rows @ self.cross)
+
+    def drift(self) -> Drift:
+        """Return the coefficients of z's own equation."""
+        W = self.rows
+        B, b = self.sde.drift(self.time)
+        slope = -np.linalg.solve(W @ self.cross, (W @ (B @ self.cross)).T).T
+        noise = W * self.sde.noise_size(self.time)
+        return Drift(W @ (b - B @ self.mean), slope, W @ self.mean, 0.5 * np.sum(noise**2, axis=1))
+
+
+def seen_at(sde: SDE, rows: Vector, times: Vector) -> list[Seen]:
+    """Return what is known of z = W y at each of the increasing times."""
+    laws = zip(times, gaussian_path(sde, times), strict=True)
+    return [Seen(sde, rows, float(t), mean, covariance @ rows.T) for t, (mean, covariance) in laws]
+
+
+def refuse_dependent_axes(rows: Vector) -> None:
+    """Refuse two sums that share an agent: their noise would go across the cells."""
+    count = rows.shape[0]
+    shared = count == 2 and bool(np.any((rows[0] != 0) & (rows[1] != 0)))
+    if count > 2 or shared:
+        rule = "a grid shows one quantity, or two whose noise is independent"
+        got = f"{count} quantities" + " that share an agent" * shared
+        remedy = "choose one or two agents, or one weighted sum; exact_density has no such limit"
+        raise InvalidInputError(complain(rule, got=got, remedy=remedy))

@@ -1,0 +1,230 @@
+"""The model in continuous time: a linear stochastic differential equation.
+
+    dy = (S + ρD)⁻¹[S(x₀ − y) − ρLy] dt + G_t dw = (g ∘ x₀ + C y − y) dt + G_t dw
+
+The drift is one step of the discrete model at pressure ρ(t), less the state itself. So the physics stays in
+``affine.py``, and an Euler step of length 1 is the discrete model.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from peerpressure.affine import coefficients
+from peerpressure.errors import ModelError, ScheduleError, complain
+from peerpressure.model import Model, Update, Vector
+from peerpressure.networks import Network
+from peerpressure.noise import Gaussian, Noise, NoNoise, White
+from peerpressure.schedules import Schedule, Table
+
+Scaling: TypeAlias = Literal["printed", "model"]
+Method: TypeAlias = Literal["auto", "exact", "euler"]
+
+# The law of a step is made of dense matrices of this size, and takes 0.2 s; of a hundred agents, 6 ms.
+LARGEST_EXACT = 500
+# Up to here it is what "auto" chooses.
+LARGEST_AUTO = 200
+# Where a schedule is asked about the time before its first whole step, which only the equation ever sees.
+FIRST_TIME = 1e-12
+EARLY_TIMES = np.geomspace(1e-6, 1.0, 61)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SDE:
+    """Peer pressure in continuous time: dy = (b_t − B_t y) dt + G_t dw with B_t = I − C_t and b_t = g_t ∘ x₀.
+
+    ``step`` is the spacing h of the times at which paths are recorded, and of Euler's steps. ``scaling`` says what
+    stands before the noise: (S + ρD)⁻¹ as the equation is "printed", or (S + ρD)⁻¹S as in the discrete "model".
+    ``method`` says how paths are drawn: by the "exact" Gaussian law of a step, or by "euler" (Euler–Maruyama);
+    "auto" is exact up to 200 agents.
+
+    A table of pressures holds ρ_k from time k − 1 to time k.
+
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
+    >>> sde.rate(1.0, sde.start_state)
+    array([ 0.5, -0.5])
+    >>> sde.noise_size(1.0)
+    array([0.25, 0.25])
+    """
+
+    model: Model
+    step: float = 0.1
+    scaling: Scaling = "printed"
+    method: Method = "auto"
+
+    def __post_init__(self) -> None:
+        _check_model(self.model)
+        object.__setattr__(self, "step", _checked_step(self.step))
+        _check_word("scaling", self.scaling, ("printed", "model"), "'printed' is the equation as it is published")
+        _check_word("method", self.method, ("auto", "exact", "euler"), "'auto' chooses by the number of agents")
+        if self.method == "exact" and self.n > LARGEST_EXACT:
+            rule = f"exact paths are drawn for up to {LARGEST_EXACT} agents"
+            raise ModelError(complain(rule, got=f"{self.n:,}", remedy="use method='euler' with a small step"))
+        if self.path_method == "euler" and self.step > 1:
+            rule = "an Euler step must not be longer than 1, for longer ones blow up"
+            raise ModelError(complain(rule, got=f"{self.step:g}", remedy="use a step of at most 1, better 0.1"))
+
+    @property
+    def n(self) -> int:
+        """The number of agents."""
+        return self.model.n
+
+    @property
+    def network(self) -> Network:
+        """The network, the same at all times."""
+        return self.model.network
+
+    @property
+    def x0(self) -> Vector:
+        """The hidden opinions."""
+        return self.model.x0
+
+    @property
+    def s(self) -> Vector:
+        """The stubbornness of each agent."""
+        return self.model.s
+
+    @property
+    def noise(self) -> Noise:
+        """The noise; its standard deviation is that of w over one unit of time."""
+        return self.model.noise
+
+    @property
+    def pressure(self) -> Schedule:
+        """The peer pressure ρ(t), read at real t > 0."""
+        return self.model.pressure
+
+    @property
+    def start_state(self) -> Vector:
+        """What agents show at time 0."""
+        return self.model.start_state
+
+    @property
+    def consensus_value(self) -> float:
+        """The value v = Σ s x₀ / Σ s, to which the mean is drawn."""
+        return self.model.consensus_value
+
+    @property
+    def path_method(self) -> Literal["exact", "euler"]:
+        """How paths are drawn, with "auto" resolved."""
+        if self.method == "auto":
+            return "exact" if self.n <= LARGEST_AUTO else "euler"
+        return self.method
+
+    def time(self, k: int) -> float:
+        """Return the time k·h at the end of step k."""
+        return k * self.step
+
+    def homogeneous(self, t: ArrayLike) -> tuple[Vector, Vector]:
+        """Return (relief, weight) with ρ(t) = weight/relief, at one time or several."""
+        return self.pressure.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
+
+    def noise_scale(self, t: ArrayLike) -> Vector:
+        """Return the common factor of the noise, at one time or several."""
+        return self.noise.scale(self.noise.time_scale.reading_times(np.asarray(t, dtype=np.float64)))
+
+    def update(self, t: float) -> Update:
+        """Return the discrete model's affine map at the pressure of a real time t."""
+        gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, self.network.degrees)
+        return Update(gain, coupling_scale, self.x0, self.network.adjacency)
+
+    def drift(self, t: float) -> tuple[sparse.csr_array, Vector]:
+        """Return the matrix B = I − C and the vector b = g ∘ x₀ of the drift b − B y at time t."""
+        update = self.update(t)
+        return sparse.csr_array(sparse.eye_array(self.n, format="csr") - update.coupling), update.gain * self.x0
+
+    def rate(self, t: float, public: Vector) -> Vector:
+        """Return the drift b − B y at time t, for states of shape (agents,) or (agents, batch)."""
+        return np.asarray(self.update(t)(public) - public)
+
+    @property
+    def deviations(self) -> Vector:
+        """The deviation of each agent's noise before the gain: σ/s as printed, σ in the model."""
+        std = self.noise.deviations(self.n)
+        return std / self.s if self.scaling == "printed" else std
+
+    def noise_size(self, t: float, update: Update | None = None) -> Vector:
+        """Return the diagonal of G at time t, which is σ/(s + ρd) as printed and sσ/(s + ρd) in the model.
+
+        Who has the ``update`` of that time at hand spares making it again.
+        """
+        gain = (update or self.update(t)).gain
+        return np.asarray(gain * self.deviations * self.noise_scale(t))
+
+    def __repr__(self) -> str:
+        noise = "as printed" if self.scaling == "printed" else "as in the model"
+        return f"SDE({self.model!r}, step {self.step:g}, noise {noise}, {self.path_method} paths)"
+
+
+def _check_model(model: object) -> None:
+    if not isinstance(model, Model):
+        remedy = "build one first: SDE(Model(network, hidden))"
+        raise ModelError(complain("a sde is made from a Model", got=type(model).__name__, remedy=remedy))
+    if not isinstance(model.noise, (Gaussian, NoNoise)):
+        rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
+        raise ModelError(complain(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
+    if not isinstance(model.noise.temporal, White):
+        rule = "in continuous time noise must be independent from one time to the next"
+        raise ModelError(complain(rule, got=model.noise, remedy="use temporal='white'"))
+    for word, change in (("network", model.temporal_network), ("hidden state", model.adaptation)):
+        if change is not None:
+            rule = f"in continuous time the {word} must stay the same"
+            raise ModelError(complain(rule, got=change, remedy="use such a model in discrete time"))
+    for schedule in (model.pressure, model.noise.time_scale):
+        _check_early_times(schedule)
+    _check_first_noise(model.noise.time_scale)
+
+
+def _check_early_times(schedule: Schedule) -> None:
+    if isinstance(schedule, Table):
+        return
+    try:
+        schedule(EARLY_TIMES)
+    except ScheduleError as error:
+        rule = f"in continuous time a schedule must be a number ≥ 0 from time 0 on, and {schedule} is not before t = 1"
+        remedy = "shift it, as t·log(1 + t) does with t·log(t)"
+        raise ModelError(complain(rule, got=str(error).split(", got ", 1)[-1].split(";")[0], remedy=remedy)) from error
+
+
+def _check_first_noise(time_scale: Schedule) -> None:
+    if steepness(time_scale) >= 0.5 - 1e-6:
+        rule = "in continuous time noise must not gather an infinite variance at once, as t^(−½) does"
+        got = f"a factor {time_scale.formula_text} over time"
+        raise ModelError(complain(rule, got=got, remedy="shift it, as in (1 + t)^(−½)"))
+
+
+def steepness(time_scale: Schedule) -> float:
+    """Return γ where a scale over time grows like t^(−γ) towards time 0, and 0 where it does not grow.
+
+    >>> from peerpressure.schedules import Power
+    >>> round(steepness(Power(-0.3)), 12), steepness(Power(0.3))
+    (0.3, 0.0)
+    """
+    if isinstance(time_scale, Table):
+        return 0.0
+    earlier, later = time_scale(np.array([FIRST_TIME / 100, FIRST_TIME]))
+    return float(max(0.0, np.log(earlier / later) / np.log(100))) if later > 0 else 0.0
+
+
+def _checked_step(step: object) -> float:
+    value = math.nan if isinstance(step, bool) or not isinstance(step, numbers.Real) else float(step)
+    if not (math.isfinite(value) and value > 0):
+        rule = "the step must be a positive, finite number"
+        raise ModelError(complain(rule, got=repr(step), remedy="0.1 is the default"))
+    return value
+
+
+def _check_word(name: str, value: object, words: tuple[str, ...], remedy: str) -> None:
+    if value not in words:
+        legal = ", ".join(repr(word) for word in words)
+        raise ModelError(complain(f"{name} must be one of {legal}", got=repr(value), remedy=remedy))

@@ -1,0 +1,195 @@
+"""The ordinary differential equations behind the law of the process, solved once for all who read it.
+
+The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ. Columns Y that start from the identity obey Y′ = −BY, and
+give the matrix by which a later state depends on an earlier one. Eigenvalues of B lie in [0, 2], so that nothing here
+is stiff, and an explicit method of order 8 with a checked error is quick and sure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peerpressure.errors import InvalidInputError, PeerPressureError, complain
+from peerpressure.model import Vector
+from peerpressure.schedules import Constant, Table
+from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
+
+TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
+ROUNDING = 1e-9  # by how much a time may miss the whole number that it stands for, as 100·0.07 does
+NEGLIGIBLE = 1e-12  # as a share of what numbers of a kind are typically like
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Columns (agents, columns) and covariance (agents, agents) at one time, centred on the consensus value.
+
+    The last column is a mean, driven by the hidden opinions; all others are only carried along.
+    """
+
+    columns: Vector
+    covariance: Vector
+
+
+def real_times(times: ArrayLike, *, least: float = 0.0) -> Vector:
+    """Return times as a vector of increasing real numbers from ``least`` on."""
+    rule = f"times must be increasing real numbers from {least:g} on"
+    try:
+        given = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
+    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= least)
+    if not legal or np.any(np.diff(given) <= 0):
+        raise InvalidInputError(complain(rule, got=repr(times)[:80], remedy="for instance np.linspace(0.5, 10, 20)"))
+    return given
+
+
+def smooth_pieces(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, float, SDE]]:
+    """Cut a stretch of time where tables jump; each piece comes with an equation whose tables are constants."""
+    if not any(isinstance(schedule, Table) for schedule in (sde.pressure, sde.noise.time_scale)):
+        if end > begin:
+            yield begin, end, sde
+        return
+    first, last = _on_whole(begin), _on_whole(end)
+    inner = (float(k) for k in range(math.floor(first) + 1, math.ceil(last)))
+    for a, b in itertools.pairwise([first, *inner, last]):
+        if b > a:
+            yield a, b, _held(sde, (a + b) / 2)
+
+
+def _on_whole(t: float) -> float:
+    return float(round(t)) if abs(t - round(t)) < ROUNDING else t
+
+
+def _held(sde: SDE, t: float) -> SDE:
+    """Return the equation with the values of its tables at time t for ever."""
+    model, noise = sde.model, sde.noise
+    if isinstance(noise.time_scale, Table):
+        noise = replace(noise, time_scale=Constant(float(sde.noise_scale(t))))
+    pressure = model.pressure
+    if isinstance(pressure, Table):
+        pressure = Constant(float(pressure(pressure.reading_times(np.array(t)))))
+    return replace(sde, model=replace(model, pressure=pressure, noise=noise))
+
+
+def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Flow]:
+    """Carry a flow from ``begin`` on and yield it at each of the increasing times."""
+    shape, n = flow.columns.shape, sde.n
+    if begin == 0 and (gathered := first_noise(sde)).any():
+        if times[0] == 0:
+            yield flow
+        begin, times = FIRST_TIME, times[times > 0]
+        flow = Flow(flow.columns, flow.covariance + np.diag(gathered))
+        if not times.size:
+            return
+    # Without noise there is no covariance to carry along.
+    carried = not (sde.noise.is_zero and not flow.covariance.any())
+    flat = np.concatenate([flow.columns.ravel(), flow.covariance.ravel()]) if carried else flow.columns.ravel()
+
+    def unpack(values: Vector) -> Flow:
+        columns = values[: flow.columns.size].reshape(shape)
+        rest = values[flow.columns.size :].reshape(n, n) if carried else np.zeros((n, n))
+        return Flow(columns, rest)
+
+    floor = _floor(sde, flow, (begin, float(times[-1])), carried=carried)
+    for values in integrate(sde, lambda piece: _rate(piece, shape, carried=carried), flat, begin, times, floor):
+        yield unpack(values)
+
+
+def first_noise(sde: SDE) -> Vector:
+    """Return the variance that noise gathers up to FIRST_TIME, where its scale grows without bound towards time 0.
+
+    With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ). It is 0 for all other noise, which needs no such care.
+    """
+    gamma = steepness(sde.noise.time_scale)
+    if gamma == 0 or sde.noise.is_zero:
+        return np.zeros(sde.n)
+    return np.asarray(FIRST_TIME / (1 - 2 * gamma) * sde.noise_size(FIRST_TIME) ** 2)
+
+
+def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Vector], Vector]:
+    """Return the right-hand side for the flat state of columns and covariance."""
+    n, size = sde.n, shape[0] * shape[1]
+    centred = sde.x0 - sde.consensus_value
+
+    def rate(t: float, flat: Vector) -> Vector:
+        update = sde.update(t)
+        out = np.empty_like(flat)
+        columns, moved = flat[:size].reshape(shape), out[:size].reshape(shape)
+        np.subtract(update.couple(columns), columns, out=moved)
+        moved[:, -1] += update.gain * centred
+        if carried:
+            covariance, spread = flat[size:].reshape(n, n), out[size:].reshape(n, n)
+            half = update.couple(covariance) - covariance
+            np.add(half, half.T, out=spread)
+            spread.flat[:: n + 1] += sde.noise_size(t, update) ** 2
+        return out
+
+    return rate
+
+
+def _floor(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Vector:
+    """Return below which size an error of each number does not count."""
+    opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state])))
+    columns = np.full(flow.columns.shape, NEGLIGIBLE)
+    columns[:, -1] *= max(opinions, float(np.abs(flow.columns[:, -1]).max())) or 1.0
+    if not carried:
+        return columns.ravel()
+    begin, end = ends
+    noise = float(sde.noise_size(begin + min(1.0, (end - begin) / 2)).max())
+    size = max(noise**2, float(flow.covariance.max())) or 1.0
+    return np.concatenate([columns.ravel(), np.full(sde.n**2, NEGLIGIBLE * size)])
+
+
+def integrate(
+    sde: SDE,
+    rate_of: Callable[[SDE], Callable[[float, Vector], Vector]],
+    flat: Vector,
+    begin: float,
+    times: Vector,
+    floor: Vector,
+) -> Iterator[Vector]:
+    """Solve y′ = rate(t, y) piece by piece, forwards or backwards, and yield y at each of the times in their order."""
+    from scipy.integrate import DOP853
+
+    pending = list(times)
+    while pending and pending[0] == begin:
+        yield flat
+        pending.pop(0)
+    for a, b, piece in _pieces_towards(sde, begin, pending[-1] if pending else begin):
+        solver = DOP853(rate_of(piece), a, flat, b, rtol=TOLERANCE, atol=floor)
+        while solver.status == "running":
+            message = solver.step()
+            if solver.status == "failed":
+                raise PeerPressureError(f"the moments could not be followed beyond t = {solver.t:.6g}: {message}")
+            yield from _due(solver, pending)
+        flat = solver.y
+
+
+def _pieces_towards(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, float, SDE]]:
+    if end >= begin:
+        yield from smooth_pieces(sde, begin, end)
+        return
+    for a, b, piece in reversed(list(smooth_pieces(sde, end, begin))):
+        yield b, a, piece
+
+
+def _due(solver: Any, pending: list[float]) -> Iterator[Vector]:
+    """Take the times that the last step has reached off the list, with the states there."""
+    # The end of a piece may miss a time by rounding; no other step may.
+    slack = 0.0 if solver.status == "running" else ROUNDING
+    interpolate = None
+    while pending and (solver.t - pending[0]) * solver.direction >= -slack:
+        t = pending.pop(0)
+        if abs(t - solver.t) <= slack:
+            yield solver.y.copy()
+            continue
+        interpolate = interpolate or solver.dense_output()
+        yield interpolate(t)

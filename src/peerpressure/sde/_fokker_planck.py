@@ -1,0 +1,317 @@
+"""Cells on one axis or two, and what a density holds on average in each."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Vector
+from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, refuse_dependent_axes, seen_at
+from peerpressure.sde._equation import SDE
+from peerpressure.sde._flow import real_times
+
+# Standard deviations from the mean to the edges: beyond lie 2e-9 of a Gaussian law.
+REACH = 6.0
+# Cells that the narrowest deviation should span, and those that it must.
+FINE, COARSE = 3.0, 1.5
+# The least number of cells that is chosen on each axis, and the most that is accepted, by the number of axes.
+LIMITS = {1: (200, 20_000), 2: (100, 800)}
+# Points on each axis of a cell at which an average is taken.
+POINTS = 3
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cells of equal width on each axis; ``edges`` holds cells + 1 numbers for each."""
+
+    edges: tuple[Vector, ...]
+
+    @property
+    def centres(self) -> tuple[Vector, ...]:
+        """The middle of the cells of each axis."""
+        return tuple((edges[1:] + edges[:-1]) / 2 for edges in self.edges)
+
+    @property
+    def widths(self) -> Vector:
+        """The width of the cells of each axis."""
+        return np.array([(edges[-1] - edges[0]) / (edges.size - 1) for edges in self.edges])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells on each axis."""
+        return tuple(edges.size - 1 for edges in self.edges)
+
+    @property
+    def volume(self) -> float:
+        """The length or area of one cell."""
+        return float(np.prod(self.widths))
+
+    def average(self, density: GaussianDensity) -> Vector:
+        """Return the average of a density over each cell, by Gauss's rule."""
+        nodes, weights = leggauss(POINTS)
+        axes = [centres[:, None] + width / 2 * nodes for centres, width in zip(self.centres, self.widths, strict=True)]
+        points = np.stack(np.meshgrid(*(axis.ravel() for axis in axes), indexing="ij"), axis=-1)
+        values = density.pdf(points).reshape([size for cells in self.shape for size in (cells, POINTS)])
+        for axis in range(len(self.shape)):
+            values = np.tensordot(values, weights / 2, axes=([axis + 1], [0]))
+        return np.asarray(values)
+
+    def __repr__(self) -> str:
+        spans = " × ".join(f"{edges.size - 1} cells over {edges[0]:.4g}–{edges[-1]:.4g}" for edges in self.edges)
+        return f"Grid({spans})"
+
+
+def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) -> Grid:
+    """Return a grid that holds all these densities, with edges six standard deviations from every mean.
+
+    Where no number of ``cells`` is given, the narrowest deviation spans ``FINE`` of them. Agents who come to agree have
+    a density like a ridge along the diagonal, which is narrow in no single axis.
+    """
+    low = np.min([density.mean - REACH * density.std for density in densities], axis=0)
+    high = np.max([density.mean + REACH * density.std for density in densities], axis=0)
+    scale = np.outer(high - low, high - low)
+    narrowest = np.sqrt(min(float(np.linalg.eigvalsh(density.covariance / scale)[0]) for density in densities))
+    least, most = LIMITS[low.size]
+    count = max(least, min(most, int(np.ceil(FINE / narrowest)))) if cells is None else cells
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 8 <= count <= most:
+        rule = f"a grid needs a whole number of cells on each axis, from 8 to {most:,}"
+        raise InvalidInputError(complain(rule, got=repr(count), remedy="leave it out to have it chosen"))
+    if count * narrowest < COARSE:
+        rule = f"the density's narrowest standard deviation must span {COARSE:g} cells or more"
+        got = f"{count * narrowest:.3g} of {count:,} cells"
+        needed = int(np.ceil(COARSE / narrowest))
+        remedy = f"use {needed:,} cells or more" if needed <= most else "end sooner, or begin later"
+        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+    return Grid(tuple(np.linspace(a, b, count + 1) for a, b in zip(low, high, strict=True)))
+
+
+# One step of the Fokker–Planck equation on a grid that keeps every cell non-negative and all mass.
+#
+# Space: finite volumes with the fluxes of Scharfetter and Gummel (Chang and Cooper's, for a linear drift), exact for
+# constant drift and diffusivity across a face,
+#
+#     flux = (D/Δ) [β(−P) p_left − β(P) p_right],   β(x) = x/(eˣ − 1),   P = u Δ/D,
+#
+# of second order in the width Δ where cells resolve the density, and upwind where there is no noise. No flux leaves the
+# grid. The rates at which mass goes from cell to cell are then all ≥ 0: a Markov chain.
+#
+# Time: p ← exp(τ A(t + τ/2)) p, of second order in τ. The exponential is applied as the chain's mixture over a Poisson
+# number of jumps (uniformisation), with q no less than the rate at which mass leaves any cell:
+#
+#     exp(τA) p = Σ_k e^(−qτ)(qτ)^k/k! (I + A/q)^k p.
+#
+# Every term is non-negative and keeps the mass, for any τ.
+
+# Mean number of jumps in one mixture; e^(−qτ) of more would come near underflow.
+MOST_JUMPS = 400.0
+# Ratio of drift to noise across a cell from which mass only goes with the drift.
+STEEP = 100.0
+# Weight of the jumps beyond the last that is taken.
+TRUNCATION = 1e-15
+
+
+@final
+class Chain:
+    """The Markov chain of one time step: where mass stays, and the share that goes up and down along each axis."""
+
+    def __init__(self, grid: Grid, drift: Drift) -> None:
+        rates = [_rates(grid, drift, axis) for axis in range(len(grid.shape))]
+        leaving = np.zeros(grid.shape)
+        for axis, (up, down) in enumerate(rates):
+            leaving[_before(axis)] += up
+            leaving[_after(axis)] += down
+        # A hair more than the largest rate, so that rounding leaves no share below 0.
+        self.rate = float(leaving.max()) * (1 + 1e-12) or 1.0
+        self.shares = [(up / self.rate, down / self.rate) for up, down in rates]
+        self.staying = 1.0 - leaving / self.rate
+
+    def jump(self, density: Vector) -> Vector:
+        """Return (I + A/q) p: each cell's share that stays, and what comes from its neighbours."""
+        out = self.staying * density
+        for axis, (up, down) in enumerate(self.shares):
+            before, after = _before(axis), _after(axis)
+            out[after] += up * density[before]
+            out[before] += down * density[after]
+        return out
+
+    def advance(self, density: Vector, tau: float) -> Vector:
+        """Return exp(τA) p."""
+        parts = int(np.ceil(self.rate * tau / MOST_JUMPS))
+        for _ in range(parts):
+            density = self._mixture(density, self.rate * tau / parts)
+        return density
+
+    def _mixture(self, density: Vector, jumps: float) -> Vector:
+        weights = _poisson(jumps)
+        total = np.asarray(weights[0] * density)
+        for weight in weights[1:]:
+            density = self.jump(density)
+            total += weight * density
+        return total
+
+
+def _poisson(mean: float) -> Vector:
+    """Return the weights of 0, 1, 2, … jumps, up to where the rest is negligible; they sum to 1."""
+    last = int(mean + 9.0 * np.sqrt(mean) + 20.0)
+    weights = np.exp(-mean) * np.cumprod(np.concatenate([[1.0], mean / np.arange(1, last + 1)]))
+    # Seen from the end, so that the sum of small numbers is right.
+    needed = int(np.flatnonzero(np.cumsum(weights[::-1])[::-1] > TRUNCATION)[-1]) + 1
+    return np.asarray(weights[:needed] / weights[:needed].sum())
+
+
+def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Vector, Vector]:
+    """Return the rates at which mass crosses the inner faces of an axis, upwards and downwards."""
+    velocity = np.asarray(drift.offset[axis])
+    for other, centres in enumerate(grid.centres):
+        places = grid.edges[axis][1:-1] if other == axis else centres
+        shape = [1] * len(grid.shape)
+        shape[other] = -1
+        velocity = velocity + drift.slope[axis, other] * (places - drift.centre[other]).reshape(shape)
+    width = float(grid.widths[axis])
+    return _exchange(velocity / width, float(drift.diffusivity[axis]) / width**2)
+
+
+def _exchange(advection: Vector, sde: float) -> tuple[Vector, Vector]:
+    """Return D/Δ² β(−P) and D/Δ² β(P), from u/Δ and D/Δ²."""
+    # Here β differs from its limit, the upwind flux, by less than rounding.
+    upwind = np.abs(advection) >= STEEP * sde
+    ratio = np.divide(advection, sde, out=np.zeros_like(advection), where=~upwind)
+    up = np.where(upwind, np.maximum(advection, 0.0), sde * _bernoulli(-ratio))
+    return up, np.where(upwind, np.maximum(-advection, 0.0), sde * _bernoulli(ratio))
+
+
+def _bernoulli(x: Vector) -> Vector:
+    """Return x/(eˣ − 1), which is 1 at 0.
+
+    >>> _bernoulli(np.array([-1.0, 0.0, 1.0])).round(6)
+    array([1.581977, 1.      , 0.581977])
+    """
+    small = np.abs(x) < 1e-8
+    return np.where(small, 1.0 - x / 2, x / np.expm1(np.where(small, 1.0, x)))
+
+
+def _before(axis: int) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (slice(None, -1),)
+
+
+def _after(axis: int) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (slice(1, None),)
+
+
+# The Fokker–Planck equation of one or two agents, or of one weighted sum, solved on a grid.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DensityPath:
+    """A density on a grid at some times, beside the exact one.
+
+    ``density`` holds averages over cells, shape (times, cells) or (times, cells, cells); ``exact`` is the Gaussian law
+    at each time. ``mass_error`` and ``lowest`` are the worst over every step that was made, recorded or not.
+    """
+
+    times: Vector
+    names: tuple[Hashable, ...]
+    grid: Grid
+    density: Vector
+    exact: tuple[GaussianDensity, ...]
+    mass_error: float
+    lowest: float
+    steps: int
+
+    def error(self, index: int = -1) -> float:
+        """Return ∫ |p − p_exact| dz at one of the times: 0 for the same density, 2 for one that is elsewhere."""
+        gap = np.abs(self.density[index] - self.grid.average(self.exact[index]))
+        return float(gap.sum() * self.grid.volume)
+
+    def __repr__(self) -> str:
+        who = ", ".join(map(str, self.names))
+        when = f"t = {self.times[0]:g}–{self.times[-1]:g}"
+        return f"DensityPath({who}; {when}, {self.grid!r}, L1 error {self.error():.2g} at the end)"
+
+
+def solve_density(
+    sde: SDE,
+    times: ArrayLike,
+    agents: Sequence[Hashable] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    cells: int | Grid | None = None,
+    time_step: float = 0.05,
+) -> DensityPath:
+    """Solve for the density of one or two ``agents``, or of the sum with given ``weights``, at increasing times.
+
+    It starts at the first time, which must be later than 0, from the exact density there: at time 0 all is known, and
+    a point has no density. A part of a network has an equation of its own, in which the others enter by what they are
+    on average given that part. The grid has ``cells`` on each axis, and spans six standard deviations around all that
+    happens; or it is given. Steps are ``time_step``, or that share of t where t < 1. The error falls with the square of
+    both.
+
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> path = solve_density(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [0.5, 1.0, 2.0], [0])
+    >>> path.error() < 1e-3, path.lowest >= 0
+    (True, True)
+    """
+    when = real_times(times)
+    if when[0] == 0:
+        rule = "a density starts after time 0, when all is still known"
+        raise InvalidInputError(complain(rule, got="t = 0", remedy="begin at t = 0.1, or later"))
+    names, rows = projection(sde, agents, weights)
+    rows = np.eye(sde.n) if rows is None else rows
+    refuse_dependent_axes(rows)
+    steps = _steps(when, time_step)
+    # Ends and middles of all steps, in turn.
+    seen = seen_at(sde, rows, np.sort(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2])))
+    laws = [law.density(names) for law in seen[::2]]
+    exact = tuple(law for law in laws if law.time in set(when.tolist()))
+    grid = cells if isinstance(cells, Grid) else grid_around(laws, cells)
+    if len(grid.shape) != len(rows):
+        rule = f"a density of {len(rows)} quantities needs a grid with as many axes"
+        raise InvalidInputError(complain(rule, got=repr(grid), remedy="leave cells out to have it chosen"))
+    return _march(seen[1::2], steps, grid, exact)
+
+
+def _march(middles: list[Seen], steps: Vector, grid: Grid, exact: tuple[GaussianDensity, ...]) -> DensityPath:
+    density = grid.average(exact[0])
+    density /= density.sum() * grid.volume
+    kept, mass_error, lowest = [density], 0.0, float(density.min())
+    times = np.array([law.time for law in exact])
+    for middle, tau, t in zip(middles, np.diff(steps), steps[1:], strict=True):
+        density = Chain(grid, middle.drift()).advance(density, float(tau))
+        mass_error = max(mass_error, abs(float(density.sum()) * grid.volume - 1.0))
+        lowest = min(lowest, float(density.min()))
+        if t in times:
+            kept.append(density)
+    return DensityPath(times, exact[0].names, grid, np.stack(kept), exact, mass_error, lowest, len(middles))
+
+
+def _steps(times: Vector, time_step: float) -> Vector:
+    """Return the ends of all steps: the times asked for, and between them as many as the step needs."""
+    if not (isinstance(time_step, (int, float)) and 0 < time_step <= 1):
+        rule = "a time step must be a number above 0, at most 1"
+        raise InvalidInputError(complain(rule, got=repr(time_step), remedy="0.05 is the default"))
+    ends = [times[:1]]
+    for a, b in itertools.pairwise(times):
+        # Equal steps in ∫ dt/min(1, t), which is log t up to time 1 and t − 1 after it.
+        count = math.ceil((_clock(b) - _clock(a)) / time_step)
+        ends.append(np.array([*(_unclock(u) for u in np.linspace(_clock(a), _clock(b), count + 1)[1:-1]), b]))
+    return np.concatenate(ends)
+
+
+def _clock(t: float) -> float:
+    return math.log(t) if t < 1 else t - 1.0
+
+
+def _unclock(u: float) -> float:
+    return math.exp(u) if u < 0 else u + 1.0

@@ -1,0 +1,292 @@
+"""Mean and variance of weighted sums of agents, by running the equation backwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Vector
+from peerpressure.schedules import Constant
+from peerpressure.sde._equation import FIRST_TIME, LARGEST_EXACT, SDE
+from peerpressure.sde._flow import NEGLIGIBLE, Flow, first_noise, integrate, real_times, solve_flow
+
+# Numbers that one backward run carries along, of which the solver holds some twenty copies.
+BLOCK = 2**20
+
+
+def run_backwards(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return mean and variance (times, sums) and the last covariance (sums, sums) of the sums cᵀy.
+
+    From λ = c at the time asked for, λ′ = Bᵀλ is solved back to time 0. Then the mean is λ(0)·y₀ + ∫ λ·b dt, and the
+    covariance of two sums ∫ (Gλ)·(Gλ̃) dt.
+    """
+    parts = [_run_block(sde, weights, block) for block in _blocks(weights.size, times)]
+    mean = np.concatenate([mean for mean, _ in parts])
+    covariances = np.concatenate([covariance for _, covariance in parts])
+    return mean, np.einsum("tii->ti", covariances), covariances[-1]
+
+
+def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector]:
+    """Run all times of a block in one go; later ones start first, and earlier ones join as they are passed."""
+    k, n, v = *weights.shape, sde.consensus_value
+    state = np.empty((0, k, n + 1 + k))
+    fresh = np.concatenate([weights, np.zeros((k, 1 + k))], axis=1)[None]
+    gathered = first_noise(sde)
+    last = FIRST_TIME if gathered.any() else 0.0
+    for begin, end in itertools.pairwise([*times[times > 0][::-1], last]):
+        state = _back_to(sde, np.concatenate([state, fresh]), begin, end)
+    state[..., n + 1 :] += np.einsum("tan,n,tbn->tab", state[..., :n], gathered, state[..., :n])
+    if times[0] == 0:
+        state = np.concatenate([state, fresh])
+    state = state[::-1]
+    adjoint, mean, covariance = state[..., :n], state[..., n], state[..., n + 1 :]
+    # The sums of the weights carry the consensus value, on which all is centred.
+    return mean + adjoint @ (sde.start_state - v) + v * weights.sum(axis=1), covariance
+
+
+def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
+    n = sde.n
+    floor = np.full(state.shape, NEGLIGIBLE)
+    size = np.abs(state[..., :n]).sum(axis=2).max()
+    opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
+    floor[..., n] *= size * opinions
+    floor[..., n + 1 :] *= size**2 * (float(sde.noise_size(begin).max()) ** 2 or 1.0)
+
+    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
+        return lambda t, flat: _rate(piece, t, flat.reshape(state.shape)).ravel()
+
+    (flat,) = integrate(sde, rate_of, state.ravel(), begin, np.array([end]), floor.ravel())
+    return flat.reshape(state.shape)
+
+
+def _rate(sde: SDE, t: float, state: Vector) -> Vector:
+    """Return the rate of change, with growing t, of adjoints, means and covariances."""
+    n, update = sde.n, sde.update(t)
+    adjoint = state[..., :n]
+    rows = adjoint.reshape(-1, n)
+    out = np.empty_like(state)
+    out[..., :n] = adjoint - update.couple_adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
+    # Time runs backwards here, so that what is gathered up comes with a minus.
+    out[..., n] = -(adjoint @ (update.gain * (sde.x0 - sde.consensus_value)))
+    noisy = adjoint * sde.noise_size(t, update)
+    out[..., n + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
+    return out
+
+
+def _blocks(size: int, times: Vector) -> Iterator[Vector]:
+    length = max(1, BLOCK // size)
+    for start in range(0, times.size, length):
+        yield times[start : start + length]
+
+
+# Exact mean and variance of the process, without sampling: the Gaussian solution of its Fokker–Planck equation.
+
+# The solver holds some twenty matrices of this size, 160 MB, and a unit of time takes a second.
+LARGEST_COVARIANCE = 1_000
+
+
+class GaussianMoments(NamedTuple):
+    """Mean and variance (times, names), and the covariance (names, names) at the last time."""
+
+    mean: Vector
+    variance: Vector
+    covariance: Vector
+
+
+def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
+    """Return mean and variance of every agent at increasing real times, to some ten digits.
+
+    They solve m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ from the start, which is known and has no variance.
+
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> model = Model(k2(), hidden=[1.0, 2.0], pressure=1.0, noise=Gaussian(0.5))
+    >>> moments_at(SDE(model), [1.0, 20.0]).mean.round(4)
+    array([[1.259 , 1.741 ],
+           [1.3333, 1.6667]])
+    """
+    when = real_times(times)
+    mean, variance = np.empty((2, when.size, sde.n))
+    covariance = np.zeros((sde.n, sde.n))
+    for i, (own, covariance) in enumerate(gaussian_path(sde, when)):
+        mean[i], variance[i] = own, np.diag(covariance)
+    return GaussianMoments(mean, np.maximum(variance, 0.0), covariance)
+
+
+def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoments:
+    """Return mean and variance of the sums cᵀy with these weights, shape (sums, agents), at increasing real times.
+
+    Few sums of many agents come from the adjoint equation, in sparse products alone; many times of few agents come
+    from the whole covariance.
+
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import cycle
+    >>> moments_of(SDE(Model(cycle(1001), hidden=range(1001))), np.full(1001, 1 / 1001), 5.0).mean.round(9)
+    array([[500.]])
+    """
+    when, rows = real_times(times), checked_weights(sde, weights)
+    if sde.n > LARGEST_COVARIANCE or rows.shape[0] * when.size <= sde.n:
+        return GaussianMoments(*run_backwards(sde, rows, when))
+    mean, variance = np.empty((2, when.size, rows.shape[0]))
+    covariance = np.zeros((rows.shape[0], rows.shape[0]))
+    for i, (own, full) in enumerate(gaussian_path(sde, when)):
+        covariance = rows @ full @ rows.T
+        mean[i], variance[i] = rows @ own, np.diag(covariance)
+    return GaussianMoments(mean, np.maximum(variance, 0.0), covariance)
+
+
+def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
+    """Yield mean (agents,) and covariance (agents, agents) at each of the times."""
+    n, v = sde.n, sde.consensus_value
+    if n > LARGEST_COVARIANCE:
+        rule = f"the covariance of all agents is worked out for up to {LARGEST_COVARIANCE:,} of them"
+        remedy = "ask for some weighted sums of agents with moments_of"
+        raise InvalidInputError(complain(rule, got=f"{n:,}", remedy=remedy))
+    start = Flow((sde.start_state - v)[:, None], np.zeros((n, n)))
+    for flow in solve_flow(sde, start, 0.0, times):
+        yield flow.columns[:, 0] + v, flow.covariance
+
+
+def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
+    """Return weights as rows with one finite number for each agent."""
+    try:
+        rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        rows = np.zeros((0, 0))
+    if rows.ndim != 2 or rows.shape[1] != sde.n or not np.all(np.isfinite(rows)):
+        rule = f"weights must be rows of {sde.n} finite numbers, one for each agent"
+        got = f"shape {rows.shape}" if rows.size else repr(weights)[:80]
+        raise InvalidInputError(complain(rule, got=got, remedy="for instance np.eye(n)[[0]] for the first agent"))
+    return rows
+
+
+# The exact law of a step: y at a later time, given y at an earlier one, is Gaussian with a mean linear in it.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """The law y_end given y_begin ~ N(F y_begin + c, Q), whatever the length of the step.
+
+    ``matrix`` F and ``covariance`` Q have shape (agents, agents), ``shift`` c has shape (agents,).
+    """
+
+    begin: float
+    end: float
+    matrix: Vector
+    shift: Vector
+    covariance: Vector
+
+    @cached_property
+    def root(self) -> Vector:
+        """A matrix R with RRᵀ = Q: Cholesky's where Q is positive, and by its eigenvalues where it is not."""
+        size = np.sqrt(np.diag(self.covariance))
+        scale = np.where(size > 0, size, 1.0)
+        # Agents may differ by powers of ten in noise; as correlations all are alike.
+        correlation = self.covariance / np.outer(scale, scale)
+        try:
+            return np.asarray(scale[:, None] * np.linalg.cholesky(correlation))
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(correlation)
+            return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
+
+    def then(self, later: Transition) -> Transition:
+        """Return the law of both steps taken one after the other."""
+        if later.begin != self.end:
+            rule = f"a step that follows one until t = {self.end:g} must begin there"
+            raise InvalidInputError(complain(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
+        F = later.matrix
+        return Transition(
+            self.begin,
+            later.end,
+            F @ self.matrix,
+            F @ self.shift + later.shift,
+            F @ self.covariance @ F.T + later.covariance,
+        )
+
+    def __repr__(self) -> str:
+        return f"Transition(t = {self.begin:g} to {self.end:g}, {self.shift.size} agents)"
+
+
+def transition(sde: SDE, begin: float, end: float) -> Transition:
+    """Return the exact law of the state at ``end`` given that at ``begin``.
+
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import k2
+    >>> step = transition(SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0)), 0.0, 1.0)
+    >>> (step.matrix @ [1.0, 2.0] + step.shift).round(4)
+    array([1.259, 1.741])
+    """
+    real_times([begin, end])
+    n, v = sde.n, sde.consensus_value
+    if n > LARGEST_EXACT:
+        rule = f"exact steps are worked out for up to {LARGEST_EXACT} agents"
+        raise InvalidInputError(complain(rule, got=f"{n:,}", remedy="use method='euler'"))
+    start = Flow(np.eye(n, n + 1), np.zeros((n, n)))
+    (flow,) = solve_flow(sde, start, begin, np.array([end]))
+    F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
+    # What is left of the start's weight goes to the consensus value, on which the flow is centred.
+    return Transition(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
+
+
+def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[Transition]:
+    """Yield the laws of the steps of length h that end at first·h, …, last·h."""
+    if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):
+        # Nothing changes from step to step, and so the first one's law serves all.
+        same = transition(sde, 0.0, sde.step)
+        yield from (same for _ in range(first, last + 1))
+        return
+    for k in range(first, last + 1):
+        yield transition(sde, sde.time(k - 1), sde.time(k))
+
+
+# The law to which the process settles under a pressure that no longer changes.
+
+
+def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
+    """Return mean (agents,) and covariance (agents, agents) that pressure and noise of time t would settle at.
+
+    The mean is the fixed point (S + ρL)⁻¹S x₀. The covariance solves BP + PBᵀ = GGᵀ: with M = S + ρD, the matrix
+    M^½ B M^(−½) is symmetric, and in its eigenvectors with eigenvalues λ the solution is a division by λ_i + λ_j.
+
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> model = Model(k2(), hidden=[1.0, 2.0], pressure=1.0, noise=Gaussian(1.0))
+    >>> stationary(SDE(model), 1.0)[1].round(4)  # λ = ½ and 3/2, noise of variance ¼
+    array([[0.1667, 0.0833],
+           [0.0833, 0.1667]])
+    """
+    if sde.n > LARGEST_COVARIANCE:
+        rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE:,} agents"
+        raise InvalidInputError(complain(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
+    B, b = sde.drift(t)
+    relief, weight = sde.homogeneous(t)
+    root = np.sqrt(relief * sde.s + weight * sde.network.degrees)
+    values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
+    _refuse_if_unsettled(sde, t, float(values[0]))
+    v = sde.consensus_value
+    ones = np.ones(sde.n)
+    centred = (vectors.T @ (root * (b - v * (B @ ones)))) / values
+    spread = vectors.T @ (vectors * ((root * sde.noise_size(t)) ** 2)[:, None])
+    covariance = vectors @ (spread / np.add.outer(values, values)) @ vectors.T
+    return v + vectors @ centred / root, _symmetric(covariance / np.outer(root, root))
+
+
+def _symmetric(matrix: Vector) -> Vector:
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def _refuse_if_unsettled(sde: SDE, t: float, slowest: float) -> None:
+    if slowest <= 1e-13:
+        rule = "a stationary law needs a pressure under which agents still hear their own opinion"
+        got = f"{sde.pressure} at t = {t:g}"
+        raise InvalidInputError(complain(rule, got=got, remedy="choose an earlier time"))

@@ -1,0 +1,346 @@
+"""What can go wrong with a sweep; each message names the remedy, and finished units are kept in every case."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple, final
+
+from peerpressure.errors import PeerPressureError, complain
+from peerpressure.sweep._plan import Fingerprint, Plan, order_digest
+
+
+class SweepError(PeerPressureError):
+    """A sweep could not start or go on."""
+
+
+class SweepBusyError(SweepError):
+    """Another process is at work on the same sweep."""
+
+
+class OtherSweepError(SweepError):
+    """A folder holds results of another task, version or seed."""
+
+
+class DamagedSweepError(SweepError):
+    """The ledger or a result file is not what was written."""
+
+
+class UnfinishedSweepError(SweepError):
+    """A table was asked for before all of its units were finished."""
+
+
+def damaged(why: str) -> DamagedSweepError:
+    """Return the error for a ledger that is not whole."""
+    remedy = "run the sweep again: the ledger is made anew from the results on disk"
+    return DamagedSweepError(complain("the ledger must be as it was written", got=why, remedy=remedy))
+
+
+def no_room(got: str) -> SweepError:
+    """Return the error for a disk that takes no more."""
+    remedy = "free some space, or see who may write there, and run the sweep again"
+    return SweepError(complain("the disk must take the results", got=got, remedy=remedy))
+
+
+# One process at a time works on a sweep.
+#
+# The operating system holds the lock and lets go of it when the process ends in whatever way, so a lock is never stale;
+# the file only tells who holds it.
+
+_LOCK_NAME = "lock"
+_TRIES = 5  # a status command may look at the lock for an instant
+_PLACE = 2**30  # the byte that Windows locks: nobody can read a locked one, so it lies beyond the text
+
+
+@contextlib.contextmanager
+def holding(folder: Path) -> Iterator[None]:
+    """Keep others from running the sweep in ``folder`` while the block lasts."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / _LOCK_NAME, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
+    except OSError as error:
+        got = f"{folder} ({error.strerror})"
+        raise SweepError(
+            complain("a sweep needs a folder to write to", got=got, remedy="choose another folder")
+        ) from error
+    with file:
+        _acquire(file, folder)
+        try:
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
+        except OSError as error:
+            raise no_room(f"{folder} ({error.strerror})") from error
+        try:
+            yield
+        finally:
+            # The file stays: were it removed, two processes could each lock a file of this name.
+            file.truncate(0)
+
+
+def is_held(folder: Path) -> bool:
+    """Return whether some process is at work on the sweep."""
+    try:
+        with open(folder / _LOCK_NAME, "rb", buffering=0) as file:
+            _lock(file, shared=True)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _acquire(file: IO[bytes], folder: Path) -> None:
+    for _ in range(_TRIES):
+        try:
+            _lock(file)
+            return
+        except BlockingIOError:
+            time.sleep(0.05)
+    file.seek(0)
+    holder = file.read().decode() or "another process"
+    rule = f"one process at a time may run the sweep in {folder}"
+    raise SweepBusyError(complain(rule, got=f"{holder} at work on it", remedy="wait for it, or end it and run again"))
+
+
+try:
+    import fcntl
+except ImportError:
+    import msvcrt
+
+    def _lock(file: IO[bytes], *, shared: bool = False) -> None:
+        """Lock a file until it is closed, or raise BlockingIOError at once; Windows has no shared locks."""
+        file.seek(_PLACE)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError as error:
+            raise BlockingIOError(*error.args) from error
+
+else:
+
+    def _lock(file: IO[bytes], *, shared: bool = False) -> None:
+        """Lock a file until it is closed, or raise BlockingIOError at once."""
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+# The truth about a sweep: which units there are and what became of each, in SQLite.
+#
+# Write-ahead logging lets others read the status while a sweep runs. A commit does not wait for the disk: a power cut
+# may forget the last of them, and the result files then tell what was done.
+
+STATES = ("planned", "running", "done", "failed")
+_NAME = "ledger.sqlite"
+_PATIENCE = 30.0  # seconds to wait for another process's write
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unit (
+    key TEXT PRIMARY KEY,
+    position INTEGER,  -- in the table; none when a former plan had this unit and the present one has not
+    parameters TEXT NOT NULL,
+    replication INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'planned' CHECK (state IN ('planned', 'running', 'done', 'failed')),
+    attempts INTEGER NOT NULL DEFAULT 0,
+    traceback TEXT,
+    seconds REAL,
+    worker TEXT
+) WITHOUT ROWID;
+"""
+_REGISTER = """
+INSERT INTO unit (key, position, parameters, replication) VALUES (?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET position = excluded.position, parameters = excluded.parameters,
+                                replication = excluded.replication
+"""
+
+
+class Outcome(NamedTuple):
+    """What became of a unit: the seconds it took, and the traceback if it raised."""
+
+    key: str
+    seconds: float
+    traceback: str | None
+
+
+@contextlib.contextmanager
+def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
+    """Open the ledger of a sweep; whatever SQLite has to say against it becomes one clear error."""
+    path = folder / _NAME
+    if not create and not path.is_file():
+        raise SweepError(
+            complain("the folder must hold a sweep", got=folder, remedy="run the sweep, or name its folder")
+        )
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            connection.execute("PRAGMA synchronous = NORMAL")
+            if create:
+                connection.executescript(_SCHEMA)
+            yield Ledger(connection)
+    except sqlite3.ProgrammingError:
+        raise
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite may quote damaged text in its own message
+        raise _translated(error, path) from error
+
+
+def set_aside(folder: Path) -> None:
+    """Rename a ledger that cannot be used, so that a new one can be made from plan and result files."""
+    path = folder / _NAME
+    for end in ("-wal", "-shm"):
+        path.with_name(_NAME + end).unlink(missing_ok=True)
+    if path.exists():
+        path.replace(path.with_name(_NAME + ".damaged"))
+
+
+def remove_ledger(folder: Path) -> None:
+    """Delete a ledger."""
+    for end in ("", "-wal", "-shm"):
+        (folder / (_NAME + end)).unlink(missing_ok=True)
+
+
+@final
+class Ledger:
+    """An open ledger; ``open_ledger`` makes one."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def check(self) -> None:
+        """Raise DamagedSweepError if the file is not whole."""
+        # The quick check does not look at the order of keys, by which rows are found.
+        (verdict,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != "ok":
+            raise damaged(verdict)
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return what the results share; None if no plan was ever registered."""
+        facts = self._facts()
+        if not facts:
+            return None
+        try:
+            held = Fingerprint(facts["task"], facts["version"], int(facts["seed"]))
+            intact = held.digest == facts["fingerprint"]
+        except (KeyError, ValueError) as error:
+            raise damaged("facts that cannot be read") from error
+        if not intact:
+            raise damaged("facts other than were written")
+        return held
+
+    def register(self, plan: Plan) -> None:
+        """Make the units of a plan those of the ledger; what is known about them stays."""
+        facts = {name: str(value) for name, value in plan.fingerprint._asdict().items()}
+        facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes)), "digest": plan.digest}
+        keys = [unit.key for unit in plan.units]
+        if facts.items() <= self._facts().items() and self._order() == keys:
+            return
+        facts["workers"] = "1"
+        rows = ((unit.key, i, unit.parameters, unit.replication) for i, unit in enumerate(plan.units))
+        with self._transaction() as connection:
+            connection.execute("UPDATE unit SET position = NULL")
+            connection.executemany(_REGISTER, rows)
+            connection.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts.items())
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each unit of the plan, in its order."""
+        query = "SELECT key, state FROM unit WHERE position IS NOT NULL ORDER BY position"
+        found = dict(self._connection.execute(query))
+        if not set(found.values()) <= set(STATES):
+            raise damaged("a state that is none")
+        return found
+
+    def table_order(self) -> tuple[list[str], list[str]]:
+        """Return the axes and the keys of the final table, or raise if they are not those that were registered."""
+        facts, keys = self._facts(), self._order()
+        try:
+            axes = json.loads(facts["axes"])
+        except (KeyError, ValueError) as error:
+            raise damaged("facts that cannot be read") from error
+        if order_digest(axes, keys) != facts.get("digest"):
+            raise damaged("units other than were planned")
+        return axes, keys
+
+    def begin(self, keys: Iterable[str], worker: str) -> None:
+        """Mark units as given to a worker."""
+        query = "UPDATE unit SET state = 'running', attempts = attempts + 1, worker = ? WHERE key = ?"
+        self._change(query, [(worker, key) for key in keys])
+
+    def finish(self, outcomes: Iterable[Outcome]) -> None:
+        """Mark units as done or failed."""
+        query = "UPDATE unit SET state = ?, seconds = ?, traceback = ? WHERE key = ?"
+        self._change(query, [("failed" if o.traceback else "done", o.seconds, o.traceback, o.key) for o in outcomes])
+
+    def mark(self, state: str, keys: Iterable[str]) -> None:
+        """Put units into a state by the evidence of their files, or back among the planned."""
+        self._change("UPDATE unit SET state = ?, traceback = NULL WHERE key = ?", [(state, key) for key in keys])
+
+    def set_workers(self, number: int) -> None:
+        """Note how many units are computed at a time."""
+        self._change("UPDATE fact SET value = ? WHERE name = 'workers'", [(str(number),)])
+
+    def workers(self) -> int:
+        """Return how many units are, or were, computed at a time."""
+        number = self._facts().get("workers", "1")
+        return max(1, int(number)) if number.isdecimal() else 1
+
+    def counts(self) -> dict[str, int]:
+        """Return how many units of the plan are in each state."""
+        query = "SELECT state, count(*) FROM unit WHERE position IS NOT NULL GROUP BY state"
+        found = dict(self._connection.execute(query))
+        if not found.keys() <= set(STATES):
+            raise damaged("a state that is none")
+        return {state: found.get(state, 0) for state in STATES}
+
+    def mean_seconds(self) -> float | None:
+        """Return how long a finished unit took."""
+        query = "SELECT avg(seconds) FROM unit WHERE state = 'done' AND position IS NOT NULL"
+        (mean,) = self._connection.execute(query).fetchone()
+        return None if mean is None else float(mean)
+
+    def failures(self, most: int) -> list[tuple[str, str, int, str]]:
+        """Return (key, parameters, replication, traceback) of the first failed units."""
+        query = """SELECT key, parameters, replication, coalesce(traceback, '') FROM unit
+                   WHERE state = 'failed' AND position IS NOT NULL ORDER BY position LIMIT ?"""
+        found = self._connection.execute(query, (most,)).fetchall()
+        if any(list(map(type, row)) != [str, str, int, str] for row in found):
+            raise damaged("a unit that cannot be read")
+        return found
+
+    def _facts(self) -> Mapping[str, str]:
+        found = dict(self._connection.execute("SELECT name, value FROM fact"))
+        if not all(isinstance(text, str) for fact in found.items() for text in fact):
+            raise damaged("facts that cannot be read")
+        return found
+
+    def _order(self) -> list[str]:
+        query = "SELECT key FROM unit WHERE position IS NOT NULL ORDER BY position"
+        return [key for (key,) in self._connection.execute(query)]
+
+    def _change(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+        with self._transaction() as connection:
+            if rows and connection.executemany(query, rows).rowcount != len(rows):
+                raise damaged("units that are missing")
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.rollback()
+            raise
+        self._connection.commit()
+
+
+def _translated(error: Exception, path: Path) -> SweepError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    if code == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return damaged(f"{path} ({error})")
+    if code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return no_room(f"{path} ({error})")
+    if code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY):
+        rule = "the ledger must be open to this process"
+        return SweepError(complain(rule, got=f"{path} ({error})", remedy="see who owns it or has it open"))
+    return damaged(f"{path} ({error})")

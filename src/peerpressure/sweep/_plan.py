@@ -1,0 +1,284 @@
+"""The values along one axis of a plan: a list, an even range, or random draws fixed by the root seed."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias, final
+
+import numpy as np
+
+from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.version import __version__
+
+Spacing: TypeAlias = Literal["linear", "log"]
+Value: TypeAlias = int | float
+
+
+@final
+@dataclass(frozen=True)
+class Range:
+    """``count`` values from ``start`` to ``stop``, both included, evenly spaced or evenly spaced in their logarithms.
+
+    Whole numbers are rounded, and those that fall together are taken once.
+
+    >>> Range(0.0, 0.4, 5).values()
+    (0.0, 0.1, 0.2, 0.3, 0.4)
+    >>> Range(10, 1000, 3, spacing="log", whole=True).values()
+    (10, 100, 1000)
+    """
+
+    start: float
+    stop: float
+    count: int
+    spacing: Spacing = "linear"
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.start, self.stop, self.count, self.spacing)
+
+    def values(self) -> tuple[Value, ...]:
+        """Return the values in order."""
+        shares = [i / (self.count - 1) for i in range(self.count)] if self.count > 1 else [0.0]
+        placed = (_place(share, self.start, self.stop, self.spacing, self.whole) for share in shares)
+        return tuple(dict.fromkeys(placed))
+
+
+@final
+@dataclass(frozen=True)
+class Draws:
+    """``count`` distinct random values between ``low`` and ``high``, uniform or uniform in their logarithms.
+
+    They depend on the root seed and the name of the axis only, and a larger count adds to those of a smaller one.
+    """
+
+    low: float
+    high: float
+    count: int
+    spacing: Spacing = "linear"
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.low, self.high, self.count, self.spacing)
+        if self.low >= self.high:
+            raise InvalidInputError(
+                complain("draws need low < high", got=f"{self.low} and {self.high}", remedy="exchange or widen them")
+            )
+        if self.whole and self.count > (self.high - self.low) / 2:
+            rule = "distinct whole draws may take up to half of their interval"
+            raise InvalidInputError(complain(rule, got=f"{self.count} draws", remedy="list the values or use a range"))
+
+    def values(self, root: int, name: str) -> tuple[Value, ...]:
+        """Return the draws in the order in which they were made."""
+        found: dict[Value, None] = {}
+        for share in _shares(root, name):
+            found[_place(share, self.low, self.high, self.spacing, self.whole)] = None
+            if len(found) == self.count:
+                break
+        return tuple(found)
+
+
+def resolve(axis: Sequence[Any] | Range | Draws, *, root: int, name: str) -> tuple[Any, ...]:
+    """Return the values that an axis stands for."""
+    if isinstance(axis, Range):
+        return axis.values()
+    if isinstance(axis, Draws):
+        return axis.values(root, name)
+    if isinstance(axis, (str, bytes)) or not hasattr(axis, "__iter__"):
+        rule = f"the axis {name!r} must be a list of values, a Range or Draws"
+        raise InvalidInputError(complain(rule, got=repr(axis), remedy="put a single value among the base parameters"))
+    return tuple(axis)
+
+
+def _shares(root: int, name: str) -> Iterator[float]:
+    """Give uniform numbers in [0, 1) that no version of a generator can change: hashes of (root, name, i)."""
+    i = 0
+    while True:
+        digest = hashlib.blake2b(f"{root}\n{name}\n{i}".encode(), digest_size=8, person=b"draw").digest()
+        yield (int.from_bytes(digest) >> 11) * 2.0**-53
+        i += 1
+
+
+def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool) -> Value:
+    value = low * (high / low) ** share if spacing == "log" else low + (high - low) * share
+    # Twelve digits: a third value of 0.1, 0.2, … is the 0.3 that a person writes, on every machine.
+    return round(value) if whole else float(f"{value:.12g}")
+
+
+def _check(low: float, high: float, count: int, spacing: str) -> None:
+    if spacing not in ("linear", "log"):
+        raise InvalidInputError(complain("spacing must be 'linear' or 'log'", got=repr(spacing), remedy="leave it out"))
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InvalidInputError(complain("count must be 1 or more", got=repr(count), remedy="pass a whole number"))
+    if not all(isinstance(end, (int, float)) and abs(end) < 1e300 for end in (low, high)):
+        raise InvalidInputError(complain("ends must be finite numbers", got=f"{low!r}, {high!r}", remedy="pass two"))
+    if spacing == "log" and min(low, high) <= 0:
+        rule = "logarithmic spacing needs positive ends"
+        raise InvalidInputError(complain(rule, got=f"{low} and {high}", remedy="use spacing='linear'"))
+
+
+# What a sweep computes: a list of units that follows from a task, its parameters, axes, replications and a seed.
+#
+# A unit's key and seed are hashes of what the unit itself is, so another value on an axis, another order of axes or
+# another number of workers leaves every other unit, and its result, as it was.
+
+REPLICATION = "replication"
+_MOST_UNITS = 10_000_000
+_TASK = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+class Unit(NamedTuple):
+    """One call of the task: its key, its parameters as canonical JSON, its replication and its own 64-bit seed."""
+
+    key: str
+    parameters: str
+    replication: int
+    seed: int
+
+
+class Fingerprint(NamedTuple):
+    """What results must share to stand in one table."""
+
+    task: str
+    version: str
+    seed: int
+
+    @property
+    def digest(self) -> str:
+        """The fingerprint as one short word, which every result file carries."""
+        return hash_text(canonical(self._asdict()))
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """All units of a sweep: the grid of the axes' values, each point ``replications`` times.
+
+    ``task`` is the ``module:function`` path of a function ``(parameters, seed) -> row or rows`` and comes from code,
+    never from a user's text. An axis is a list of values, a ``Range`` or ``Draws``.
+
+    >>> plan = Plan("math:hypot", base={"steps": 10}, axes={"rho": [1, 2]}, replications=2)
+    >>> [(unit.parameters, unit.replication) for unit in plan.units][-1]
+    ('{"rho":2,"steps":10}', 1)
+    """
+
+    task: str
+    base: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, Sequence[Any] | Range | Draws] = field(default_factory=dict)
+    replications: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not _TASK.fullmatch(self.task):
+            rule = "a task must be the path of a function, module:function"
+            raise InvalidInputError(complain(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
+        _whole(self.replications, "replications", least=1)
+        _whole(self.seed, "the seed", least=0)
+        _check_names(self.base, self.axes)
+        object.__setattr__(self, "base", json.loads(canonical(dict(self.base))))
+        axes = {name: resolve(axis, root=self.seed, name=name) for name, axis in self.axes.items()}
+        object.__setattr__(self, "axes", {name: _distinct(name, values) for name, values in axes.items()})
+        if len(self) > _MOST_UNITS:
+            rule = f"a plan may have {_MOST_UNITS} units"
+            raise TooLargeError(complain(rule, got=len(self), remedy="take fewer values on an axis"))
+
+    def __len__(self) -> int:
+        return math.prod(len(values) for values in self.values.values()) * self.replications
+
+    @property
+    def values(self) -> Mapping[str, Sequence[Any]]:
+        """The values along each axis, ranges and draws resolved."""
+        return self.axes  # type: ignore[return-value]  # resolved into lists when the plan was made
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What results must share to stand in one table."""
+        return Fingerprint(self.task, __version__, self.seed)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The units, in the order of the final table: the last axis runs fastest, replications within it."""
+        names = tuple(self.values)
+        points = (
+            canonical(dict(self.base) | dict(zip(names, point, strict=True)))
+            for point in itertools.product(*self.values.values())
+        )
+        return tuple(
+            Unit(unit_key(self.task, text, number), text, number, _unit_seed(self.seed, text, number))
+            for text in points
+            for number in range(self.replications)
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """One word for the columns and the order of the final table."""
+        return order_digest(list(self.values), [unit.key for unit in self.units])
+
+
+def canonical(value: object) -> str:
+    """Return the one JSON text of a value: sorted keys, no spaces, floats that round-trip."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        rule = "parameters must be made of numbers, texts, booleans, lists and tables"
+        raise InvalidInputError(complain(rule, got=f"{value!r:.200} ({error})", remedy="pass plain values")) from None
+
+
+def unit_key(task: str, parameters: str, replication: int) -> str:
+    """Return the name of a unit, from what it is alone."""
+    return hash_text(f"{task}\n{replication}\n{parameters}")
+
+
+def order_digest(axes: Sequence[str], keys: Sequence[str]) -> str:
+    """Return one word for the columns and the rows of a table, by which a damaged ledger is noticed."""
+    return hash_text("\n".join([canonical(list(axes)), *keys]))
+
+
+def hash_text(text: str) -> str:
+    """Return 128 bits of BLAKE2b as 32 hexadecimal digits."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _unit_seed(root: int, parameters: str, replication: int) -> int:
+    text = f"{root}\n{replication}\n{parameters}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8, person=b"seed").digest())
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not plain")
+
+
+def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    texts = [canonical(value) for value in values]
+    if not texts or len(set(texts)) != len(texts):
+        got = "the same value twice" if texts else "no value"
+        raise InvalidInputError(complain(f"the axis {name!r} must hold distinct values", got=got, remedy="check them"))
+    return tuple(json.loads(text) for text in texts)
+
+
+def _check_names(base: Mapping[str, Any], axes: Mapping[str, Any]) -> None:
+    wrong = [name for name in (*base, *axes) if not isinstance(name, str) or name in ("", REPLICATION)]
+    if wrong:
+        rule = f"parameters must have names other than {REPLICATION!r}, which is a column of its own"
+        raise InvalidInputError(complain(rule, got=repr(wrong[0]), remedy="rename it"))
+    if both := [name for name in axes if name in base]:
+        rule = "a parameter is either fixed or an axis"
+        raise InvalidInputError(complain(rule, got=f"{both[0]!r} as both", remedy="leave it out of the base"))
+
+
+def _whole(value: object, name: str, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        rule = f"{name} must be a whole number, {least} or more"
+        raise InvalidInputError(complain(rule, got=repr(value), remedy="pass an int"))

@@ -1,0 +1,261 @@
+"""The result of a unit as one file: written whole or not at all, checked against damage when read.
+
+``units/ab/abcd….json`` holds ``{"checksum":…,"unit":{…}}``, where the checksum is that of the text of the unit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from peerpressure.errors import FileFormatError, complain
+from peerpressure.files import replacing
+from peerpressure.sweep._ledger import (
+    DamagedSweepError,
+    Ledger,
+    OtherSweepError,
+    UnfinishedSweepError,
+    damaged,
+    is_held,
+    open_ledger,
+)
+from peerpressure.sweep._plan import REPLICATION, Fingerprint, Unit, canonical, hash_text, unit_key
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_FOLDER = "units"
+_FILE = re.compile(r"([0-9a-f]{32})\.json")
+_LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
+_TEXT = re.compile(r'\{"checksum":"([0-9a-f]{32})","unit":(.*)\}', re.DOTALL)
+
+
+class Result(NamedTuple):
+    """What a unit gave, with what it was."""
+
+    fingerprint: str
+    key: str
+    parameters: dict[str, Any]
+    replication: int
+    rows: list[dict[str, Any]]
+
+
+def result_path(folder: Path, key: str) -> Path:
+    """Return where the result of a unit is kept; 256 folders share them, so that none grows too large to list."""
+    return folder / _FOLDER / key[:2] / f"{key}.json"
+
+
+def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
+    """Keep the rows, given as JSON, of a unit."""
+    body = (
+        f'{{"fingerprint":"{fingerprint}","key":"{unit.key}","parameters":{unit.parameters},'
+        f'"replication":{unit.replication},"rows":{rows}}}'
+    )
+    path = result_path(folder, unit.key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(f'{{"checksum":"{hash_text(body)}","unit":{body}}}'.encode())
+
+
+def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> Result:
+    """Read the result of a unit; a damaged file is one clear error."""
+    path = result_path(folder, key)
+    try:
+        found = _TEXT.fullmatch(path.read_text(encoding="utf-8"))
+        if found is None or hash_text(found[2]) != found[1]:
+            raise ValueError("other bytes than were written")
+        result = Result(**json.loads(found[2]))
+        if unit_key(fingerprint.task, canonical(result.parameters), result.replication) != key:
+            raise ValueError("the result of another unit")
+    except (OSError, ValueError, TypeError) as error:
+        rule = "a result file must be as it was written"
+        remedy = "delete it and run the sweep again, which computes this unit anew"
+        raise DamagedSweepError(complain(rule, got=f"{path} ({error})", remedy=remedy)) from error
+    return result
+
+
+def kept_keys(folder: Path) -> set[str]:
+    """Return the keys of all units that have a result file."""
+    return {found[1] for entry in _entries(folder) if (found := _FILE.fullmatch(entry.name))}
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what killed writers left half-written."""
+    for entry in _entries(folder):
+        if _LEFTOVER.fullmatch(entry.name):
+            Path(entry.path).unlink(missing_ok=True)
+
+
+def remove_results(folder: Path) -> None:
+    """Delete all result files and nothing else."""
+    remove_leftovers(folder)
+    for key in kept_keys(folder):
+        result_path(folder, key).unlink(missing_ok=True)
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    for shard in sorted((folder / _FOLDER).glob("[0-9a-f][0-9a-f]")):
+        with os.scandir(shard) as entries:
+            yield from entries
+
+
+# The final table: one row, or several, for each unit, in the order of the plan.
+
+
+def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.DataFrame:
+    """Return the table of a finished sweep: a column for each axis, the replication, and what the task gave.
+
+    With ``partial``, the units that are done by now. How the units were computed leaves no trace in the table.
+    """
+    where = Path(folder)
+    with open_ledger(where) as ledger:
+        fingerprint, states = ledger.fingerprint(), ledger.states()
+        axes, keys = ledger.table_order()
+    if fingerprint is None:
+        raise damaged("no plan")
+    done = [key for key in keys if states.get(key) == "done"]
+    if len(done) < len(keys) and not partial:
+        failed = sum(state == "failed" for state in states.values())
+        got = f"{len(done)} of {len(keys)} done, {failed} failed"
+        remedy = "run it again (with failed units retried), or ask for the partial table"
+        raise UnfinishedSweepError(complain("a sweep must be finished to be collected", got=got, remedy=remedy))
+    return _frame(axes, list(_records(where, axes, done, fingerprint)))
+
+
+def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table as .csv or .parquet, whole or not at all; floats read back to the last bit."""
+    target = Path(path)
+    if target.suffix == ".csv":
+        with replacing(target) as file:
+            file.write(table.to_csv(index=False, lineterminator="\n").encode())
+    elif target.suffix == ".parquet":
+        _require_pyarrow(target)
+        with replacing(target) as file:
+            table.to_parquet(file, index=False, engine="pyarrow")
+    else:
+        rule = "a table is written as .csv or .parquet"
+        raise FileFormatError(complain(rule, got=target.name, remedy="end the name in one of them"))
+
+
+def _require_pyarrow(target: Path) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        remedy = "pip install pyarrow (peerpressure[cluster] brings it), or write .csv"
+        raise FileFormatError(
+            complain("Parquet files need pyarrow, which is not installed", got=target.name, remedy=remedy)
+        ) from error
+
+
+def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Fingerprint) -> Iterator[dict[str, Any]]:
+    digest = held.digest
+    for key in keys:
+        result = read_result(folder, key, held)
+        if result.fingerprint != digest:
+            rule = f"all results in {folder} must be of one task, version and seed"
+            raise OtherSweepError(complain(rule, got=f"another at unit {key}", remedy="run the sweep fresh"))
+        point = {name: _scalar(result.parameters[name]) for name in axes} | {REPLICATION: result.replication}
+        yield from (point | row for row in result.rows)
+
+
+def _scalar(value: object) -> object:
+    """Return a parameter as one cell; a list or table as its JSON text."""
+    return json.dumps(value, sort_keys=True) if isinstance(value, (list, dict)) else value
+
+
+def _frame(axes: Sequence[str], records: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    names = dict.fromkeys([*axes, REPLICATION, *(name for record in records for name in record)])
+    return pd.DataFrame({name: _column([record.get(name) for record in records]) for name in names})
+
+
+def _column(values: Sequence[Any]) -> pd.Series:
+    import pandas as pd
+
+    present = [value for value in values if value is not None]
+    # Whole numbers with gaps stay whole numbers; as floats they would lose digits beyond 2⁵³.
+    if len(present) == len(values) or not present or not all(type(value) is int for value in present):
+        return pd.Series(values)
+    return pd.Series(values, dtype="Int64" if max(map(abs, present)) < 2**63 else object)
+
+
+# How far a sweep is: counts, failures and the time left.
+
+_MOST_FAILURES = 100
+
+
+class Failure(NamedTuple):
+    """A unit that raised: its key, its parameters as JSON, its replication and the first line of its error."""
+
+    key: str
+    parameters: str
+    replication: int
+    error: str
+
+
+@final
+@dataclass(frozen=True)
+class SweepStatus:
+    """The number of units in each state, the first of the failures, and an estimate of the time left.
+
+    ``active`` tells whether a process is at work on it now; ``seconds_left`` is None before the first unit is done.
+    """
+
+    planned: int
+    running: int
+    done: int
+    failed: int
+    failures: tuple[Failure, ...]
+    seconds_left: float | None
+    active: bool
+
+    @property
+    def total(self) -> int:
+        """The number of units in the plan."""
+        return self.planned + self.running + self.done + self.failed
+
+    @property
+    def complete(self) -> bool:
+        """Whether every unit is done."""
+        return self.done == self.total
+
+    def __str__(self) -> str:
+        left = "" if self.seconds_left is None or self.complete else f", about {self.seconds_left:.0f} s left"
+        return f"{self.done} of {self.total} done, {self.failed} failed, {self.running} running{left}"
+
+
+def status(folder: str | os.PathLike[str]) -> SweepStatus:
+    """Return how far the sweep in ``folder`` is, whether or not a process is at work on it."""
+    where = Path(folder)
+    with open_ledger(where) as ledger:
+        return read_status(ledger, active=is_held(where))
+
+
+def read_status(ledger: Ledger, *, active: bool) -> SweepStatus:
+    """Return the status that a ledger tells."""
+    counts = ledger.counts()
+    failures = tuple(
+        Failure(key, parameters, replication, first_line(text))
+        for key, parameters, replication, text in ledger.failures(_MOST_FAILURES)
+    )
+    waiting, typical = counts["planned"] + counts["running"], ledger.mean_seconds()
+    left = None if typical is None else waiting * typical / ledger.workers()
+    return SweepStatus(**counts, failures=failures, seconds_left=left, active=active)
+
+
+def first_line(report: str) -> str:
+    r"""Return the line of a traceback that says what was wrong.
+
+    >>> first_line("Traceback …:\n  File …\n    boom()\nValueError: no such\nluck\n")
+    'ValueError: no such'
+    """
+    lines = [line for line in report.splitlines() if line.strip()]
+    after = [i for i, line in enumerate(lines) if line.startswith("  ")]
+    return lines[min(after[-1] + 1, len(lines) - 1) if after else 0] if lines else "unknown"

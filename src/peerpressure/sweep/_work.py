@@ -1,0 +1,156 @@
+"""The units that are left, handed out in batches, and what comes back."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, final
+
+import numpy as np
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.sweep._ledger import Ledger, Outcome
+from peerpressure.sweep._plan import REPLICATION, Unit
+
+BATCH_SECONDS = 0.1
+_LARGEST_BATCH = 1000
+_MOST_DEATHS = 3
+
+
+@final
+class Work:
+    """Hands out units in batches long enough to be worth a message, and keeps the ledger."""
+
+    def __init__(self, ledger: Ledger, units: Iterable[Unit], done: int, report: Callable[[int], None]) -> None:
+        self._lanes = 1
+        self._ledger = ledger
+        self._waiting = deque(units)
+        self._suspects: deque[Unit] = deque()
+        self._out: set[str] = set()
+        self._deaths: Counter[str] = Counter()
+        self._seconds: float | None = None
+        self._done = done
+        self._report = report
+
+    def expect(self, lanes: int) -> None:
+        """Note how many batches are computed at a time."""
+        self._lanes = lanes
+        self._ledger.set_workers(lanes)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every unit came back."""
+        return not (self._waiting or self._suspects or self._out)
+
+    @property
+    def left(self) -> int:
+        """The number of units that nobody works on yet."""
+        return len(self._waiting) + len(self._suspects)
+
+    def take(self, worker: str) -> list[Unit]:
+        """Return the next batch, now marked as running; nothing if all units are given out."""
+        # Units that were out when a worker died go one at a time, so that the next death names the culprit.
+        if self._suspects:
+            batch = [self._suspects.popleft()]
+        else:
+            batch = [self._waiting.popleft() for _ in range(min(self._batch_size(), len(self._waiting)))]
+        if batch:
+            self._ledger.begin((unit.key for unit in batch), worker)
+            self._out |= {unit.key for unit in batch}
+        return batch
+
+    def record(self, outcomes: Sequence[Outcome]) -> None:
+        """Note what came back."""
+        if not outcomes:
+            return
+        self._ledger.finish(outcomes)
+        self._out -= {outcome.key for outcome in outcomes}
+        typical = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
+        self._seconds = typical if self._seconds is None else 0.7 * self._seconds + 0.3 * typical
+        self._done += sum(outcome.traceback is None for outcome in outcomes)
+        self._report(self._done)
+
+    def lost(self, batch: Sequence[Unit], how: str) -> None:
+        """Take back a batch whose worker died; a unit that kills again and again is given up."""
+        if len(batch) == 1:
+            self._deaths[batch[0].key] += 1
+        hopeless = [unit for unit in batch if self._deaths[unit.key] >= _MOST_DEATHS]
+        again = [unit for unit in batch if self._deaths[unit.key] < _MOST_DEATHS]
+        report = f"{how} while computing this unit, {_MOST_DEATHS} times in a row"
+        self.record([Outcome(unit.key, 0.0, report) for unit in hopeless])
+        self._ledger.mark("planned", [unit.key for unit in again])
+        self._out -= {unit.key for unit in again}
+        self._suspects.extend(again)
+
+    def _batch_size(self) -> int:
+        if self._seconds is None:
+            return 1
+        fair = math.ceil(len(self._waiting) / (2 * self._lanes))
+        return max(1, min(math.ceil(BATCH_SECONDS / max(self._seconds, 1e-6)), fair, _LARGEST_BATCH))
+
+
+# One unit computed: the task called, its rows made plain, its exceptions caught.
+
+Task: TypeAlias = Callable[[dict[str, Any], int], Mapping[str, Any] | Iterable[Mapping[str, Any]]]
+_LONGEST_REPORT = 20_000
+
+
+class Computed(NamedTuple):
+    """What a unit gave: its rows as JSON or the traceback of what it raised, and the seconds it took."""
+
+    rows: str | None
+    traceback: str | None
+    seconds: float
+
+
+def load_task(path: str) -> Task:
+    """Return the function at ``module:function``."""
+    module, _, name = path.partition(":")
+    try:
+        task: Task = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        rule = "a task must be an importable function"
+        raise InvalidInputError(complain(rule, got=f"{path} ({error})", remedy="check module and name")) from error
+    return task
+
+
+def compute(task: str, unit: Unit) -> Computed:
+    """Compute a unit; whatever it raises, short of an interruption, becomes part of the result."""
+    begin = time.perf_counter()
+    rows = report = None
+    try:
+        parameters = json.loads(unit.parameters)
+        taken = {*parameters, REPLICATION}
+        rows = _rows_text(load_task(task)(parameters, unit.seed), taken)
+    except (Exception, SystemExit):
+        report = traceback.format_exc()[-_LONGEST_REPORT:]
+    return Computed(rows, report, time.perf_counter() - begin)
+
+
+def _rows_text(given: Mapping[str, Any] | Iterable[Mapping[str, Any]], taken: set[str]) -> str:
+    """Return tidy rows as JSON whose floats, infinities and NaN among them, read back to the last bit."""
+    rows = [given] if isinstance(given, Mapping) else list(given)
+    return json.dumps([_plain_row(row, taken) for row in rows], separators=(",", ":"))
+
+
+def _plain_row(row: object, taken: set[str]) -> dict[str, Any]:
+    if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
+        rule = "a task must return a row, or rows, of named values"
+        raise InvalidInputError(complain(rule, got=f"{row!r:.200}", remedy="return dictionaries"))
+    if both := taken & row.keys():
+        rule = "a row must not repeat the name of a parameter"
+        raise InvalidInputError(complain(rule, got=sorted(both), remedy="the table has a column for it already"))
+    return {name: _plain_value(name, value) for name, value in row.items()}
+
+
+def _plain_value(name: str, value: object) -> object:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is not None and not isinstance(plain, (bool, int, float, str)):
+        rule = f"the value of {name!r} must be one number, text or boolean"
+        raise InvalidInputError(complain(rule, got=f"{value!r:.200}", remedy="give each value a row or a name"))
+    return plain

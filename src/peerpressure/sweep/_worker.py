@@ -1,0 +1,65 @@
+"""A worker process: ``python -m peerpressure.sweep._worker`` reads batches from its input and answers.
+
+A process of its own rather than one of ``multiprocessing``, so that a caller's script is not imported again, and
+Ctrl-C at a terminal reaches the parent only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from peerpressure.sweep._plan import Unit
+from peerpressure.sweep._results import write_result
+from peerpressure.sweep._work import compute
+
+
+def main() -> None:
+    """Serve the parent at the other end of the pipes until it hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a task prints must not mix with the answers, nor with what a command prints.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    batches: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
+    setting = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, batches), daemon=True).start()
+    _send(answers, {"ready": os.getpid()})
+    while True:
+        try:
+            _send(answers, {"outcomes": [_serve(setting, Unit(*unit)) for unit in batches.get()]})
+        except OSError as error:
+            _send(answers, {"unwritten": str(error)})
+
+
+def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
+    """Pass batches on, and end the process with its parent, even in the middle of a unit."""
+    try:
+        for line in orders:
+            batches.put(json.loads(line))
+    finally:
+        os._exit(0)
+
+
+def _serve(setting: dict[str, str], unit: Unit) -> tuple[str, float, str | None]:
+    computed = compute(setting["task"], unit)
+    if computed.rows is not None:
+        write_result(Path(setting["folder"]), setting["fingerprint"], unit, computed.rows)
+    return unit.key, computed.seconds, computed.traceback
+
+
+def _send(answers: IO[bytes], message: dict[str, Any]) -> None:
+    try:
+        answers.write(json.dumps(message).encode() + b"\n")
+        answers.flush()
+    except OSError:
+        os._exit(0)  # the parent is gone
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Where units are computed: in processes of this machine, or on a Dask cluster."""

@@ -1,0 +1,153 @@
+"""How many replicates, or how many steps, a wanted precision takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+from peerpressure.errors import InvalidInputError, complain
+from peerpressure.model import Model
+from peerpressure.schedules import Table
+from peerpressure.theory._classification import Fate, NoiseEffect, Outcome, fate
+from peerpressure.theory._forecast import advice, mode_error
+from peerpressure.theory._limits import mode_noise
+from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
+from peerpressure.theory._rates import consensus_rate
+
+# Where agents do not come to v, waiting longer than this does not help.
+_SETTLED = 2_000
+
+
+def replicates_needed(
+    model: Model, steps: int, precision: float, of: Functionals | None = None, confidence: float = 0.95
+) -> int:
+    """Return how many simulated replicates pin the mean of cᵀy_T down to ± precision, at the given confidence.
+
+    R = ⌈(z·std(cᵀy_T)/precision)²⌉ with z the two-sided normal quantile and the exact standard deviation; c is the
+    consensus mode if ``of`` is left out, and of several functionals the widest counts.
+
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> replicates_needed(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99, precision=0.01, of=[1, 0])
+    381
+    """
+    _check_precision(precision)
+    if not 0 < confidence < 1:
+        rule = "confidence must lie strictly between 0 and 1"
+        raise InvalidInputError(complain(rule, got=confidence, remedy="for instance 0.95"))
+    found = moments(model, steps, of=consensus_mode(model) if of is None else of)
+    std = float(found.std.max())
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    ratio = z * std / precision
+    if not ratio < 1e9:
+        rule = "a precision must be within reach of some number of replicates"
+        got = f"{precision:g} where one replicate has a deviation of {std:.3g}"
+        raise InvalidInputError(complain(rule, got=got, remedy="ask for less precision"))
+    return max(1, math.ceil(ratio**2))
+
+
+def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
+    """Return the smallest T after which the consensus mode is within ``precision`` of v, as a root mean square.
+
+    The exact error is searched by doubling T and then closing in: T meets the precision and T − 1 does not. An error
+    falls with T but for a ripple at small T, where it may have met the precision once before.
+
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> steps_needed(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), precision=0.05)  # √(T/2)/(T + 1)
+    198
+    """
+    _check_precision(precision)
+    limit, found = step_count(max_steps), fate(model)
+    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        limit = min(limit, _SETTLED)
+    if isinstance(model.pressure, Table):
+        limit = min(limit, model.pressure.values.size)
+    errors = _remembered(lambda T: mode_error(model, T))
+    below, above = _bracket(errors, precision, limit)
+    if above is None:
+        raise InvalidInputError(_out_of_reach(model, found, precision, below, errors(below)))
+    return _close_in(errors, precision, below, above)
+
+
+def _remembered(error: Callable[[int], float]) -> Callable[[int], float]:
+    known: dict[int, float] = {}
+
+    def lookup(T: int) -> float:
+        if T not in known:
+            known[T] = error(T)
+        return known[T]
+
+    return lookup
+
+
+def _bracket(error: Callable[[int], float], precision: float, limit: int) -> tuple[int, int | None]:
+    """Double T until the error is small enough; return the last T that failed and the first that did not."""
+    below, T = 0, 1
+    while error(T) > precision:
+        below = T
+        if limit == T:
+            return below, None
+        T = min(2 * T, limit)
+    return below, T
+
+
+def _close_in(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
+    """Narrow a bracket to neighbours, by a power law through its ends and by halving in turn."""
+    by_power_law = True
+    while above - below > 1:
+        guess = (below + above) // 2
+        if by_power_law and below > 0 and error(above) > 0:
+            guess = _crossing(below, error(below), above, error(above), precision)
+        by_power_law = not by_power_law
+        middle = min(max(guess, below + 1), above - 1)
+        if error(middle) > precision:
+            below = middle
+        else:
+            above = middle
+    return above
+
+
+def _crossing(a: int, error_a: float, b: int, error_b: float, precision: float) -> int:
+    share = math.log(error_a / precision) / math.log(error_a / error_b)
+    return math.ceil(a * math.pow(b / a, share))
+
+
+def _out_of_reach(model: Model, found: Fate, precision: float, steps: int, error: float) -> str:
+    got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
+    better = _better_schedule(model, steps, error)
+    if found.setting is None and found.noise is NoiseEffect.STAYS:
+        rule = f"a mask held for ever leaves an error of {mode_noise(model):.3g} in the consensus mode"
+        return complain(rule, got=got, remedy="ask for less, use a smaller mask, or noise that is drawn anew")
+    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        rule = f"a precision can be reached only where agents come to v, and here there is {found.outcome.value}"
+        return complain(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
+    rule = f"the precision must be reached within {steps:,} steps"
+    remedies = [_extrapolated(model, precision, steps, error), better]
+    return complain(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
+
+
+def _extrapolated(model: Model, precision: float, steps: int, error: float) -> str:
+    """Say how many steps it takes by the slower of the known rates."""
+    rate = consensus_rate(model, constants=False)
+    laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
+    exponents = [share * law.exponent for law, share in laws if law is not None]
+    if not exponents or min(exponents) <= 0:
+        return ""
+    more = math.log10(steps) + math.log10(error / precision) / min(exponents)
+    return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
+
+
+def _better_schedule(model: Model, steps: int, error: float) -> str:
+    """Name the tuned schedule if it does better."""
+    better = advice(model, steps, error)
+    if better is None or better.gain <= 1.01:
+        return ""
+    return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"
+
+
+def _check_precision(precision: float) -> None:
+    if not 0 < precision < math.inf:
+        rule = "precision must be positive and finite"
+        raise InvalidInputError(complain(rule, got=precision, remedy="no finite run has error 0"))

@@ -1,0 +1,106 @@
+"""How long agents stay sincere: what is left of their first opinion while it adapts to what they say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError
+from peerpressure.model import Model, Vector
+from peerpressure.schedules import Table
+from peerpressure.theory._moments import step_count
+from peerpressure.theory._regime import reduced
+
+# Rounds, and numbers in all, that are looked at before a half-life is said to be infinite.
+FARTHEST = 1_000_000
+MOST_WORK = 2**24
+BLOCK = 2**20
+# What is left below this share tells nothing more.
+GONE = 1e-9
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Retention:
+    """The share Π_{s≤t}(1 − η_s) of its first opinion that an agent still holds of itself after step t.
+
+    ``share`` has shape (steps + 1, agents), from time 0 on. ``half_life`` is the number of steps after which less than
+    half is left, ∞ where that does not happen in a million steps (fewer where agents differ by thousands of
+    adaptation_weights), or in a table of rates. ``information`` is the sum, over all steps for ever, of the square of
+    the share with which an agent enters the step: an observer who sees all of an agent's steps, each with noise of
+    deviation σ, learns at most ``information``/σ² about its first opinion. It is ∞ where the sum diverges, nan where
+    that is not known.
+    """
+
+    share: Vector
+    half_life: Vector
+    information: Vector
+
+    def __repr__(self) -> str:
+        low, high = self.half_life.min(), self.half_life.max()
+        life = f"{low:g}" if low == high else f"{low:g}–{high:g}"
+        return f"Retention(half-life {life} steps, {self.share[-1].mean():.3g} left after {len(self.share) - 1:,})"
+
+
+def retention(model: Model, steps: int) -> Retention:
+    """Return how much of their first opinions agents still hold after each of ``steps`` steps.
+
+    >>> from peerpressure.networks import k2
+    >>> kept = retention(Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(0.5, [1.0, 0.0])), 3)
+    >>> kept.share[:, 0], kept.half_life
+    (array([1.   , 0.5  , 0.25 , 0.125]), array([ 2., inf]))
+    >>> kept.information.round(6)
+    array([1.333333,      inf])
+    """
+    steps, model = step_count(steps), reduced(model)
+    if model.adaptation is None:
+        return Retention(np.ones((steps + 1, model.n)), np.full(model.n, math.inf), np.full(model.n, math.inf))
+    # Agents of one adaptation_weight lose the same.
+    factors, which = np.unique(model.adaptation.adaptation_weights(model.n), return_inverse=True)
+    share, lives, totals = _followed(model.adaptation, factors, steps)
+    return Retention(share[:, which], lives[which], totals[which])
+
+
+def _followed(adaptation: Adaptation, factors: Vector, steps: int) -> tuple[Vector, Vector, Vector]:
+    """Return shares, half-lives and sums of squares for every factor, shapes (steps + 1, factors) and (factors,)."""
+    share = np.ones((steps + 1, factors.size))
+    lives, squares, left = np.full(factors.size, math.inf), np.zeros(factors.size), np.ones(factors.size)
+    rates, done = _rates(adaptation, steps, factors.size), 0
+    length = max(1, BLOCK // factors.size)
+    while done < rates.size and (done < steps or np.any(left[factors > 0] > GONE)):
+        block = rates[done : done + length]
+        after = left * np.cumprod(1.0 - block[:, None] * factors, axis=0)
+        before = np.concatenate([left[None], after[:-1]])
+        squares += np.sum(before**2, axis=0)
+        first = np.argmax(after < 0.5, axis=0)
+        lives = np.where(np.isinf(lives) & np.any(after < 0.5, axis=0), done + first + 1, lives)
+        end = min(done + block.size, steps)
+        share[done + 1 : end + 1] = after[: max(end - done, 0)]
+        left, done = after[-1], done + block.size
+    return share, lives, squares + _rest(adaptation, factors, left, done)
+
+
+def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
+    """Return the common rates of the steps that are looked at, or of those asked for if later ones are not legal."""
+    known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FARTHEST
+    try:
+        return adaptation.pace(np.arange(1, max(steps, min(known, MOST_WORK // factors)) + 1))
+    except InvalidInputError:
+        return adaptation.pace(np.arange(1, steps + 1))
+
+
+def _rest(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> Vector:
+    """Return the sum of squared shares over the steps that were not looked at.
+
+    Where η ~ c/t, squares fall like t^(−2c). Rates that fall more slowly leave nothing after so many steps, and those
+    that fall faster leave a part of every opinion for ever.
+    """
+    exponent = adaptation.rate.growth.exponent
+    fall = 2 * factors * float(adaptation.pace(done)) * done if exponent is not None and exponent >= -1 else 0 * factors
+    with np.errstate(divide="ignore"):
+        rest = np.where(fall > 1, done * left**2 / np.abs(fall - 1), math.nan if exponent is None else math.inf)
+    return np.where(factors == 0, math.inf, np.where(left <= GONE, 0.0, rest))

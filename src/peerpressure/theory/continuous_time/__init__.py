@@ -1,1 +1,0 @@
-"""What becomes of the model in continuous time."""

@@ -1,1 +1,0 @@
-"""What becomes of agents whose network changes, or whose hidden opinions adapt."""

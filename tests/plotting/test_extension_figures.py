@@ -1,0 +1,152 @@
+"""The figures of what the paper leaves to future work, on fixed tables: what is drawn, where, and how it is named."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+from peerpressure.plotting import ANIMATIONS, FIGURES, continuous, draw, extensions
+from tests.plotting.extension_samples import TIME, V
+from tests.plotting.samples import sample_tables
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pd.DataFrame]:
+    return sample_tables()
+
+
+def drawn(axes: Axes, x: Any, y: Any) -> bool:
+    """Say whether a line of these very data stands in the axes."""
+    return any(np.array_equal(line.get_xdata(), x) and np.array_equal(line.get_ydata(), y) for line in axes.lines)
+
+
+def has_level(axes: Axes, value: float) -> bool:
+    return any(np.allclose(np.asarray(line.get_ydata(), dtype=float), value) for line in axes.lines)
+
+
+def words(axes: Axes) -> str:
+    return " | ".join([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
+
+
+def test_adaptation_shows_what_is_shown_and_held_at_both_rates(tables: dict[str, pd.DataFrame]) -> None:
+    opinions = tables["timescale_opinions"].query("time >= 1")
+    slow, fast = extensions.adaptation(tables["timescale_opinions"]).axes
+    for axes, rate in ((slow, 0.003), (fast, 0.1)):
+        assert rf"$\eta = {rate}$" in words(axes)
+        for _, own in opinions[opinions["rate"] == rate].groupby(["who", "kind"]):
+            assert drawn(axes, own["time"], own["mean"])
+            assert drawn(axes, own["time"], own["path"])
+        assert len(axes.collections) == 3
+    assert "held" in words(slow)
+    assert "shown" in words(slow)
+
+
+def test_landing_shows_law_runs_and_target_and_the_spread_at_each_horizon(tables: dict[str, pd.DataFrame]) -> None:
+    law, spread = tables["timescale_consensus_limit"], tables["timescale_hidden_spread"]
+    left, right = draw("consensus_limit", tables).axes
+    assert drawn(left, law["rate"], law["mean"])
+    assert drawn(left, tables["timescale_sampled_limit"]["rate"], tables["timescale_sampled_limit"]["value"])
+    assert has_level(left, V)
+    for steps in (10, 100):
+        own = spread[spread["steps"] == steps]
+        assert drawn(right, own["rate"], own["spread"])
+        assert f"$t = {steps}$" in words(right)
+
+
+def test_rates_that_add_up_look_unlike_those_that_do_not(tables: dict[str, pd.DataFrame]) -> None:
+    (axes,) = draw("decreasing_rates", tables).axes
+    held = {}
+    for rate, own in tables["timescale_decreasing"].groupby("rate"):
+        (held[rate],) = (line for line in axes.lines if np.array_equal(line.get_ydata(), own["held"]))
+    assert held["0.5/t"].get_color() != held["0.5/t^2"].get_color()
+    assert held["0.5/t"].get_linestyle() != held["0.5/t^2"].get_linestyle()
+    assert r"$\eta_t = 0.5/t^{2}$" in words(axes)
+
+
+def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_floor(tables: dict[str, pd.DataFrame]) -> None:
+    told, known = draw("forgetting", tables).axes
+    flat = [line for line in told.lines if np.ptp(np.asarray(line.get_ydata(), dtype=float)) == 0]
+    assert [np.asarray(line.get_ydata())[0] for line in flat] == [5.0]
+    assert (known.get_xscale(), known.get_yscale()) == ("log", "log")
+    lines = [np.asarray(line.get_ydata(), dtype=float) for line in known.lines]
+    assert min(line.min() for line in lines) > 1e-5
+    assert known.get_ylim()[0] == 1e-4
+
+
+def test_turnover_names_every_network_and_shows_where_distances_end(tables: dict[str, pd.DataFrame]) -> None:
+    law = tables["turnover_law"]
+    spread, distance = extensions.turnover(law, tables["turnover_targets"]).axes
+    for name, own in law.groupby("network"):
+        assert drawn(spread, own["time"], own["spread"]), name
+        assert drawn(distance, own["time"], own["distance"]), name
+    for off in (1e-4, 8e-3, 3e-4):
+        assert has_level(distance, off)
+    assert all(name in words(spread) for name in ("constant", "slow turnover", "alone at times"))
+
+
+def test_speaker_shows_paths_with_their_targets_and_shares(tables: dict[str, pd.DataFrame]) -> None:
+    paths, shares = draw("speaker", tables).axes
+    for target, name in ((0.15, "stretches of 1 step"), (0.05, "stretches of 10 steps"), (0.01, "constant")):
+        assert has_level(paths, target)
+        assert name in words(paths)
+    for weight, own in tables["speaker_shares"].groupby("weight"):
+        assert drawn(shares, own["stretch"], own["share"])
+        assert drawn(shares, own["stretch"], own["mean"])
+        assert f"weight {weight:g}" in words(shares)
+    assert has_level(shares, 0.01)
+
+
+def test_parting_marks_the_windows_that_are_broken(tables: dict[str, pd.DataFrame]) -> None:
+    figure = draw("parting", tables)
+    for axes, ends in zip(figure.axes, ((31, 100), (101, 1000)), strict=True):
+        # Beside the strip that spans all time there is one for the broken windows.
+        strips = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+        assert [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in strips] == [(1, TIME[-1]), ends]
+        assert all(patch.get_y() + patch.get_height() < 0.1 for patch in strips)
+        for value in (0.15, 0.48, 0.85, V):
+            assert has_level(axes, value)
+
+
+def test_a_density_comes_back_from_its_tables(tables: dict[str, pd.DataFrame]) -> None:
+    path = continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
+    assert path.density.shape == (3, 24, 24)
+    # What the tables leave out is less than a thousandth of the peak.
+    np.testing.assert_allclose(path.density.sum(axis=(1, 2)) * path.grid.volume, 1.0, atol=5e-3)
+    assert [law.time for law in path.exact] == [0.5, 1.0, 2.0]
+    # Each cell holds the density at its middle, which is not quite its mean.
+    assert path.error(2) < 0.04
+    panels = draw("density", tables).axes
+    mesh = panels[0].collections[0]
+    assert isinstance(mesh, QuadMesh)
+    shown = np.asarray(mesh.get_array())
+    # Rows of the picture are the second agent.
+    assert np.unravel_index(shown.argmax(), shown.shape) == np.unravel_index(path.density[0].T.argmax(), shown.shape)
+
+
+def test_the_animation_has_a_frame_for_each_time_and_is_the_same_each_time(tables: dict[str, pd.DataFrame]) -> None:
+    needed = [tables[name] for name in FIGURES["density"][1]]
+    gif = ANIMATIONS["density"](*needed)
+    with Image.open(io.BytesIO(gif)) as picture:
+        assert (picture.format, getattr(picture, "n_frames")) == ("GIF", 3)  # noqa: B009
+    assert ANIMATIONS["density"](*needed) == gif
+    assert set(ANIMATIONS) <= set(FIGURES)
+
+
+def test_the_swing_shows_both_clocks_their_limits_and_the_target(tables: dict[str, pd.DataFrame]) -> None:
+    extremes, swing = draw("swing", tables).axes
+    for clock, own in tables["swing_paths"].groupby("clock"):
+        late = own[own["time"] >= 10]
+        assert drawn(extremes, late["time"], late["minimum"])
+        assert drawn(swing, own["time"], own["swing"])
+        assert f"{clock} time" in words(swing)
+    dots = sorted(y for line in extremes.lines if line.get_marker() == "o" for y in np.asarray(line.get_ydata()))
+    assert dots == [0.47, 0.501, 0.53]
+    assert has_level(extremes, V)

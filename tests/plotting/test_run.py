@@ -1,0 +1,163 @@
+"""Figures of one run: drawn from tables alone, with every number where it belongs and no word on a curve."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+
+from peerpressure.plotting import run
+
+
+def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
+    """Opinions that swing and close in, in each replicate around a value of its own."""
+    t = np.asarray(times, dtype=np.float64)
+    parts = []
+    for replicate in range(replicates):
+        reach = (1 + 0.4 * np.sin(7 * t)) / np.sqrt(1 + t)
+        middle = 0.5 + 0.01 * replicate
+        held = np.exp(-t / t[-1])
+        parts.append(
+            pd.DataFrame(
+                {
+                    "replicate": replicate,
+                    "time": times,
+                    "minimum": middle - reach,
+                    "maximum": middle + reach,
+                    "mean": middle,
+                    "spread": 2 * reach,
+                    "distance": reach + abs(middle - 0.5),
+                    "held_minimum": middle - held,
+                    "held_maximum": middle + held,
+                    "held_mean": middle + 0.001,
+                    "held_spread": 2 * held,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def network(rounds: int) -> pd.DataFrame:
+    time = np.arange(1, rounds + 1)
+    return pd.DataFrame({"time": time, "edges": 40 + time % 7, "alone": time % 3})
+
+
+def spent(steps: int = 500) -> pd.DataFrame:
+    time = np.unique(np.geomspace(1, steps, 12).round().astype(int))
+    return pd.DataFrame({"time": time, "information": time, "epsilon": np.sqrt(time)})
+
+
+def curves(axes: Axes) -> list[np.ndarray]:
+    return [np.asarray(line.get_ydata(), dtype=np.float64) for line in axes.lines]
+
+
+FIGURES = {
+    "opinions": lambda: run.opinions(summaries(np.arange(401)), 0.5),
+    "opinions at real times": lambda: run.opinions(summaries(np.arange(401) * 0.05), 0.5),
+    "held": lambda: run.held(summaries(np.arange(401)), 0.5),
+    "changing": lambda: run.changing(network(100)),
+    "changing for long": lambda: run.changing(network(2000)),
+    "spent": lambda: run.spent(spent()),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_named_and_no_word_is_cut_or_covered(name: str) -> None:
+    figure: Figure = FIGURES[name]()
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        assert axes.get_xlabel() == "time $t$"
+        words = [text for text in (*axes.texts, axes.xaxis.label, axes.yaxis.label) if text.get_text()]
+        boxes = [text.get_window_extent() for text in words]
+        for i, box in enumerate(boxes):
+            assert figure.bbox.x0 - 1 <= box.x0 < box.x1 <= figure.bbox.x1 + 1
+            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+    assert figure.axes[0].get_ylabel()
+
+
+@pytest.mark.parametrize("name", ["opinions", "opinions at real times", "held"])
+def test_words_stand_where_no_curve_comes(name: str) -> None:
+    figure: Figure = FIGURES[name]()
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        words = [text.get_window_extent() for text in axes.texts if text.get_text() != "$v$"]
+        for line in axes.lines:
+            points = np.asarray(line.get_xydata())
+            if line.get_transform() == axes.transData:
+                fine = np.linspace(0, len(points) - 1, 20 * len(points))
+                path = [np.interp(fine, np.arange(len(points)), points[:, k]) for k in (0, 1)]
+                spots = axes.transData.transform(np.column_stack(path))
+                assert not any(box.contains(x, y) for box in words for x, y in spots[::5])
+
+
+def test_what_agents_show_is_the_range_over_replicates_and_the_mean_of_each() -> None:
+    table = summaries(np.arange(41))
+    left, right = run.opinions(table, 0.5).axes
+    middle = table[table["time"] > 0].groupby("time")
+    assert np.array_equal(curves(left)[0], middle["minimum"].mean())
+    assert np.array_equal(curves(left)[1], middle["maximum"].mean())
+    assert [curve[0] for curve in curves(left)[2:5]] == [0.5, 0.51, 0.52]
+    assert np.array_equal(curves(right)[0], middle["spread"].median())
+    assert np.array_equal(curves(right)[1], middle["distance"].median())
+    assert (right.get_yscale(), right.get_xscale()) == ("log", "linear")
+
+
+def test_what_agents_hold_stands_beside_what_they_show() -> None:
+    table = summaries(np.arange(101))
+    left, right = run.held(table, 0.5).axes
+    middle = table[table["time"] > 0].groupby("time")
+    assert np.array_equal(curves(left)[1], middle["held_maximum"].mean())
+    assert curves(left)[2][0] == pytest.approx(0.501)
+    assert np.array_equal(curves(right)[0], middle["held_spread"].median())
+    assert np.array_equal(curves(right)[1], middle["spread"].median())
+    assert right.get_xscale() == "log"
+
+
+def test_real_times_are_shown_as_they_are_and_long_runs_are_thinned_from_the_first_to_the_last() -> None:
+    left, _ = run.opinions(summaries(np.arange(5001) * 0.02), 0.5).axes
+    times = np.asarray(left.lines[0].get_xdata(), dtype=np.float64)
+    assert (times[0], times[-1]) == (0.02, 100.0)
+    assert times.size <= run.MOST_TIMES
+    assert left.get_xlim() == (0.02, 100.0)
+    assert left.get_xscale() == "log"
+
+
+def test_a_short_run_on_a_changing_network_is_drawn_round_by_round() -> None:
+    table = network(100)
+    left, right = run.changing(table).axes
+    assert np.array_equal(curves(left)[0], table["edges"])
+    assert np.array_equal(curves(right)[0], table["alone"])
+    assert left.get_ylim()[0] == 0
+
+
+def test_a_long_run_is_drawn_in_stretches_with_their_extremes() -> None:
+    table = network(2000)
+    left, _ = run.changing(table).axes
+    stretches = table.groupby(np.arange(2000) // 9)
+    assert np.allclose(curves(left)[0], stretches["edges"].mean())
+    assert np.allclose(np.asarray(left.lines[0].get_xdata(), dtype=np.float64), stretches["time"].mean())
+    (band,) = (shape for shape in left.collections if isinstance(shape, PolyCollection))
+    corners = band.get_paths()[0].vertices
+    assert (np.asarray(corners)[:, 1].min(), np.asarray(corners)[:, 1].max()) == (40, 46)
+
+
+def test_the_budget_spent_leaves_out_what_is_infinite() -> None:
+    table = spent()
+    table.loc[table.index[-1], "epsilon"] = np.inf
+    (axes,) = run.spent(table).axes
+    assert np.array_equal(curves(axes)[0], table["epsilon"].iloc[:-1])
+    assert axes.get_xlim()[1] == 500
+
+
+@pytest.mark.parametrize(("target", "says"), [("initial", "hidden opinion $x_0$"), ("current", "held in the end")])
+def test_estimates_say_which_opinions_they_are_of(target: str, says: str) -> None:
+    table = pd.DataFrame(
+        {"method": "kalman", "replicate": 0, "hidden": [0.0, 1.0], "value": [0.1, 0.9], "std": 0.1, "identified": True}
+    )
+    (axes,) = run.estimates(table, target).axes
+    assert says in axes.get_xlabel()

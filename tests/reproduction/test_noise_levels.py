@@ -1,0 +1,61 @@
+"""Louder noise: the exact law, its fitted powers, and samples of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pandas.testing import assert_frame_equal
+
+from peerpressure import Linear, simulate
+from peerpressure.reproduction import NoiseLevelsResult, noise_levels
+from peerpressure.reproduction.rates import scale_free_model
+
+
+@pytest.fixture(scope="module")
+def result() -> NoiseLevelsResult:
+    return noise_levels(seed=4, replications=200, steps=600, levels=[0.5, 5.0], model=scale_free_model(4, agents=30))
+
+
+def test_distance_splits_into_spread_bias_and_deviation(result: NoiseLevelsResult) -> None:
+    law = result.law
+    np.testing.assert_allclose(law["distance"] ** 2, law["spread"] ** 2 + law["bias"] ** 2 + law["std"] ** 2, rtol=1e-9)
+
+
+def test_noise_adds_variance_and_leaves_the_bias(result: NoiseLevelsResult) -> None:
+    quiet, loud = (group.reset_index() for _, group in result.law.groupby("noise"))
+    np.testing.assert_array_equal(quiet["bias"], loud["bias"])
+    np.testing.assert_allclose(loud["std"], 10 * quiet["std"])
+
+
+def test_powers_are_the_predicted_ones_at_every_level(result: NoiseLevelsResult) -> None:
+    fits = result.exponents.set_index(["noise", "quantity", "source"])
+    for level in (0.5, 5.0):
+        assert fits.loc[(level, "bias", "exact"), "exponent"] == pytest.approx(result.model.kappa, rel=0.02)
+        assert fits.loc[(level, "spread", "exact"), "exponent"] == pytest.approx(1, rel=0.01)
+        for quantity in ("distance", "spread"):
+            exact, sampled = (fits.loc[(level, quantity, source)] for source in ("exact", "sampled"))
+            assert abs(sampled["exponent"] - exact["exponent"]) < 4 * sampled["standard_error"] + 0.002
+
+
+def test_paths_are_runs_between_their_extremes(result: NoiseLevelsResult) -> None:
+    assert (result.paths["minimum"] <= result.paths["maximum"]).all()
+    silent = simulate(replace(result.model, noise=result.model.noise.__class__(0.0)), 600, record="summaries")
+    assert silent.maximum is not None
+    last = result.paths.query("noise == 0.5").iloc[-1]
+    assert last["expected_maximum"] == pytest.approx(silent.maximum[0, -1])
+
+
+def test_a_tuned_schedule_lets_noise_set_the_rate() -> None:
+    model = scale_free_model(4, agents=30)
+    tuned = replace(model, pressure=Linear.tuned(model.network, model.s))
+    fits = noise_levels(seed=4, replications=2, steps=600, levels=[0.001, 5.0], model=tuned).exponents
+    quiet, loud = fits.query("quantity == 'distance' and source == 'exact'")["exponent"]
+    assert quiet > loud + 0.2
+
+
+def test_one_seed_gives_one_result() -> None:
+    first, again = (noise_levels(seed=1, replications=3, steps=100, levels=[1.0]).tables() for _ in range(2))
+    for name in first:
+        assert_frame_equal(first[name], again[name], check_exact=True)

@@ -1,0 +1,73 @@
+"""The law of the regression against dense algebra, the estimator itself, and simulation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from peerpressure import Gaussian, Model, barabasi_albert, simulate
+from peerpressure.recovery import recover
+from peerpressure.reproduction import regression
+from peerpressure.reproduction.convergence import agents_drawn
+from peerpressure.reproduction.regression import expected_variance, ols_law, variance_over_agents
+
+STEPS = 30
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model(barabasi_albert(12, 2, seed=3), *agents_drawn(12, 3), noise=Gaussian(0.7))
+
+
+def dense_law(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Stack every Q_t and every weight of every noise as matrices, and regress by the textbook."""
+    n = model.n
+    Q, E = np.eye(n), np.zeros((n, n * steps))
+    rows, errors = [], []
+    for t in range(1, steps + 1):
+        update = model.update(t)
+        C, g = update.coupling.toarray(), np.diag(update.gain)
+        Q, E = g + C @ Q, C @ E
+        E[:, n * (t - 1) : n * t] += g * model.noise.deviations(n)
+        rows.append(Q)
+        errors.append(E.copy())
+    stack, weights = np.vstack(rows), np.vstack(errors)
+    spread = np.linalg.lstsq(stack, weights, rcond=None)[0]
+    return stack.T @ stack, spread @ spread.T
+
+
+def test_normal_matrix_and_covariance_are_those_of_dense_algebra(model: Model) -> None:
+    law, (H, covariance) = ols_law(model, STEPS), dense_law(model, STEPS)
+    np.testing.assert_allclose(law.H, H, rtol=1e-11)
+    np.testing.assert_allclose(law.covariance, covariance, rtol=1e-7, atol=1e-12)
+
+
+def test_residuals_are_the_estimators_own(model: Model) -> None:
+    run = simulate(model, STEPS, 6, seed=9)
+    estimate = recover(model, run, "ols")
+    np.testing.assert_allclose(ols_law(model, STEPS).residuals(6, 9), estimate.residuals(), atol=1e-10)
+
+
+def test_batches_do_not_show(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = ols_law(model, STEPS)
+    whole = law.residuals(7, 9)
+    monkeypatch.setattr(regression, "BATCH_NUMBERS", 3 * (STEPS + 1) * model.n)
+    np.testing.assert_allclose(law.residuals(7, 9), whole, atol=1e-12)
+
+
+def test_residuals_do_not_depend_on_the_opinions(model: Model) -> None:
+    other = replace(model, hidden=np.linspace(-5, 5, model.n))
+    ours, theirs = (ols_law(m, STEPS).residuals(4, 2) for m in (model, other))
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+def test_the_variance_over_agents_has_its_expected_moments(model: Model) -> None:
+    law = ols_law(model, STEPS)
+    mean, std = expected_variance(law.covariance)
+    sampled = variance_over_agents(law.residuals(4_000, 5))
+    assert abs(sampled.mean() - mean) < 4 * std / np.sqrt(sampled.size)
+    # A sum of squared normals has fourth moments of its own: 6 % is above four standard errors of its deviation.
+    assert sampled.std() == pytest.approx(std, rel=0.1)

@@ -1,0 +1,65 @@
+"""Everything at once: all tables are there, as documented, and the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from peerpressure import reproduction
+from peerpressure.reproduction import paper_tables
+
+HEADING = re.compile(r"\nTables\n-+\n(.*)", re.DOTALL)
+ENTRY = re.compile(r"^(\w+)\n((?: {4}.*\n?)+)", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def tables(told: list[str]) -> dict[str, pd.DataFrame]:
+    return paper_tables(seed=3, steps=300, replications=3, sizes=[20, 30], tell=told.append)
+
+
+def documented() -> dict[str, str]:
+    """Return what the modules' docstrings say of each table."""
+    folder = Path(reproduction.__file__).parent
+    texts = [path.read_text().split('"""')[1] for path in folder.rglob("*.py")]
+    found = (HEADING.search(text) for text in texts)
+    return {name: text for match in found if match for name, text in ENTRY.findall(match[1])}
+
+
+def test_every_documented_table_is_there_and_every_column_is_documented(tables: dict[str, pd.DataFrame]) -> None:
+    words = documented()
+    assert set(words) <= set(tables)
+    for name, text in words.items():
+        missing = [column for column in tables[name].columns if not re.search(rf"\b{column}\b", text)]
+        assert not missing, f"{name} does not document {missing}"
+
+
+def test_tables_are_filled_and_finite_where_they_are_numbers(tables: dict[str, pd.DataFrame]) -> None:
+    for name, table in tables.items():
+        assert len(table), name
+        assert not table.isna().any(axis=None), name
+
+
+def test_exact_and_sampled_numbers_agree(tables: dict[str, pd.DataFrame]) -> None:
+    pairs = tables["exact_vs_sampled"]
+    assert pairs["z"].abs().max() < 5
+
+
+def test_stages_are_told(told: list[str], tables: dict[str, pd.DataFrame]) -> None:
+    assert tables
+    assert told[-1] == "claims against findings"
+    assert len(told) == len(set(told))
+
+
+def test_two_runs_give_the_same_bytes(tables: dict[str, pd.DataFrame]) -> None:
+    again = paper_tables(seed=3, steps=300, replications=3, sizes=[20, 30])
+    assert {name: table.to_csv(index=False) for name, table in again.items()} == {
+        name: table.to_csv(index=False) for name, table in tables.items()
+    }

@@ -1,0 +1,129 @@
+"""The sweep: cells against their exact law, regressions against the exact prediction, one table however it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from peerpressure.reproduction import Comparison, SweepResult, printed, size_effect, sweep_ba
+from peerpressure.reproduction.comparison import against_print, differences, printed_estimate
+from peerpressure.reproduction.regression import error_ratio, fit
+
+SIZES, NOISES = (20, 30, 50), (5.5, 7.0, 8.5, 10.0)
+
+
+@pytest.fixture(scope="module")
+def sweeps() -> Comparison:
+    """Ten times the printed number of replications."""
+    two, one = (sweep_ba(1, 200, edges=edges, sizes=SIZES, noises=NOISES) for edges in (2, 1))
+    return Comparison(two, one)
+
+
+@pytest.fixture(scope="module")
+def tables(sweeps: Comparison) -> dict[str, pd.DataFrame]:
+    return sweeps.tables()
+
+
+def test_cells_follow_their_exact_law(tables: dict[str, pd.DataFrame]) -> None:
+    cells = tables["sweep_cells"]
+    z = (cells["mean_residual_variance"] - cells["exact"]) / cells["exact_std"]
+    # The score of a cell is skewed, but 24 of them add up to nearly a normal one.
+    assert abs(z.sum()) / np.sqrt(len(z)) < 4
+    assert np.abs(z).max() < 6
+    assert 0.6 < z.std() < 1.6
+    np.testing.assert_allclose(cells["residual_variance"], cells["exact_residual_variance"], rtol=0.2)
+    np.testing.assert_allclose(cells["exact"] * 200, cells["exact_residual_variance"])
+
+
+@pytest.mark.parametrize("edges", [1, 2])
+@pytest.mark.parametrize("regressor", ["noise", "noise_variance"])
+def test_regressions_agree_with_the_exact_prediction(
+    tables: dict[str, pd.DataFrame], edges: int, regressor: str
+) -> None:
+    table = tables["regression"].query("edges == @edges and regressor == @regressor").set_index(["source", "term"])
+    for term in printed.TERMS:
+        measured, exact = table.loc[("measured", term)], table.loc[("exact", term)]
+        assert abs(measured["estimate"] - exact["estimate"]) < 4 * measured["standard_error"]
+        assert exact["standard_error"] < measured["standard_error"]
+
+
+def test_a_table_kept_in_a_folder_is_the_same_and_is_resumed(tmp_path: Path) -> None:
+    here = sweep_ba(4, 5, sizes=[20, 30], noises=[6.0, 7.0])
+    kept = sweep_ba(4, 5, sizes=[20], noises=[6.0, 7.0], folder=tmp_path, workers=1)
+    more = sweep_ba(4, 5, sizes=[20, 30], noises=[6.0, 7.0], folder=tmp_path, workers=1)
+    assert_frame_equal(more.cells, here.cells, check_exact=True)
+    assert_frame_equal(kept.cells, here.cells[:2], check_exact=True)
+    for name, table in more.tables().items():
+        assert table.to_csv() == here.tables()[name].to_csv()
+
+
+def test_one_seed_gives_one_result_and_another_gives_another() -> None:
+    first, again, other = (sweep_ba(seed, 3, sizes=[20], noises=[6.0, 7.0]).rows for seed in (1, 1, 2))
+    assert_frame_equal(first, again, check_exact=True)
+    assert not np.allclose(first["mean_residual"], other["mean_residual"])
+
+
+def test_boxes_hold_the_quartiles_of_their_cells(tables: dict[str, pd.DataFrame]) -> None:
+    cells, boxes = tables["sweep_cells"], tables["sweep_boxes"]
+    box = boxes.query("edges == 2 and by == 'agents' and level == 30").iloc[0]
+    values = cells.query("edges == 2 and agents == 30")["mean_residual_variance"]
+    assert box["median"] == pytest.approx(values.median())
+    assert box["cells"] == len(NOISES)
+    order = ["low_whisker", "first_quartile", "median", "third_quartile", "high_whisker"]
+    assert (np.diff(boxes[order].to_numpy(), axis=1) >= 0).all()
+    assert set(boxes.query("by == 'noise_variance'")["level"]) == {noise**2 for noise in NOISES}
+
+
+def test_mean_residuals_have_the_variance_of_their_cell(tables: dict[str, pd.DataFrame]) -> None:
+    residuals = tables["sweep_residuals"]
+    assert set(residuals["agents"]) == {20, 50}
+    found = residuals.groupby(["edges", "agents", "noise"])["mean_residual"].var()
+    cells = tables["sweep_cells"].set_index(["edges", "agents", "noise"])["mean_residual_variance"]
+    np.testing.assert_allclose(found, cells.loc[found.index])
+
+
+def test_a_line_is_fitted_as_by_the_textbook(sweeps: Comparison) -> None:
+    cells = sweeps.two.cells
+    found = fit(cells, "exact", "noise")
+    design = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
+    beta, rest, *_ = np.linalg.lstsq(design, cells["exact"], rcond=None)
+    np.testing.assert_allclose(found["estimate"], beta, rtol=1e-9)
+    errors = np.sqrt(rest / (len(cells) - 3) * np.diag(np.linalg.inv(design.T @ design)))
+    np.testing.assert_allclose(found["standard_error"], errors, rtol=1e-9)
+    assert error_ratio(cells, "noise") == pytest.approx(errors[0] / errors[2])
+
+
+def test_printed_estimates_carry_their_rounding() -> None:
+    value, error = printed_estimate(printed.REGRESSIONS[2]["intercept"])
+    assert value == -0.80
+    assert error == pytest.approx(0.80 / 5.50, rel=0.001)
+    value, error = printed_estimate(printed.REGRESSIONS[2]["agents"])
+    assert value == pytest.approx(-0.00065)
+    assert error == pytest.approx(0.0012, rel=0.02)
+
+
+def test_families_are_compared_with_the_print_and_with_each_other(sweeps: Comparison) -> None:
+    compared = against_print(sweeps.regression).set_index(["edges", "regressor", "term"])
+    row = compared.loc[(2, "noise", "noise")]
+    z = (row["measured"] - row["printed"]) / np.hypot(row["measured_error"], row["printed_error"])
+    assert row["z"] == pytest.approx(z)
+    exact = differences(sweeps.regression).set_index(["source", "regressor", "term"])
+    # Sparser graphs leave more error: 0.31 against 0.25 of the noise variance, over 200 replications.
+    assert exact.loc[("exact", "noise_variance", "noise"), "difference"] > 0
+    assert exact.loc[("measured", "noise_variance", "noise"), "z"] > 0
+
+
+def test_size_effect_is_exact_and_adds_graphs_to_those_it_had() -> None:
+    few, more = (size_effect(3, count, sizes=[20], families=[2], steps=40) for count in (40, 400))
+    assert few["graphs"].tolist() == [2]
+    assert more["graphs"].tolist() == [20]
+    assert abs(few["variance"][0] - more["variance"][0]) < 5 * few["standard_error"][0] + 5 * more["standard_error"][0]
+
+
+def test_the_result_is_a_sweep(sweeps: Comparison) -> None:
+    assert isinstance(sweeps.two, SweepResult)
+    assert (sweeps.two.edges, sweeps.one.edges) == printed.SWEEP_EDGES
