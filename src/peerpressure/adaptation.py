@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import AdaptationError, ScheduleError, complain
+from peerpressure.errors import AdaptationError, ScheduleError, message
 from peerpressure.schedules import Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -44,14 +44,12 @@ class Adaptation:
             rate = np.asarray(self.rate(times), dtype=np.float64)
         except ScheduleError as error:
             got = f"η_t = {self.rate.formula_text}, of which {error}"
-            raise AdaptationError(complain(rule, got=got, remedy="change the rate")) from None
+            raise AdaptationError(message(rule, got=got, remedy="change the rate")) from None
         bad = np.flatnonzero(~(rate <= 1))
         if bad.size:
             time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
             got = f"η = {rate.flat[bad[0]]:.6g} at t = {time}"
-            raise AdaptationError(
-                complain(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01")
-            )
+            raise AdaptationError(message(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01"))
         return rate
 
     def adaptation_weights(self, agents: int) -> Vector:
@@ -103,7 +101,7 @@ def _as_weights(value: Weights) -> float | Vector:
         array = np.array(np.nan)
     if array.ndim > 1 or array.size == 0 or not np.all((array >= 0) & (array <= 1)):
         rule = "adaptation_weight must be a number from 0 to 1, or one for each agent"
-        raise AdaptationError(complain(rule, got=repr(value)[:80], remedy="use 0 for an agent who never adapts"))
+        raise AdaptationError(message(rule, got=repr(value)[:80], remedy="use 0 for an agent who never adapts"))
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False

@@ -1,6 +1,6 @@
 """What can go wrong, in one small family.
 
-Every message names the rule, the value that broke it, and the remedy; ``complain`` gives them one shape.
+Every message names the rule, the value that broke it, and the remedy; ``message`` gives them one shape.
 Catch ``PeerPressureError`` to catch them all.
 """
 
@@ -47,10 +47,10 @@ class FileFormatError(PeerPressureError, OSError):
     """A file is missing, damaged, or not of a kind that can be read."""
 
 
-def complain(rule: str, *, got: object, remedy: str) -> str:
+def message(rule: str, *, got: object, remedy: str) -> str:
     """Return the one message that every error here uses.
 
-    >>> complain("steps must be at least 1", got=0, remedy="ask for one step or more")
+    >>> message("steps must be at least 1", got=0, remedy="ask for one step or more")
     'steps must be at least 1, got 0; ask for one step or more'
     """
     return f"{rule}, got {got}; {remedy}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from peerpressure.errors import FileFormatError, complain
+from peerpressure.errors import FileFormatError, message
 
 
 @contextlib.contextmanager
@@ -25,7 +25,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         remedy = "write to a folder that exists and may be written to"
         raise FileFormatError(
-            complain("a file must have a place to go", got=f"{target} ({error.strerror})", remedy=remedy)
+            message("a file must have a place to go", got=f"{target} ({error.strerror})", remedy=remedy)
         ) from error
     try:
         with os.fdopen(handle, "w+b") as file:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import FormulaError, complain
+from peerpressure.errors import FormulaError, message
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "MAX_LENGTH", "MAX_NESTING", "MAX_NODES", "Expression", "parse"]
 
@@ -212,10 +212,10 @@ def parse(text: str) -> Expression:
     peerpressure.errors.FormulaError: ... the unknown name 'sqr' at column 5 of ...; did you mean sqrt?
     """
     if not isinstance(text, str):
-        raise FormulaError(complain("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'"))
+        raise FormulaError(message("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'"))
     if len(text) > MAX_LENGTH:
         rule = f"a formula must have at most {MAX_LENGTH} characters"
-        raise FormulaError(complain(rule, got=len(text), remedy="give the values as a table instead"))
+        raise FormulaError(message(rule, got=len(text), remedy="give the values as a table instead"))
     return Expression(_Reader(text).read())
 
 
@@ -291,7 +291,7 @@ class _Reader:
         """Raise the one error of this module."""
         shown = ascii(self.text if len(self.text) <= 60 else f"{self.text[:57]}...")
         got = f"{found} at column {column + 1} of {shown}"
-        raise FormulaError(complain("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
+        raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
 
     def column(self, offset: int) -> int:
         """Return the column in the user's text of an offset in the parsed text."""

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
-from peerpressure.errors import ModelError, complain
+from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise
 from peerpressure.schedules import Linear, Schedule, as_schedule
@@ -133,12 +133,12 @@ class Model:
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden' or a vector with one opinion for each agent"
-            raise ModelError(complain(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))
+            raise ModelError(message(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))
         bad = np.flatnonzero(self.stubbornness <= 0)
         if bad.size:
             got = f"{self.s[bad[0]]:g} at agent {network.labels[bad[0]]!r} ({bad.size} such in all)"
             remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
-            raise ModelError(complain("stubbornness must be positive", got=got, remedy=remedy))
+            raise ModelError(message("stubbornness must be positive", got=got, remedy=remedy))
 
     def _per_agent(self, name: str, value: PerAgent) -> Vector:
         n = self.network.n
@@ -146,14 +146,14 @@ class Model:
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             rule = f"{name} must hold one number for each agent"
-            raise ModelError(complain(rule, got=repr(value)[:80], remedy=f"pass a vector of {n} numbers")) from None
+            raise ModelError(message(rule, got=repr(value)[:80], remedy=f"pass a vector of {n} numbers")) from None
         if array.shape != (n,):
             rule = f"{name} must hold one number for each of the {n} agents"
-            raise ModelError(complain(rule, got=f"shape {array.shape}", remedy=f"pass a vector of {n} numbers"))
+            raise ModelError(message(rule, got=f"shape {array.shape}", remedy=f"pass a vector of {n} numbers"))
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
             got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
-            raise ModelError(complain(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
+            raise ModelError(message(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
         array.flags.writeable = False
         return array
 
@@ -234,13 +234,13 @@ class Model:
 def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
-        raise ModelError(complain("the network must be a Network", got=type(network).__name__, remedy=remedy))
+        raise ModelError(message("the network must be a Network", got=type(network).__name__, remedy=remedy))
     if not network.is_connected:
         rule = (
             "the network must be connected" if temporal_network is None else "all agents must meet, if only over time"
         )
         remedy = "use network.largest_component()"
-        raise ModelError(complain(rule, got=repr(network), remedy=remedy))
+        raise ModelError(message(rule, got=repr(network), remedy=remedy))
     return network
 
 
@@ -250,7 +250,7 @@ def _checked_temporal_network(temporal_network: object, network: Network) -> Tem
     if not isinstance(temporal_network, TemporalNetwork) or temporal_network.n != network.n:
         rule = f"a temporal network must be a TemporalNetwork of the {network.n} agents"
         remedy = "pass the temporal network itself as the network"
-        raise ModelError(complain(rule, got=repr(temporal_network)[:120], remedy=remedy))
+        raise ModelError(message(rule, got=repr(temporal_network)[:120], remedy=remedy))
     return temporal_network
 
 
@@ -259,16 +259,16 @@ def _checked_adaptation(value: object, n: int) -> Adaptation | None:
     if adaptation is not None and np.ndim(adaptation.adaptation_weight) and np.size(adaptation.adaptation_weight) != n:
         rule = f"adaptation_weight must be one number, or one for each of the {n} agents"
         got = f"{np.size(adaptation.adaptation_weight)} of them"
-        raise ModelError(complain(rule, got=got, remedy="check their number"))
+        raise ModelError(message(rule, got=got, remedy="check their number"))
     return adaptation
 
 
 def _checked_noise(noise: object, n: int) -> Noise:
     if not isinstance(noise, Noise):
         remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
-        raise ModelError(complain("the noise must be a Noise", got=repr(noise), remedy=remedy))
+        raise ModelError(message("the noise must be a Noise", got=repr(noise), remedy=remedy))
     std = np.asarray(noise.std)
     if std.ndim and std.shape != (n,):
         rule = f"the noise must have one standard deviation, or one for each of the {n} agents"
-        raise ModelError(complain(rule, got=f"{std.size} of them", remedy="check their number"))
+        raise ModelError(message(rule, got=f"{std.size} of them", remedy="check their number"))
     return noise

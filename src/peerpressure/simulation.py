@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import White
 from peerpressure.sde import SDE
@@ -45,7 +45,7 @@ class Record:
     def __post_init__(self) -> None:
         if not isinstance(self.every, (int, np.integer)) or isinstance(self.every, bool) or self.every < 1:
             raise InvalidInputError(
-                complain(
+                message(
                     "every must be a whole number of steps, 1 or more",
                     got=self.every,
                     remedy="use 1 for all steps",
@@ -62,7 +62,7 @@ def as_record(value: Record | str) -> Record:
     if value in _WORDS:
         return Record(states=value == "all", summaries=value != "final")
     rule = "record must be 'all', 'summaries', 'final' or a Record"
-    raise InvalidInputError(complain(rule, got=repr(value), remedy="for instance Record(every=10, agents=[0, 3])"))
+    raise InvalidInputError(message(rule, got=repr(value), remedy="for instance Record(every=10, agents=[0, 3])"))
 
 
 def simulate(
@@ -116,7 +116,7 @@ def simulate(
 def _whole(value: object, name: str, *, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         rule = f"{name} must be a whole number from {least} to {most}"
-        raise InvalidInputError(complain(rule, got=repr(value), remedy="pass an int"))
+        raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
     return int(value)
 
 
@@ -129,23 +129,23 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     if not isinstance(state, State):
         remedy = "pass a Trajectory or its final state; a vector of opinions belongs in the model's start"
         raise InvalidInputError(
-            complain("start must be a Trajectory or a State", got=type(start).__name__, remedy=remedy)
+            message("start must be a Trajectory or a State", got=type(start).__name__, remedy=remedy)
         )
     if state.public.shape[-1] != model.n:
         rule = f"the start must be of the model's {model.n} agents"
         raise InvalidInputError(
-            complain(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
+            message(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
         )
     if model.adaptation is not None and state.hidden is None:
         rule = "a run of opinions that adapt must start with what agents hold"
-        raise InvalidInputError(complain(rule, got="a state without it", remedy="start from a run of this model"))
+        raise InvalidInputError(message(rule, got="a state without it", remedy="start from a run of this model"))
     if not (np.isfinite(state.public).all() and (state.hidden is None or np.isfinite(state.hidden).all())):
         rule = "a run must start from the opinions of all agents, as finite numbers"
         remedy = "start from a simulated run; outputs from a file may have gaps"
-        raise InvalidInputError(complain(rule, got="a start with missing or infinite ones", remedy=remedy))
+        raise InvalidInputError(message(rule, got="a start with missing or infinite ones", remedy=remedy))
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
-        raise InvalidInputError(complain(rule, got=step, remedy="leave start_step out"))
+        raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
     return state
 
 
@@ -156,7 +156,7 @@ def _seed(seed: int | None, begin: State) -> int:
     number = _whole(seed, "the seed", least=0, most=2**64 - 1)
     if begin.seed not in (None, number):
         rule = f"a run is resumed with its own seed, {begin.seed}"
-        raise InvalidInputError(complain(rule, got=number, remedy=f"leave seed out; {_BRANCH}"))
+        raise InvalidInputError(message(rule, got=number, remedy=f"leave seed out; {_BRANCH}"))
     return number
 
 
@@ -176,13 +176,13 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     # Sorting millions of numbers takes seconds, and most callers count upwards.
     if not legal or (np.any(np.diff(chosen) <= 0) and np.unique(chosen).size != chosen.size):
         rule = "replicates must be a count, or distinct numbers from 0 on"
-        raise InvalidInputError(complain(rule, got=repr(replicates), remedy="for instance 50 or range(20, 40)"))
+        raise InvalidInputError(message(rule, got=repr(replicates), remedy="for instance 50 or range(20, 40)"))
     if rows not in (None, chosen.size):
         rule = f"the start holds {rows} replicates, and the run must have as many"
-        raise InvalidInputError(complain(rule, got=chosen.size, remedy="leave replicates out"))
+        raise InvalidInputError(message(rule, got=chosen.size, remedy="leave replicates out"))
     if own is not None and not np.array_equal(own, chosen):
         rule = f"a run is resumed with its own replicates, {_listed(own)}"
-        raise InvalidInputError(complain(rule, got=_listed(chosen), remedy=f"leave replicates out; {_BRANCH}"))
+        raise InvalidInputError(message(rule, got=_listed(chosen), remedy=f"leave replicates out; {_BRANCH}"))
     return chosen.astype(np.int64)
 
 
@@ -206,10 +206,10 @@ def _plan(
     precision = np.dtype(dtype)
     if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
         rule = "dtype must be float64 or float32"
-        raise InvalidInputError(complain(rule, got=precision, remedy="float64 is the default"))
+        raise InvalidInputError(message(rule, got=precision, remedy="float64 is the default"))
     last = first + steps
     if last > _MOST_STEPS:
-        raise InvalidInputError(complain(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
+        raise InvalidInputError(message(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
     inner = range(first - first % keep.every + keep.every, last, keep.every)
     _refuse_if_too_large(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
@@ -249,7 +249,7 @@ def _refuse_if_too_large(
     if recorded > working:
         remedy = "record less: record='summaries', Record(every=10) or Record(agents=[...])"
     rule = f"a run must fit in memory, of which {free / 1e9:.3g} GB is free"
-    raise TooLargeError(complain(rule, got=f"{(recorded + working) / 1e9:.3g} GB to hold it", remedy=remedy))
+    raise TooLargeError(message(rule, got=f"{(recorded + working) / 1e9:.3g} GB to hold it", remedy=remedy))
 
 
 def _engine(device: str) -> Callable[..., Result]:
@@ -261,7 +261,7 @@ def _engine(device: str) -> Callable[..., Result]:
         from peerpressure.engine import gpu
 
         return gpu.run
-    raise InvalidInputError(complain("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
+    raise InvalidInputError(message("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
 
 
 def _in_words(equation: SDE) -> str:
@@ -276,7 +276,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
     if device != "cpu":
         rule = "exact paths are drawn on the processor, device='cpu'"
         remedy = "use SDE(..., method='euler') elsewhere"
-        raise InvalidInputError(complain(rule, got=repr(device), remedy=remedy))
+        raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
 
     def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], held: None) -> Result:
         found = exact_paths(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, complain
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
@@ -127,7 +127,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
         if facts["format"] != FORMAT:
             rule = f"a saved run must be of format {FORMAT}"
             raise FileFormatError(
-                complain(
+                message(
                     rule,
                     got=f"{path} of format {facts['format']}",
                     remedy="read it with the version that wrote it",
@@ -135,7 +135,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
             )
         return _rebuild(facts, arrays)
     except FileNotFoundError:
-        raise FileFormatError(complain("a saved run must exist", got=path, remedy="check the path")) from None
+        raise FileFormatError(message("a saved run must exist", got=path, remedy="check the path")) from None
     except FileFormatError:
         raise
     except (
@@ -149,7 +149,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
         PeerPressureError,
     ) as error:
         raise FileFormatError(
-            complain("a saved run must be readable", got=f"{path} ({error})", remedy=remedy)
+            message("a saved run must be readable", got=f"{path} ({error})", remedy=remedy)
         ) from error
 
 
@@ -200,7 +200,7 @@ def read_frame(path: str | Path, model: Model) -> pandas.DataFrame:
 
     table = read_table(path)
     if not table.rows:
-        raise FileFormatError(complain("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
+        raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
     table.refuse_widths()
     names = _names(table, texts_of(model.network.labels))
@@ -214,7 +214,7 @@ def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
     places = table.places(("time", "replicate"), letters=True)
     if "time" not in places:
         rule, got = "outputs must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(complain(rule, got=got, remedy=LAYOUT))
+        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     names = {k: role for role, k in places.items()}
     rest = [k for k in range(table.width) if k not in names]
     if any(heading[k] in known for k in rest):
@@ -222,7 +222,7 @@ def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
         if twice:
             remedy = "rename or remove one of them"
             raise InvalidInputError(
-                complain("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
+                message("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
             )
         return names | {k: heading[k] for k in rest}
     found = table.places(("agent", "public"), letters=True)
@@ -236,7 +236,7 @@ def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
 def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
     if len(columns) != 1:
         got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(complain(f"one column of outputs must be called {role}", got=got, remedy=LAYOUT))
+        raise InvalidInputError(message(f"one column of outputs must be called {role}", got=got, remedy=LAYOUT))
     return columns[0]
 
 
@@ -255,7 +255,7 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
         rule = "outputs must come with a column 'time' and at least one row"
         got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
         remedy = "use columns time, agent, public, or time and one column for each agent"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     keys = [name for name in ("replicate", "time") if name in columns]
     wide = not {"agent", "public"} <= columns
     rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
@@ -313,4 +313,4 @@ def _refuse_rows(rows: pandas.DataFrame, bad: NDArray[Any], rule: str, column: s
         value = "" if column is None else f"{first[column].tolist()[0]!r} in "
         named = ", ".join(map(str, first.index))
         got = f"{value}row {named}" + (f" and {where.size - 5} more" if where.size > 5 else "")
-        raise InvalidInputError(complain(rule, got=got, remedy="repair or remove them; leave a missing output empty"))
+        raise InvalidInputError(message(rule, got=got, remedy="repair or remove them; leave a missing output empty"))

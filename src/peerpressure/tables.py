@@ -22,7 +22,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, complain
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -136,7 +136,7 @@ class Table:
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
         if len(close) != 1:
             got = ", ".join(map(repr, names)) or "an empty file"
-            raise InvalidInputError(complain(f"there must be one column {name!r}", got=got, remedy="name one of these"))
+            raise InvalidInputError(message(f"there must be one column {name!r}", got=got, remedy="name one of these"))
         return close[0]
 
     def refuse_widths(self) -> None:
@@ -231,7 +231,7 @@ def naming(
 
 
 def _unfit(rule: str, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(complain(rule, got=got, remedy=remedy))
+    return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
 def _content(file: Path) -> bytes:
@@ -350,5 +350,5 @@ def texts_of(labels: Iterable[Any]) -> dict[str, int]:
     if len(found) < len(names):
         twice = next(name for k, name in enumerate(names) if found[name] != k)
         remedy = "give one of them another label"
-        raise InvalidInputError(complain("labels must differ as text to be found in a table", got=twice, remedy=remedy))
+        raise InvalidInputError(message("labels must differ as text to be found in a table", got=twice, remedy=remedy))
     return found

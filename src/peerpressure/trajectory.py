@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.version import __version__
 
@@ -91,7 +91,7 @@ class Trajectory:
         """Return what one agent showed, (replicates, times)."""
         if self.states is None:
             raise InvalidInputError(
-                complain(
+                message(
                     "a path needs recorded states",
                     got="a run without them",
                     remedy="use record='all' or Record(agents=[...])",
@@ -102,7 +102,7 @@ class Trajectory:
         if not where.size:
             rule = f"agent {agent!r} must be among the recorded ones"
             raise InvalidInputError(
-                complain(rule, got=f"{self.agents.size} others", remedy="add it to Record(agents=[...])")
+                message(rule, got=f"{self.agents.size} others", remedy="add it to Record(agents=[...])")
             )
         return np.asarray(self.states[:, :, where[0]])
 

@@ -20,7 +20,7 @@ from peerpressure.cli.paper import paper
 from peerpressure.cli.recover import recover
 from peerpressure.cli.run import run_scenario
 from peerpressure.cli.sweep import sweep
-from peerpressure.cli.terminal import FAILURE, INTERRUPTED, USAGE, RefusedFileError, complain, spell_what_is_missing
+from peerpressure.cli.terminal import FAILURE, INTERRUPTED, USAGE, RefusedFileError, report_error, spell_what_is_missing
 from peerpressure.errors import InvalidInputError, PeerPressureError
 from peerpressure.version import __version__
 
@@ -81,13 +81,13 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except RefusedFileError as error:
-        return max(complain(line, USAGE) for line in error.lines)
+        return max(report_error(line, USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
-        return complain(*_explain(error))
+        return report_error(*_explain(error))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     # Typer itself turns Ctrl-C into this status and says nothing.
-    return complain("interrupted", INTERRUPTED) if status == INTERRUPTED else int(status or 0)
+    return report_error("interrupted", INTERRUPTED) if status == INTERRUPTED else int(status or 0)
 
 
 def _explain(error: Exception) -> tuple[str, int]:

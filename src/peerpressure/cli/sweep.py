@@ -12,12 +12,12 @@ from peerpressure.cli.terminal import (
     FAILURE,
     AsJson,
     columns,
-    complain,
     facts,
     plain,
     print_json,
     refuse_file,
     refusing_all_at_once,
+    report_error,
     show,
     telling,
 )
@@ -84,7 +84,7 @@ def run_file(
     )
     _tell(found, folder, as_json=as_json)
     if found.failed:
-        raise typer.Exit(complain(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
+        raise typer.Exit(report_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
 
 
 @sweep.command()

@@ -109,7 +109,7 @@ class RefusedFileError(PeerPressureError):
         super().__init__("; ".join(lines))
 
 
-def complain(message: str, status: int) -> int:
+def report_error(message: str, status: int) -> int:
     """Say in one line on the error stream what went wrong, and return the exit status."""
     print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status

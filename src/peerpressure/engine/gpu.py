@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.engine.plan import FRESH, STREAM_HELD, Plan, Result, draw_of
-from peerpressure.errors import PeerPressureError, TooLargeError, complain
+from peerpressure.errors import PeerPressureError, TooLargeError, message
 from peerpressure.noise import AR1, Custom, Frozen
 
 _PIECE = 32  # neighbours in a piece of a hub's row
@@ -34,7 +34,7 @@ def _cupy() -> Any:
     except Exception as error:  # CuPy raises many kinds, and its import may fail in the driver's loader
         rule = "device='gpu' needs an NVIDIA device and CuPy"
         remedy = "install peerpressure[gpu], or use device='cpu'"
-        raise PeerPressureError(complain(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from None
+        raise PeerPressureError(message(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from None
     return cupy
 
 
@@ -58,10 +58,10 @@ def run(
     """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
     if isinstance(plan.model.noise, Custom):
         rule = "the accelerator draws from the package's own laws"
-        raise PeerPressureError(complain(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+        raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"
-        raise PeerPressureError(complain(rule, got="gaps", remedy="run each stretch in a call of its own"))
+        raise PeerPressureError(message(rule, got="gaps", remedy="run each stretch in a call of its own"))
     return _Run(plan, start, memory, held).finish(report)
 
 
@@ -164,7 +164,7 @@ class _Run:
         if needed > free:
             rule = f"a run must fit in the device's memory, of which {free / 1e9:.3g} GB is free"
             remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
-            raise TooLargeError(complain(rule, got=f"{needed / 1e9:.3g} GB to hold it", remedy=remedy))
+            raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB to hold it", remedy=remedy))
 
     def _upload(self, values: NDArray[Any]) -> Any:
         """Return (agents,) or (replicates, agents) as the device's (agents, padded replicates)."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.encoding import pack
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.limits import Limits, Shown, shown
@@ -97,7 +97,7 @@ def _agents(body: Mapping[str, Any]) -> list[int | str]:
     plain = isinstance(given, list) and all(isinstance(one, int | str) and not isinstance(one, bool) for one in given)
     if not plain or len(given) > MOST_NAMED:
         rule = f"agents must be a list of at most {MOST_NAMED} labels"
-        raise RequestError(422, complain(rule, got=ascii(given)[:60], remedy="name fewer"), "agents")
+        raise RequestError(422, message(rule, got=ascii(given)[:60], remedy="name fewer"), "agents")
     return list(given)
 
 

@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.jobs import CancellationToken, JobQueue
@@ -128,7 +128,7 @@ def _tab(request: Request) -> str:
     tab = request.headers.get("x-tab", f"{id(request):x}")
     if not _TAB.fullmatch(tab):
         rule, remedy = "X-Tab must be up to 64 letters, digits, - and _", "leave it out, or make one up for each page"
-        raise RequestError(400, complain(rule, got=ascii(tab[:80]), remedy=remedy))
+        raise RequestError(400, message(rule, got=ascii(tab[:80]), remedy=remedy))
     return tab
 
 

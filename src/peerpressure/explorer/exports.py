@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.answers import MOST_EDGES
 from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.layout import Drawing
@@ -54,7 +54,7 @@ def netcdf_file(asked: Prepared, limits: Limits) -> bytes:
         return bytes(data.to_netcdf(None, engine="scipy"))
     except ValueError:
         rule, remedy = "netCDF must be able to hold the labels of agents", "take the table instead"
-        raise RequestError(422, complain(rule, got="some that it cannot", remedy=remedy), "network.labels") from None
+        raise RequestError(422, message(rule, got="some that it cannot", remedy=remedy), "network.labels") from None
 
 
 def _numbers(asked: Prepared) -> int:
@@ -123,7 +123,7 @@ def _observer(asked: Prepared, limits: Limits) -> Callable[[], Figure]:
     observe = asked.scenario.observe
     if observe is None:
         rule, remedy = "a picture of the observer needs one", "choose who is seen"
-        raise RequestError(422, complain(rule, got="a scenario without [observe]", remedy=remedy), "observe")
+        raise RequestError(422, message(rule, got="a scenario without [observe]", remedy=remedy), "observe")
     last_observed(asked, limits)
     tables, problem = [], None
     for method in observe.methods:

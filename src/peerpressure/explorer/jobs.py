@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, final
 
 import numpy as np
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.requests import OverdueError, RequestError, WithdrawnError
 from peerpressure.schedules import Growth, Schedule
@@ -172,7 +172,7 @@ class JobQueue:
         with self._lock:
             if self._taken >= self.limits.waiting:
                 rule = f"at most {self.limits.waiting} questions may wait for an answer at a time"
-                raise RequestError(429, complain(rule, got="one more", remedy="ask again in a moment"))
+                raise RequestError(429, message(rule, got="one more", remedy="ask again in a moment"))
             self._taken += 1
         future = self._pool.submit(_begin, token, work)
         future.add_done_callback(self._leave)

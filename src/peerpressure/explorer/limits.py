@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.requests import RequestError
 from peerpressure.scenario import Scenario
 
@@ -158,7 +158,7 @@ class Limits:
         most = getattr(self, name)
         if got > most:
             rule = f"{what} must be at most {most:,} here"
-            raise RequestError(422, complain(rule, got=f"{got:,.0f}", remedy=remedy), where)
+            raise RequestError(422, message(rule, got=f"{got:,.0f}", remedy=remedy), where)
 
     def check_network(self, section: Any, steps: int) -> None:
         """Refuse a network that would be too large, before it is built."""

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 
-from peerpressure.errors import PeerPressureError, complain
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.jobs import CancellationToken, Watched
 from peerpressure.explorer.layout import Drawing, drawing
@@ -164,7 +164,7 @@ def _section_of(body: Mapping[str, Any]) -> dict[str, Any]:
     data = body.get("scenario")
     if not isinstance(data, dict):
         rule, remedy = "a request must hold a scenario", "send {scenario: {network: …, run: …}}"
-        raise RequestError(400, complain(rule, got=type(data).__name__, remedy=remedy))
+        raise RequestError(400, message(rule, got=type(data).__name__, remedy=remedy))
     return data
 
 
@@ -189,7 +189,7 @@ def _validated(data: Mapping[str, Any]) -> Scenario:
     except ValidationError as error:
         if error.error_count() > MOST_PROBLEMS:
             rule, remedy = "a scenario must be made of legal values", "correct the longest list first"
-            raise RequestError(422, complain(rule, got=f"{error.error_count():,} others", remedy=remedy)) from None
+            raise RequestError(422, message(rule, got=f"{error.error_count():,} others", remedy=remedy)) from None
         raise ScenarioError(explain(error, Scenario, {})) from None
 
 
@@ -197,7 +197,7 @@ def _refuse_slow_laws(noise: Any) -> None:
     """Refuse laws of SciPy's before they are looked at: the moments of one, or a draw, may take any time."""
     if isinstance(noise, dict) and noise.get("law") == "custom":
         rule, remedy = "noise must be one of the package's own laws here", "peerpressure run takes any law of SciPy"
-        raise RequestError(422, complain(rule, got="a custom law", remedy=remedy), "noise.law")
+        raise RequestError(422, message(rule, got="a custom law", remedy=remedy), "noise.law")
 
 
 def _bytes_of(built: Built) -> int:

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
-from peerpressure.errors import PeerPressureError, complain
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.scenario import ScenarioError
 
 TOLD = 20  # problems in one answer; a person mends the first ones first
@@ -38,7 +38,7 @@ class OverdueError(PeerPressureError):
     def __init__(self, seconds: float) -> None:
         rule = f"an answer must be found within {seconds:g} seconds here"
         remedy = "ask for fewer agents, steps or methods; the command line has no such bound"
-        super().__init__(complain(rule, got="no end by then", remedy=remedy))
+        super().__init__(message(rule, got="no end by then", remedy=remedy))
 
 
 # What ends a piece of work from outside, whatever part of it was being done.
@@ -106,12 +106,12 @@ def _refuse_encoding(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         rule, remedy = "a request must not be compressed", "send it as it is"
-        raise RequestError(415, complain(rule, got=ascii(encoding[:40]), remedy=remedy))
+        raise RequestError(415, message(rule, got=ascii(encoding[:40]), remedy=remedy))
 
 
 def _too_large(got: str, most: int) -> RequestError:
     remedy = "send less; the command line reads files of any size"
-    return RequestError(413, complain(f"a request may have at most {most:,} bytes", got=got[:40], remedy=remedy))
+    return RequestError(413, message(f"a request may have at most {most:,} bytes", got=got[:40], remedy=remedy))
 
 
 async def read_json(request: Request, most: int) -> dict[str, Any]:
@@ -119,7 +119,7 @@ async def read_json(request: Request, most: int) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         rule, remedy = "a request must be application/json", "set its Content-Type"
-        raise RequestError(415, complain(rule, got=ascii(kind[:40]), remedy=remedy))
+        raise RequestError(415, message(rule, got=ascii(kind[:40]), remedy=remedy))
     return parse_json(await read_bytes(request, most))
 
 
@@ -150,7 +150,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
 
 
 def _malformed(rule: str, got: str) -> RequestError:
-    return RequestError(400, complain(f"a request must be {rule}", got=got, remedy="correct it"))
+    return RequestError(400, message(f"a request must be {rule}", got=got, remedy="correct it"))
 
 
 def _refuse_constant(word: str) -> None:

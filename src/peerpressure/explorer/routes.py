@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.answers import exact_answer, network_answer, pressure_answer, run_answer
 from peerpressure.explorer.encoding import MEDIA_TYPE, json_bytes
 from peerpressure.explorer.exports import csv_file, netcdf_file, toml_file
@@ -95,7 +95,7 @@ def _figure(cache: ModelCache, body: Body, token: CancellationToken) -> Answer:
     what, kind, time = str(body.get("what")), str(body.get("format")), body.get("time", 0)
     if what not in SUBJECTS or kind not in KINDS or isinstance(time, bool) or not isinstance(time, int | float):
         rule = f"a picture must be of {', '.join(SUBJECTS)} at a time, as {' or '.join(KINDS)}"
-        raise RequestError(422, complain(rule, got=ascii([what, time, kind])[:80], remedy="name one of each"))
+        raise RequestError(422, message(rule, got=ascii([what, time, kind])[:80], remedy="name one of each"))
     asked = cache.prepare(body, token)
     return Answer(picture(asked, what, time, kind, cache), KINDS[kind], f"peerpressure-{what}.{kind}")
 

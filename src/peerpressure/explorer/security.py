@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.explorer.encoding import json_bytes
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -66,13 +66,13 @@ class Guard:
         named = headers.getlist("host")
         if len(named) != 1 or name_of(named[0]) not in self.hosts:
             rule, remedy = "a request must name this server", "open it by the address that it printed"
-            return complain(rule, got=ascii(", ".join(named))[:80], remedy=remedy)
+            return message(rule, got=ascii(", ".join(named))[:80], remedy=remedy)
         origins, remedy = headers.getlist("origin"), "open the page that this server shows"
         if origins and origins != [f"http://{named[0]}"]:
-            return complain("a request must come from the explorer's own page", got=ascii(origins)[:80], remedy=remedy)
+            return message("a request must come from the explorer's own page", got=ascii(origins)[:80], remedy=remedy)
         site = headers.get("sec-fetch-site", "none")
         if site not in ("same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
-            return complain("a request must come from the explorer's own page", got=ascii(site)[:80], remedy=remedy)
+            return message("a request must come from the explorer's own page", got=ascii(site)[:80], remedy=remedy)
         return None
 
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from peerpressure.errors import PeerPressureError, complain
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.explorer.security import LOOPBACK
 
 PORT = 8321
@@ -35,7 +35,7 @@ def open_socket(host: str, port: int | None = None) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     rule, remedy = "the explorer needs an address to listen at", "name another --port, or an address of this machine"
-    raise PeerPressureError(complain(rule, got=problem, remedy=remedy))
+    raise PeerPressureError(message(rule, got=problem, remedy=remedy))
 
 
 def _family(host: str) -> socket.AddressFamily:

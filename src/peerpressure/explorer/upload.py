@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, NetworkError, complain
+from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.explorer.answers import facts_of, labels_of
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
@@ -54,7 +54,7 @@ def _read(name: str, data: bytes) -> Network:
             f"a network to drop here must be one of {', '.join(SUFFIXES)}",
             "peerpressure run reads more kinds",
         )
-        raise RequestError(415, complain(rule, got=shown, remedy=remedy))
+        raise RequestError(415, message(rule, got=shown, remedy=remedy))
     with tempfile.TemporaryDirectory(prefix="peerpressure-") as folder:
         file = Path(folder) / f"network{suffix}"
         file.write_bytes(data)

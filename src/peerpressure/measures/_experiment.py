@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
@@ -219,6 +219,6 @@ def read_outputs(path: str | Path, system: Model | SDE) -> Trajectory:
         if off.size:
             rule = f"outputs must be seen at multiples of the step {system.step:g}"
             got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
-            raise InvalidInputError(complain(rule, got=got, remedy="set the step of [time] to that of the outputs"))
+            raise InvalidInputError(message(rule, got=got, remedy="set the step of [time] to that of the outputs"))
         run = Trajectory.from_dataframe(frame.assign(time=np.rint(steps)), system.model)
     return replace(run, times=run.times * np.float64(system.step))

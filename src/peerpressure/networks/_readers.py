@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, NetworkError, complain
+from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.networks._network import Network, decode
 from peerpressure.networks._validation import Label, nearest, square
 from peerpressure.tables import Row, Table, is_number, naming, places_in, read_table
@@ -55,7 +55,7 @@ def edges_of(table: Table) -> EdgeList:
     table = _with_heading(table)
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
-        raise FileFormatError(complain("an edge list must hold edges", got="none", remedy=remedy))
+        raise FileFormatError(message("an edge list must hold edges", got="none", remedy=remedy))
     places = _places(table)
     _refuse_fields(table, places)
     ends = [table.column(places[role]) for role in ("source", "target")]
@@ -88,7 +88,7 @@ def _is_heading(table: Table) -> bool:
         return False
     if places_in(names, ("source", "target")):
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
-        raise FileFormatError(complain(rule, got=", ".join(map(repr, names[:6])), remedy=remedy))
+        raise FileFormatError(message(rule, got=", ".join(map(repr, names[:6])), remedy=remedy))
     # Words above columns of numbers are a heading too.
     if all(WHOLE.fullmatch(text) for text in ends):
         return not any(WHOLE.fullmatch(name) for name in names)
@@ -104,7 +104,7 @@ def _places(table: Table) -> dict[str, int]:
     if "weight" not in places and doubtful:
         rule = "a column of numbers in an edge list must be called weight if it is one"
         remedy = "rename it weight, or remove it; lists of contacts with times have a reader of their own"
-        raise FileFormatError(complain(rule, got=", ".join(map(repr, doubtful)), remedy=remedy))
+        raise FileFormatError(message(rule, got=", ".join(map(repr, doubtful)), remedy=remedy))
     return places
 
 
@@ -158,7 +158,7 @@ def _refuse_one_way(table: Table, ends: Sequence[Sequence[str]]) -> None:
 
 
 def _illegal(row: Row, rule: str, got: object, remedy: str) -> NetworkError:
-    return NetworkError(complain(f"line {row.line}: {rule}", got=got, remedy=remedy))
+    return NetworkError(message(f"line {row.line}: {rule}", got=got, remedy=remedy))
 
 
 # Matrix Market files, read in Python: SciPy's compiled reader can crash the process on a damaged file.
@@ -253,7 +253,7 @@ def _numbers(body: list[str], count: int, width: int) -> NDArray[np.float64]:
 
 
 def _unfit_matrix(rule: str, got: str, remedy: str) -> FileFormatError:
-    return FileFormatError(complain(rule, got=got, remedy=remedy))
+    return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
 # Networks from files, by their suffix; nothing in a file can run code or raise an unfamiliar error.
@@ -302,7 +302,7 @@ def suffix_of(file: Path, known: Mapping[str, object], *, packed: bool = False) 
 
 
 def _unfit(rule: str, *, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(complain(rule, got=got, remedy=remedy))
+    return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
 def _edge_list(file: Path, weight: str | None, connected: bool) -> Network:

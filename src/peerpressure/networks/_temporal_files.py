@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, NetworkError, complain
+from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.files import replacing
 from peerpressure.networks._readers import WHOLE, labels_of, suffix_of
 from peerpressure.networks._temporal import TemporalNetwork
@@ -53,7 +53,7 @@ class Lines:
         if bad.any():
             k = int(np.argmax(bad))
             got = f"{values[k]:.16g}" if isinstance(values, np.ndarray) else repr(values[k])
-            raise NetworkError(complain(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy))
+            raise NetworkError(message(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy))
 
 
 def lines_of(table: Table, columns: Sequence[str] | None) -> Lines:
@@ -61,7 +61,7 @@ def lines_of(table: Table, columns: Sequence[str] | None) -> Lines:
     given = None if columns is None else _given_places(columns)
     table = _with_heading(table)
     if not table.rows:
-        raise FileFormatError(complain("a list of events must hold some", got="none", remedy=REMEDY))
+        raise FileFormatError(message("a list of events must hold some", got="none", remedy=REMEDY))
     _refuse_widths(table, columns)
     places = given or _named_places(table) or _likely_places(table)
     for row in table.rows:
@@ -103,7 +103,7 @@ def _given_places(columns: Sequence[str]) -> Places:
         hint = nearest(strange[0], ROLES) if strange else ""
         rule = "columns must name time, source and target, and may name weight, each once"
         remedy = f"write '' for columns to leave out{hint}"
-        raise NetworkError(complain(rule, got=list(columns), remedy=remedy))
+        raise NetworkError(message(rule, got=list(columns), remedy=remedy))
     return {role: k for k, role in enumerate(columns) if role}
 
 
@@ -115,7 +115,7 @@ def _named_places(table: Table) -> Places | None:
     if "end" in places:
         rule = "contacts must be moments, or all last as long as duration says"
         got, remedy = f"a column {table.heading[places['end']]!r}", "remove it, or repeat the contact at every time"
-        raise FileFormatError(complain(rule, got=got, remedy=remedy))
+        raise FileFormatError(message(rule, got=got, remedy=remedy))
     if {*ROLES[:3]} <= places.keys():
         return places
     # Names that are not known may stand over columns in our order, as long as none of the others contradicts that.
@@ -123,7 +123,7 @@ def _named_places(table: Table) -> Places | None:
     if len(ordered) == table.width >= 3 and all(ordered.get(role) == k for role, k in places.items()):
         return ordered
     rule = "columns must be named time, source and target"
-    raise FileFormatError(complain(rule, got=", ".join(map(repr, table.heading[:6])), remedy=UNCLEAR))
+    raise FileFormatError(message(rule, got=", ".join(map(repr, table.heading[:6])), remedy=UNCLEAR))
 
 
 def _likely_places(table: Table) -> Places:
@@ -143,7 +143,7 @@ def _likely_places(table: Table) -> Places:
         if passed and orders[0] not in passed:
             break
     got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
-    raise FileFormatError(complain("the order of columns without names must be clear", got=got, remedy=UNCLEAR))
+    raise FileFormatError(message("the order of columns without names must be clear", got=got, remedy=UNCLEAR))
 
 
 def _is_legal(table: Table, places: Places) -> bool:
@@ -280,7 +280,7 @@ def _refuse_steps(lines: Lines) -> None:
         k = int(back[0])
         rule = f"line {lines.numbers[k]}: events must come in the order of their steps"
         got = f"step {times[k]:g} after {times[k - 1]:g}"
-        raise NetworkError(complain(rule, got=got, remedy="sort the lines by time"))
+        raise NetworkError(message(rule, got=got, remedy="sort the lines by time"))
 
 
 def _known(lines: Lines, labels: Iterable[Label] | None) -> list[Label] | None:
@@ -310,7 +310,7 @@ def _arrays(file: Path) -> dict[str, NDArray[Any]]:
         swollen = sum(member.file_size for member in archive.infolist())
     if swollen > psutil.virtual_memory().available:
         remedy = "use a larger machine"
-        raise FileFormatError(complain("a network must fit into memory", got=f"{swollen} bytes", remedy=remedy))
+        raise FileFormatError(message("a network must fit into memory", got=f"{swollen} bytes", remedy=remedy))
     with np.load(file, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from peerpressure.errors import NetworkError, TooLargeError, complain
+from peerpressure.errors import NetworkError, TooLargeError, message
 from peerpressure.networks._connectivity import components, is_connected
 
 SHOWN = 3  # offenders that a message names before it only counts them
@@ -22,7 +22,7 @@ SEARCHED = 10_000  # names among which a near match is looked for
 
 def refusal(rule: str, *, got: object, remedy: str) -> NetworkError:
     """Return the error for a graph, a label or a parameter that breaks a rule."""
-    return NetworkError(complain(rule, got=got, remedy=remedy))
+    return NetworkError(message(rule, got=got, remedy=remedy))
 
 
 def few(items: Iterable[object], total: int) -> str:
@@ -88,7 +88,7 @@ def room_for(edges: float) -> None:
     if edges * BYTES_PER_EDGE > free:
         need = edges * BYTES_PER_EDGE / 2**30
         got = f"{edges:.3g} edges, about {need:,.0f} GiB, with {free / 2**30:,.1f} GiB free"
-        raise TooLargeError(complain("a network must fit into memory", got=got, remedy="ask for fewer edges"))
+        raise TooLargeError(message("a network must fit into memory", got=got, remedy="ask for fewer edges"))
 
 
 # The names that users give to agents: checking them, and finding them again.

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, NetworkError, complain
+from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.files import replacing
 from peerpressure.networks._network import Network, encode
 from peerpressure.networks._readers import WHOLE, suffix_of
@@ -38,7 +38,7 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
         raise NetworkError(f"{file}: {error}") from None
     except OSError as error:
         rule, remedy = f"{file} must be writable", "check that its folder exists and has room"
-        raise FileFormatError(complain(rule, got=error.strerror or error, remedy=remedy)) from error
+        raise FileFormatError(message(rule, got=error.strerror or error, remedy=remedy)) from error
 
 
 def _separated(separator: str) -> Writer:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import NoiseError, complain
+from peerpressure.errors import NoiseError, message
 from peerpressure.noise._correlation import AR1, Frozen, Temporal, as_temporal
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
@@ -23,15 +23,15 @@ def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         rule = "a standard deviation must be a number, or one number for each agent"
-        raise NoiseError(complain(rule, got=repr(value), remedy="for instance Gaussian(0.5)")) from None
+        raise NoiseError(message(rule, got=repr(value), remedy="for instance Gaussian(0.5)")) from None
     if array.ndim > 1 or array.size == 0:
         rule = "standard deviations must be one number or a vector with one for each agent"
-        raise NoiseError(complain(rule, got=f"shape {array.shape}", remedy="flatten them"))
+        raise NoiseError(message(rule, got=f"shape {array.shape}", remedy="flatten them"))
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         where = f" at agent {bad[0]}" if array.ndim else ""
         rule = "a standard deviation must be finite and not negative"
-        raise NoiseError(complain(rule, got=f"{array.flat[bad[0]]}{where}", remedy="use 0 for an agent without noise"))
+        raise NoiseError(message(rule, got=f"{array.flat[bad[0]]}{where}", remedy="use 0 for an agent without noise"))
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False

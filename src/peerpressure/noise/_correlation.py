@@ -9,7 +9,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import NoiseError, complain
+from peerpressure.errors import NoiseError, message
 
 
 @final
@@ -44,7 +44,7 @@ class AR1:
     def __post_init__(self) -> None:
         if not -1 < self.coefficient < 1:
             rule = "the AR(1) coefficient must lie strictly between -1 and 1"
-            raise NoiseError(complain(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
+            raise NoiseError(message(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""
@@ -63,4 +63,4 @@ def as_temporal(value: object) -> Temporal:
     if isinstance(value, str) and value in _TEMPORAL_WORDS:
         return _TEMPORAL_WORDS[value]
     rule = "the temporal kind must be 'white', 'frozen' or AR1(coefficient)"
-    raise NoiseError(complain(rule, got=repr(value), remedy="leave it out for white noise, the paper's"))
+    raise NoiseError(message(rule, got=repr(value), remedy="leave it out for white noise, the paper's"))

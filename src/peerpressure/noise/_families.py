@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peerpressure.errors import NoiseError, complain
+from peerpressure.errors import NoiseError, message
 from peerpressure.noise._base import Noise
 from peerpressure.noise._correlation import AR1
 from peerpressure.noise._laws import Custom, Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
@@ -26,7 +26,7 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
     name = rest.pop("law", None)
     if name not in LAWS:
         raise NoiseError(
-            complain(f"the law must be one of {', '.join(LAWS)}", got=repr(name), remedy="check the spelling")
+            message(f"the law must be one of {', '.join(LAWS)}", got=repr(name), remedy="check the spelling")
         )
     if name == NoNoise.law:
         return NoNoise()
@@ -45,5 +45,5 @@ def _scipy_distribution(name: str, args: Sequence[float], kwds: Mapping[str, flo
     family = getattr(stats, name, None)
     if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
         rule = "a saved custom noise must name a distribution of scipy.stats"
-        raise NoiseError(complain(rule, got=repr(name), remedy="distributions defined elsewhere cannot be loaded"))
+        raise NoiseError(message(rule, got=repr(name), remedy="distributions defined elsewhere cannot be loaded"))
     return family(*args, **kwds)

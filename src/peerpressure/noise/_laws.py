@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import NoiseError, complain
+from peerpressure.errors import NoiseError, message
 from peerpressure.noise._base import Deviation, Noise
 from peerpressure.noise._correlation import Temporal
 from peerpressure.schedules import Constant, Schedule
@@ -80,7 +80,7 @@ class StudentT(Noise):
         Noise.__init__(self, std, time_scale=time_scale, temporal=temporal)
         if not 2 < df < np.inf:
             rule = "Student's t has a finite standard deviation only for more than 2 degrees of freedom"
-            raise NoiseError(complain(rule, got=f"df={df}", remedy="use df > 2, or Gaussian for df = ∞"))
+            raise NoiseError(message(rule, got=f"df={df}", remedy="use df > 2, or Gaussian for df = ∞"))
         object.__setattr__(self, "df", float(df))
 
     @property
@@ -161,7 +161,7 @@ class Custom(Noise):
         if abs(mean) > 1e-9 * max(deviation, 1e-300) and not centre:
             rule = "noise must have mean zero"
             remedy = "pass centre=True to subtract the mean, or add it to the hidden opinions"
-            raise NoiseError(complain(rule, got=f"mean {mean:.6g}", remedy=remedy))
+            raise NoiseError(message(rule, got=f"mean {mean:.6g}", remedy=remedy))
         Noise.__init__(self, deviation if std is None else std, time_scale=time_scale, temporal=temporal)
         object.__setattr__(self, "distribution", distribution)
         object.__setattr__(self, "centre", centre)
@@ -190,15 +190,15 @@ def _moments_of(distribution: Any) -> tuple[float, float]:
         if not hasattr(distribution, part):
             rule = "a custom noise must be a frozen SciPy distribution"
             raise NoiseError(
-                complain(rule, got=repr(distribution), remedy="for instance Custom(stats.logistic(scale=0.2))")
+                message(rule, got=repr(distribution), remedy="for instance Custom(stats.logistic(scale=0.2))")
             )
     try:
         mean, deviation = float(distribution.mean()), float(distribution.std())
     except TypeError:
         rule = "a custom noise must be a frozen SciPy distribution with its parameters given"
-        raise NoiseError(complain(rule, got=repr(distribution), remedy="freeze it: stats.t(5)")) from None
+        raise NoiseError(message(rule, got=repr(distribution), remedy="freeze it: stats.t(5)")) from None
     if not (np.isfinite(mean) and np.isfinite(deviation) and deviation > 0):
         rule = "noise must have a finite mean and a finite, positive standard deviation"
         got = f"mean {mean:.6g} and standard deviation {deviation:.6g}"
-        raise NoiseError(complain(rule, got=got, remedy="choose a law with lighter tails"))
+        raise NoiseError(message(rule, got=got, remedy="choose a law with lighter tails"))
     return mean, deviation

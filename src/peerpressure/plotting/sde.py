@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting.style import (
     BLUE,
     GREY,
@@ -215,4 +215,4 @@ def refuse_axes(path: DensityPath, wanted: int) -> None:
     if len(path.grid.shape) != wanted:
         rule = f"this figure shows a density of {wanted} quantit{'y' if wanted == 1 else 'ies'}"
         got, remedy = f"one of {len(path.grid.shape)}", "solve_density takes one or two agents, or one weighted sum"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting.style import INK, ONE_COLUMN, OPINIONS, PALETTE, TWO_COLUMNS, plain_ticks, styled, visible
 
 OWN_COLUMNS = ("replication", "measure", "detail", "replicate", "value")
@@ -41,24 +41,22 @@ def sweep_plot(
     others = [name for name in axes if name != along]
     across = _choice(by, others, "another axis of this sweep") if by or others else None
     if kind not in KINDS:
-        raise InvalidInputError(complain("a plot must be lines, boxes or heat", got=repr(kind), remedy="choose one"))
+        raise InvalidInputError(message("a plot must be lines, boxes or heat", got=repr(kind), remedy="choose one"))
     if kind == "heat" and across is None:
         remedy = "draw lines or boxes, or sweep another field too"
-        raise InvalidInputError(complain("a heat map must have two axes", got="one", remedy=remedy))
+        raise InvalidInputError(message("a heat map must have two axes", got="one", remedy=remedy))
     rows = table[(table["measure"] == chosen) & np.isfinite(table["value"].astype(float))]
     if rows.empty:
         rule, remedy = "a measure must have finite values to be drawn", "choose another measure"
-        raise InvalidInputError(complain(rule, got=f"none of {chosen}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"none of {chosen}", remedy=remedy))
     return SweepPlot(_draw(rows, kind, chosen, along, across), chosen, along, across)
 
 
 def _choice(wanted: str | None, there: Sequence[str], what: str) -> str:
     if not there:
-        raise InvalidInputError(complain(f"a plot needs {what}", got="a sweep without", remedy="sweep a field"))
+        raise InvalidInputError(message(f"a plot needs {what}", got="a sweep without", remedy="sweep a field"))
     if wanted is not None and wanted not in there:
-        raise InvalidInputError(
-            complain(f"it must be {what}", got=repr(wanted), remedy=f"there are {', '.join(there)}")
-        )
+        raise InvalidInputError(message(f"it must be {what}", got=repr(wanted), remedy=f"there are {', '.join(there)}"))
     return wanted or there[0]
 
 

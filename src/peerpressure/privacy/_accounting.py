@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import fft
 from scipy.special import erfcx, ndtr
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.privacy._release import Release
@@ -104,7 +104,7 @@ def checked_delta(delta: float) -> float:
     """Return δ if it is a probability strictly between 0 and 1."""
     if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
         remedy = "pass a small one, such as 1e-5"
-        raise InvalidInputError(complain("δ must lie strictly between 0 and 1", got=repr(delta), remedy=remedy))
+        raise InvalidInputError(message("δ must lie strictly between 0 and 1", got=repr(delta), remedy=remedy))
     return float(delta)
 
 
@@ -117,7 +117,7 @@ def positive(value: float, name: str) -> float:
     """Return the value if it is a finite number above 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
         rule = f"{name} must be a finite number above 0"
-        raise InvalidInputError(complain(rule, got=repr(value), remedy="pass such a number"))
+        raise InvalidInputError(message(rule, got=repr(value), remedy="pass such a number"))
     return float(value)
 
 
@@ -411,5 +411,5 @@ def promise_of(noise: Noise) -> Promise:
     """Return what the law of this noise promises."""
     if type(noise) not in PROMISES:
         rule = f"privacy is known for {', '.join(law.__name__ for law in PROMISES)} noise"
-        raise InvalidInputError(complain(rule, got=type(noise).__name__, remedy="wrap the law as Custom(distribution)"))
+        raise InvalidInputError(message(rule, got=type(noise).__name__, remedy="wrap the law as Custom(distribution)"))
     return PROMISES[type(noise)]

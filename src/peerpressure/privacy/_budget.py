@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._accounting import checked_delta, positive, promise_of, unit_information
@@ -309,7 +309,7 @@ def _default_prior(model: Model) -> Prior:
     if spread == 0:
         rule = "the default prior has the variance of the hidden opinions, which must differ"
         remedy = "say what the observer believes, for instance prior=Prior(0.5, 1/12)"
-        raise InvalidInputError(complain(rule, got=f"all of them {model.x0[0]:g}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"all of them {model.x0[0]:g}", remedy=remedy))
     return Prior(float(model.x0.mean()), spread)
 
 

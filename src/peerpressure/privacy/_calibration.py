@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Frozen, Gaussian, Noise
 from peerpressure.privacy._accounting import (
@@ -86,10 +86,10 @@ def calibrate(
         factor = now.mu / (target if kind == "mu" else mu_of(target, checked_delta(delta)))
     elif kind == "mu":
         rule = "μ is a budget for Gaussian noise"
-        raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an epsilon"))
+        raise InvalidInputError(message(rule, got=base.noise, remedy="ask for an epsilon"))
     elif math.isnan(now.epsilon):
         rule = "ε is known for Gaussian, Laplace and Student noise only"
-        raise InvalidInputError(complain(rule, got=base.noise, remedy="ask for an information instead"))
+        raise InvalidInputError(message(rule, got=base.noise, remedy="ask for an information instead"))
     else:
         factor = _searched(now, target)
     quiet = replace(base, noise=_louder(base.noise, factor))
@@ -101,7 +101,7 @@ def _target(**given: float | None) -> tuple[float, str]:
     chosen = {name: value for name, value in given.items() if value is not None}
     if len(chosen) != 1:
         rule = "give one budget: epsilon, mu or information"
-        raise InvalidInputError(complain(rule, got=", ".join(chosen) or "none", remedy="leave the others out"))
+        raise InvalidInputError(message(rule, got=", ".join(chosen) or "none", remedy="leave the others out"))
     ((kind, value),) = chosen.items()
     return (checked_epsilon(value) if kind == "epsilon" else positive(value, kind)), kind
 
@@ -112,17 +112,17 @@ def _refuse_hopeless(now: Budget) -> None:
         return
     if math.isinf(unit_information(now.model.noise)):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
-        raise InvalidInputError(complain(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
+        raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
     if isinstance(now.model.noise.temporal, Frozen) and now.model.adaptation is not None:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
-        raise InvalidInputError(complain(rule, got=str(now.model.adaptation), remedy=remedy))
+        raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))
     if hears_hidden(now.model) and bool((now.table["own_information"] < math.inf).all()):
         rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
         remedy = "give the model a public start, or use masked_start(model, steps)"
-        raise InvalidInputError(complain(rule, got="start='hidden'", remedy=remedy))
+        raise InvalidInputError(message(rule, got="start='hidden'", remedy=remedy))
     rule = "every agent needs noise at every step, and frozen noise the same scale at all of them"
-    raise InvalidInputError(complain(rule, got=now.model.noise, remedy="give all a positive deviation"))
+    raise InvalidInputError(message(rule, got=now.model.noise, remedy="give all a positive deviation"))
 
 
 def _searched(now: Budget, target: float) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._accounting import positive
@@ -126,7 +126,7 @@ class ZeroSum(Design):
     def __post_init__(self) -> None:
         if not 0 < self.decay < 1:
             rule = "noise that sums to zero must decay by a factor strictly between 0 and 1"
-            raise InvalidInputError(complain(rule, got=self.decay, remedy="for instance 0.9"))
+            raise InvalidInputError(message(rule, got=self.decay, remedy="for instance 0.9"))
 
     def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
         """Weigh v_k in the mode of x(T) by φ^k (P^(T−k) − P^(T−k−1))ᵀc, and the last one by φ^(T−1) Pᵀc."""
@@ -159,7 +159,7 @@ def averaging_matrix(model: Model) -> sparse.csr_array:
     if model.temporal_network is not None:
         rule = "averaging without the model's own dynamics needs one network for all times"
         remedy = "choose among the Noisy designs, or give the model its network.aggregate"
-        raise InvalidInputError(complain(rule, got=repr(model.temporal_network), remedy=remedy))
+        raise InvalidInputError(message(rule, got=repr(model.temporal_network), remedy=remedy))
     d, s = model.network.degrees, model.s
     i, j, weight = model.network.edges()
     metropolis = weight * np.minimum((s / d)[i], (s / d)[j])
@@ -217,7 +217,7 @@ class Frontier:
         if at.empty:
             known = ", ".join(map(str, self.table["horizon"].unique()))
             remedy = "or put it among the steps"
-            raise InvalidInputError(complain(f"the horizon must be one of {known}", got=repr(horizon), remedy=remedy))
+            raise InvalidInputError(message(f"the horizon must be one of {known}", got=repr(horizon), remedy=remedy))
         rows = [group.index[np.argmin(_comparable(group["rms_error"]))] for _, group in at.groupby("mu")]
         return at.loc[rows].reset_index(drop=True)
 
@@ -294,7 +294,7 @@ def _comparable(errors: pd.Series) -> Vector:
 def _horizons(steps: int | Sequence[int]) -> Times:
     chosen = np.unique(whole_times(np.atleast_1d(np.asarray(steps)), least=1))
     if not chosen.size:
-        raise InvalidInputError(complain("there must be a horizon", got="none", remedy="pass a number of steps"))
+        raise InvalidInputError(message("there must be a horizon", got="none", remedy="pass a number of steps"))
     return chosen
 
 
@@ -305,7 +305,7 @@ def _budgets(budgets: ArrayLike) -> Vector:
         mus = np.zeros(0)
     if mus.ndim != 1 or not mus.size or not np.all((mus > 0) & (mus < np.inf)):
         rule = "budgets must be finite numbers μ > 0"
-        raise InvalidInputError(complain(rule, got=repr(budgets)[:80], remedy="for instance [0.1, 1.0, 10.0]"))
+        raise InvalidInputError(message(rule, got=repr(budgets)[:80], remedy="for instance [0.1, 1.0, 10.0]"))
     return np.unique(mus)
 
 
@@ -313,5 +313,5 @@ def _named(designs: Sequence[Design]) -> Sequence[Design]:
     names = [design.name for design in designs]
     if not names or len(set(names)) < len(names):
         rule = "there must be one design or more, with different names"
-        raise InvalidInputError(complain(rule, got=", ".join(names) or "none", remedy="name each once"))
+        raise InvalidInputError(message(rule, got=", ".join(names) or "none", remedy="name each once"))
     return designs

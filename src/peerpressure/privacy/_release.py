@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.recovery._innovations import own_share
@@ -37,7 +37,7 @@ def require_independent_start(model: Model | SDE) -> None:
     rule = "a privacy account needs a start that does not depend on the hidden opinions"
     got = "start equal to hidden" if equal else "a start that is an affine function of hidden"
     remedy = "give a start that is public, such as a constant, or start='hidden' if y₀ = x₀ is not observed"
-    raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def _is_affine(y: Vector, x: Vector) -> bool:
@@ -59,7 +59,7 @@ def refuse_continuous(model: object, what: str) -> None:
     if isinstance(model, SDE):
         rule = f"{what} is worked out for a Model, in whole steps"
         remedy = "use budget or exposure, or the model that the SDE was made from"
-        raise InvalidInputError(complain(rule, got="an SDE", remedy=remedy))
+        raise InvalidInputError(message(rule, got="an SDE", remedy=remedy))
 
 
 def masked_start(model: Model, steps: int) -> Model:

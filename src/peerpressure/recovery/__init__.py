@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._current import checked_target, current, snapshot
 from peerpressure.recovery._estimate import Covariance, Estimate, Prior, Target, known_estimate
@@ -115,8 +115,8 @@ def _moves_on(model: Model | SDE, target: Target) -> bool:
 def _refuse_other_method(model: Model | SDE, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
-        raise InvalidInputError(complain(rule, got=repr(method), remedy="check the spelling"))
+        raise InvalidInputError(message(rule, got=repr(method), remedy="check the spelling"))
     if isinstance(model, SDE) and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"
-        raise InvalidInputError(complain(rule, got=repr(method), remedy=remedy))
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Covariance, Estimate, Prior, Target, estimate_from, known_estimate
@@ -53,7 +53,7 @@ def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -
     if model.n > PARTIAL_LIMIT:
         rule = f"what agents hold in the end is followed through a partial view for at most {PARTIAL_LIMIT:,} agents"
         remedy = "use complete outputs with method='innovations', which takes millions"
-        raise TooLargeError(complain(rule, got=f"{model.n:,}", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
     moment = deque(run_filter(model, data, prior), maxlen=1)[0]
     solution = moment.knowledge.solve()
     held = believed_state(moment, solution.belief).part(slice(model.n, 2 * model.n))
@@ -74,7 +74,7 @@ def current(model: Model, data: Outputs, method: str, prior: Prior | None) -> Es
     """Return the estimate of what agents hold in the end."""
     if method not in CURRENT:
         rule = f"what agents hold in the end is estimated by {' or '.join(CURRENT)}"
-        raise InvalidInputError(complain(rule, got=repr(method), remedy="use method='kalman', or target='initial'"))
+        raise InvalidInputError(message(rule, got=repr(method), remedy="use method='kalman', or target='initial'"))
     return replace(CURRENT[method](model, data, prior), target="current")
 
 
@@ -85,9 +85,7 @@ def checked_target(value: object) -> Target:
     if value == "current":
         return "current"
     rule = f"the target must be one of {', '.join(map(repr, TARGETS))}"
-    raise InvalidInputError(
-        complain(rule, got=repr(value), remedy="'initial' is x₀, 'current' what is held in the end")
-    )
+    raise InvalidInputError(message(rule, got=repr(value), remedy="'initial' is x₀, 'current' what is held in the end"))
 
 
 def _scaled(covariance: Covariance, share: Array) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._solve import Implicit
@@ -45,7 +45,7 @@ class Prior:
         if len(sizes) > 1:
             rule = "mean and variance of a prior must be of the same agents"
             got = f"{centre.shape[0]} means and {spread.shape[0]} variances"
-            raise InvalidInputError(complain(rule, got=got, remedy="give one of each per agent"))
+            raise InvalidInputError(message(rule, got=got, remedy="give one of each per agent"))
         object.__setattr__(self, "mean", centre)
         object.__setattr__(self, "variance", spread)
 
@@ -54,7 +54,7 @@ class Prior:
         """Return the Gaussian with mean and variance of the uniform law between two values."""
         if not low < high:
             rule = "a uniform prior must reach from a lower to a higher value"
-            raise InvalidInputError(complain(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
+            raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
         return cls((low + high) / 2, (high - low) ** 2 / 12)
 
     @property
@@ -97,7 +97,7 @@ class Prior:
         for name, moment in (("mean", self.mean), ("variance", self.variance)):
             if moment.ndim and moment.shape[0] != n:
                 rule = f"the {name} of a prior must be one number, or one for each of the {n} agents"
-                raise InvalidInputError(complain(rule, got=f"{moment.shape[0]} of them", remedy="check their number"))
+                raise InvalidInputError(message(rule, got=f"{moment.shape[0]} of them", remedy="check their number"))
 
     def __repr__(self) -> str:
         mean = f"{self.mean:.6g}" if self.mean.ndim == 0 else f"{self.mean.min():.4g}–{self.mean.max():.4g}"
@@ -129,7 +129,7 @@ def _numbers(name: str, value: Moment, *, most: int) -> Array:
     if array.ndim > most or array.size == 0 or not np.isfinite(array).all():
         rule = f"the {name} of a prior must be finite: one number, or one for each agent"
         remedy = "for instance Prior(0.5, 1/12)" + ("; a square matrix for correlated opinions" if most == 2 else "")
-        raise InvalidInputError(complain(rule, got=repr(value)[:60], remedy=remedy))
+        raise InvalidInputError(message(rule, got=repr(value)[:60], remedy=remedy))
     array.flags.writeable = False
     return array
 
@@ -139,16 +139,16 @@ def _refuse_degenerate(spread: Array) -> None:
         if not (spread > 0).all():
             remedy = "for an opinion that is known use a tiny variance"
             raise InvalidInputError(
-                complain("the variance of a prior must be positive", got=f"{spread.min():g}", remedy=remedy)
+                message("the variance of a prior must be positive", got=f"{spread.min():g}", remedy=remedy)
             )
         return
     if spread.shape[0] != spread.shape[1] or not np.allclose(spread, spread.T):
         rule = "the covariance of a prior must be square and symmetric"
-        raise InvalidInputError(complain(rule, got=f"shape {spread.shape}", remedy="use (P + P.T) / 2"))
+        raise InvalidInputError(message(rule, got=f"shape {spread.shape}", remedy="use (P + P.T) / 2"))
     least = float(np.linalg.eigvalsh(spread)[0])
     if least <= 0:
         rule = "the covariance of a prior must be positive definite"
-        raise InvalidInputError(complain(rule, got=f"smallest eigenvalue {least:g}", remedy="add to its diagonal"))
+        raise InvalidInputError(message(rule, got=f"smallest eigenvalue {least:g}", remedy="add to its diagonal"))
 
 
 # An estimate on a page: text for a terminal, HTML for a notebook.
@@ -279,7 +279,7 @@ class Estimate:
         """Return estimate − truth, (replicates, agents); the truth is the model's own x₀ unless given."""
         if truth is None and self.target == "current" and self.model.adaptation is not None:
             rule = "opinions that adapted differ from run to run, so that the truth must be given"
-            raise InvalidInputError(complain(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
+            raise InvalidInputError(message(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
@@ -288,7 +288,7 @@ class Estimate:
 
         if not 0 < level < 1:
             remedy = "for instance 0.95"
-            raise InvalidInputError(complain("a level must lie strictly between 0 and 1", got=level, remedy=remedy))
+            raise InvalidInputError(message("a level must lie strictly between 0 and 1", got=level, remedy=remedy))
         half = float(special.ndtri((1 + level) / 2)) * self.std
         return self.value - half, self.value + half
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.recovery._estimate import Covariance
 from peerpressure.recovery._innovations import Complete, complete, legible_steps, refuse_large, weights_of
@@ -82,7 +82,7 @@ def information(model: Model | SDE, steps: int, observation: Observation | None 
     """
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         rule = "steps must be a whole number, 0 or more"
-        raise InvalidInputError(complain(rule, got=repr(steps), remedy="pass an int"))
+        raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
     seen = (observation or Observation()).resolve(discrete(model), np.arange(steps + 1))
     return _of(model, seen)
 
@@ -128,7 +128,7 @@ def _of_partial(model: Model | SDE, seen: ResolvedObservation) -> Information:
     """Return what a filter learns of x₀ as it passes the seen outputs, whatever their values."""
     if model.n > PARTIAL_LIMIT:
         rule = f"a partial view can be judged for at most {PARTIAL_LIMIT} agents"
-        raise TooLargeError(complain(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
+        raise TooLargeError(message(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
     # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
     zeros, base = np.zeros(model.n), discrete(model)
     blank_model = replace(base, hidden=zeros, start="hidden" if isinstance(base.start, str) else zeros)

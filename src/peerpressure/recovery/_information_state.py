@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate, Prior, estimate_from
@@ -219,7 +219,7 @@ def _refuse_contradiction(residual: Vector, size: float, rounding: float) -> Non
     if worst > _CONTRADICTION * size + _ROUNDINGS * rounding:
         rule = "outputs must follow the model where it leaves no room for noise"
         remedy = "check that model, start and outputs belong together, or say how outputs were rounded"
-        raise InvalidInputError(complain(rule, got=f"a mismatch of {worst:.3g}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"a mismatch of {worst:.3g}", remedy=remedy))
 
 
 def known_before(model: Model, data: Outputs, prior: Prior | None) -> Knowledge:

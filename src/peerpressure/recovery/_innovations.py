@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Custom, Frozen, Gaussian, Noise
 from peerpressure.recovery._estimate import Covariance, Estimate, Prior, estimate_from
@@ -233,7 +233,7 @@ class Bounds:
             rule = f"outputs must be ones that the model can show ({noise})"
             got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
             remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-            raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+            raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def support(noise: Noise) -> tuple[float, float]:
@@ -382,7 +382,7 @@ def refuse_incomplete(data: Outputs) -> None:
     else:
         rule, got = "undoing the update needs every output", f"{int((~data.present).sum())} missing ones"
     remedy = "use method='kalman', 'gls' or 'ols', which can do without"
-    raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 # What complete outputs say of x₀: the same for every run of a model, so that it is known before one is seen.
@@ -482,7 +482,7 @@ def refuse_large(problem: Complete, prior: Prior | None) -> None:
         return
     what = "a correlated prior" if not problem.has_exact_rows else "agents or steps free of noise and an unseen start"
     rule = f"{what} can be dealt with for at most {DENSE_LIMIT} agents"
-    raise TooLargeError(complain(rule, got=n, remedy="give the model its start, or use a prior of variances"))
+    raise TooLargeError(message(rule, got=n, remedy="give the model its start, or use a prior of variances"))
 
 
 # The best observer of complete outputs: undo the update, then average what agents would have liked to show.
@@ -650,7 +650,7 @@ def transitions(model: Model, data: Outputs) -> Transitions:
     if data.seen.rounding:
         rule = "a likelihood needs outputs as they are"
         remedy = "use method='kalman', which knows of rounding"
-        raise InvalidInputError(complain(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
     known = {0: _start(model, data)} | {t: _everyone(model, data, row) for t, row in rows.items()}
     times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, complain
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, White
 from peerpressure.recovery._estimate import Estimate
@@ -157,7 +157,7 @@ class Unknowns:
             rule = f"each agent needs {int(own.max())} steps or more that are seen from beginning to end, "
             rule += f"and all together {shared} more" if shared else "for what is unknown of it alone"
             got = f"at most {int(steps.max(initial=0))} for an agent"
-            raise InvalidInputError(complain(rule, got=got, remedy="observe longer, or take less as unknown"))
+            raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
         return enough
 
 
@@ -167,17 +167,17 @@ def unknowns(model: Model, names: Sequence[str]) -> Unknowns:
     if isinstance(names, str) or wrong:
         rule = f"unknowns must be among {', '.join(UNKNOWNS)}"
         got = repr(names) if isinstance(names, str) else ", ".join(map(repr, wrong))
-        raise InvalidInputError(complain(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
+        raise InvalidInputError(message(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
     _refuse_other_kind(model)
     _refuse_other_noise(model)
     for name, kind in (("slope", Linear), ("exponent", Power)):
         if name in names and not isinstance(model.pressure, kind):
             rule = f"an unknown {name} needs {kind.__name__} peer pressure"
-            raise InvalidInputError(complain(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
+            raise InvalidInputError(message(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
     if {"slope", "stubbornness"} <= set(names) and isinstance(model.pressure, Linear) and not model.pressure.offset:
         rule = "slope and stubbornness cannot both be unknown: multiplying all of them by one factor changes nothing"
         remedy = "fix the slope, which sets the unit of stubbornness, or fix the stubbornness"
-        raise InvalidInputError(complain(rule, got="both", remedy=remedy))
+        raise InvalidInputError(message(rule, got="both", remedy=remedy))
     return Unknowns(model, tuple(dict.fromkeys(names)))
 
 
@@ -185,7 +185,7 @@ def _refuse_other_kind(model: object) -> None:
     if not isinstance(model, Model):
         rule = "unknown parameters are fitted in discrete time, to a Model"
         remedy = "recover the hidden opinions alone, or fit a Model"
-        raise InvalidInputError(complain(rule, got=type(model).__name__, remedy=remedy))
+        raise InvalidInputError(message(rule, got=type(model).__name__, remedy=remedy))
 
 
 def _refuse_other_noise(model: Model) -> None:
@@ -194,7 +194,7 @@ def _refuse_other_noise(model: Model) -> None:
     if not isinstance(noise, Gaussian) or not isinstance(noise.temporal, White) or quiet:
         rule = "unknown parameters are fitted under white Gaussian noise that every agent has"
         remedy = "take the parameters as known, or use Gaussian noise"
-        raise InvalidInputError(complain(rule, got=str(noise), remedy=remedy))
+        raise InvalidInputError(message(rule, got=str(noise), remedy=remedy))
 
 
 # The Gaussian likelihood in coordinates in which it is concave, so that Newton's method finds its one maximum.
@@ -353,7 +353,7 @@ def solve_curved(curvature: Vector, right: Vector) -> Vector:
     if least <= _FLAT:
         rule = "the outputs must settle every unknown"
         remedy = "observe more steps, or take fewer parameters as unknown"
-        raise InvalidInputError(complain(rule, got="a likelihood that is flat in some direction", remedy=remedy))
+        raise InvalidInputError(message(rule, got="a likelihood that is flat in some direction", remedy=remedy))
     side = right * scale if right.ndim == 1 else right * scale[:, None]
     solved = np.linalg.solve(scaled, side)
     return np.asarray(solved * scale if right.ndim == 1 else solved * scale[:, None])

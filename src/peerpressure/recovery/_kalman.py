@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.affine import adapted
-from peerpressure.errors import TooLargeError, complain
+from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.noise import White
 from peerpressure.recovery._estimate import Estimate, Prior
@@ -458,4 +458,4 @@ def _refuse_large(model: Model | SDE, data: Outputs) -> None:
     if needed > _LARGEST_PATH:
         rule = f"beliefs over time must fit in {_LARGEST_PATH / 1e9:g} GB"
         remedy = "use method='kalman' for the estimate at the end, which keeps one step"
-        raise TooLargeError(complain(rule, got=f"{needed / 1e9:.3g} GB", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB", remedy=remedy))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Custom, Gaussian, Noise, StudentT, White
 from peerpressure.recovery._estimate import Estimate, Prior, estimate_from, update
@@ -112,7 +112,7 @@ def custom(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locatio
     if not (hasattr(law, "logpdf") and np.isinf(law.support()).all()):
         rule = "the likelihood of a custom law needs a density on the whole line"
         remedy = "use method='innovations', the best linear one"
-        raise InvalidInputError(complain(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
     mean, deviation = float(law.mean()), float(law.std())
 
     def fit(x: Vector) -> Vector:
@@ -153,7 +153,7 @@ def _refuse_impossible(law: str, agent: int) -> None:
     rule = f"outputs must be ones that {law} noise can make"
     got = f"steps of agent number {agent} that no hidden opinion explains"
     remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-    raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 LOCATIONS: Mapping[str, Callable[[Vector, Vector, Present, Noise], Location]] = {
@@ -213,11 +213,11 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
 def _refuse_unfit(what: Unknowns, data: Outputs) -> None:
     if not (what.names or data.seen.free.size):
         remedy = "name a parameter, for instance unknown=('std',)"
-        raise InvalidInputError(complain("something must be unknown", got="a start that shows all", remedy=remedy))
+        raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
     if what.model.n > _LARGEST_FIT:
         remedy = "fit a smaller network, or take the parameters as known"
         rule = f"unknown parameters are fitted for up to {_LARGEST_FIT:,} agents"
-        raise TooLargeError(complain(rule, got=f"{what.model.n:,}", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{what.model.n:,}", remedy=remedy))
 
 
 def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFit:
@@ -258,7 +258,7 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
     if not isinstance(model.noise.temporal, White):
         rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
         remedy = "use method='kalman' or 'innovations', the best linear ones"
-        raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
+        raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))
     seen, free = transitions(model, data), data.seen.free
     present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
     xi = preferred_opinions(model, seen)[:, :, free] / share

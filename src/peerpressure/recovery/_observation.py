@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.sde import SDE, Transition, exact_transitions
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
@@ -53,11 +53,11 @@ class Observation:
         if not (isinstance(self.rounding, (int, float, np.number)) and 0 <= float(self.rounding) < np.inf):
             remedy = "use 0 for outputs that are seen as they are"
             rule = "rounding must be a finite spacing, not negative"
-            raise InvalidInputError(complain(rule, got=repr(self.rounding), remedy=remedy))
+            raise InvalidInputError(message(rule, got=repr(self.rounding), remedy=remedy))
         if self.times is not None and 0 in self.times and not self.sees_start:
             remedy = "set sees_start=True, or leave 0 out of times"
             raise InvalidInputError(
-                complain("step 0 is seen only by who sees the start", got="0 among the times", remedy=remedy)
+                message("step 0 is seen only by who sees the start", got="0 among the times", remedy=remedy)
             )
 
     def resolve(self, model: Model, times: ArrayLike) -> ResolvedObservation:
@@ -74,7 +74,7 @@ class Observation:
         if not rows.size and not reveals:
             got = f"{'only step 0' if steps.size else 'no step'} of the recorded {_span(recorded)}"
             remedy = "look at step 1 or a later one"
-            raise InvalidInputError(complain("an observer must see something of x₀", got=got, remedy=remedy))
+            raise InvalidInputError(message("an observer must see something of x₀", got=got, remedy=remedy))
         return ResolvedObservation(model.n, agents, rows, free, bool(start_seen), float(self.rounding))
 
     def _positions(self, model: Model) -> Positions:
@@ -83,7 +83,7 @@ class Observation:
         found = model.network.indices(self.agents)
         if not found.size:
             remedy = "name at least one, or leave agents out to see all"
-            raise InvalidInputError(complain("an observer must see an agent", got="none", remedy=remedy))
+            raise InvalidInputError(message("an observer must see an agent", got="none", remedy=remedy))
         return _distinct(found, [model.network.labels[i] for i in found], "agents")
 
     def _steps(self, recorded: Positions) -> Positions:
@@ -95,7 +95,7 @@ class Observation:
         if missing.size:
             rule = f"observed steps must be among the {recorded.size} recorded ones, {_span(recorded)}"
             raise InvalidInputError(
-                complain(rule, got=", ".join(map(str, missing[:5])), remedy="record them, or leave them out of times")
+                message(rule, got=", ".join(map(str, missing[:5])), remedy="record them, or leave them out of times")
             )
         return wanted[wanted >= earliest]
 
@@ -141,14 +141,14 @@ class ResolvedObservation:
 def _whole(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         rule = f"{name} must be a whole number, 0 or more"
-        raise InvalidInputError(complain(rule, got=repr(value), remedy="count steps from 0, the start"))
+        raise InvalidInputError(message(rule, got=repr(value), remedy="count steps from 0, the start"))
     return int(value)
 
 
 def _refuse_text(agents: object) -> None:
     if isinstance(agents, (str, bytes)) or not hasattr(agents, "__iter__"):
         rule = "agents must be a sequence of labels"
-        raise InvalidInputError(complain(rule, got=repr(agents), remedy=f"for one agent use [{agents!r}]"))
+        raise InvalidInputError(message(rule, got=repr(agents), remedy=f"for one agent use [{agents!r}]"))
 
 
 def _distinct(values: Positions, names: Sequence[object], what: str) -> Positions:
@@ -156,7 +156,7 @@ def _distinct(values: Positions, names: Sequence[object], what: str) -> Position
     unique, first, count = np.unique(values, return_index=True, return_counts=True)
     if unique.size < values.size:
         twice = ", ".join(repr(names[i]) for i in first[count > 1][:5])
-        raise InvalidInputError(complain(f"observed {what} must differ", got=f"{twice} twice", remedy="list each once"))
+        raise InvalidInputError(message(f"observed {what} must differ", got=f"{twice} twice", remedy="list each once"))
     return np.asarray(unique, dtype=np.int64)
 
 
@@ -218,7 +218,7 @@ def time_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
     """Yield the steps that end at h, 2h, …, last·h."""
     if sde.n > LARGEST:
         rule = f"in continuous time outputs can be judged for at most {LARGEST:,} agents"
-        raise TooLargeError(complain(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
+        raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
     return _exact_steps(sde, last) if sde.path_method == "exact" else _euler_steps(sde, last)
 
 
@@ -265,7 +265,7 @@ def on_grid(sde: SDE, trajectory: Trajectory) -> Trajectory:
     if off.size:
         rule = f"outputs must be seen at multiples of the step {sde.step:g}"
         remedy = "give the SDE the step of the run"
-        raise InvalidInputError(complain(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
     return replace(trajectory, times=whole.astype(np.int64))
 
 
@@ -328,7 +328,7 @@ def outputs_of(model: Model | SDE, trajectory: Trajectory, observation: Observat
     free = np.flatnonzero(np.isnan(known[0]))
     if not present.any() and free.size == model.n:
         remedy = "look at steps and agents that the data hold"
-        raise InvalidInputError(complain("an observer must see an output", got="only missing ones", remedy=remedy))
+        raise InvalidInputError(message("an observer must see an output", got="only missing ones", remedy=remedy))
     return Outputs(replace(seen, free=free), values, present, known, trajectory.replicates)
 
 
@@ -338,7 +338,7 @@ def _refuse_real_times(trajectory: Trajectory) -> None:
     if off.size:
         rule = "a model's outputs must come at whole steps"
         remedy = "pass the SDE that the run was made with"
-        raise InvalidInputError(complain(rule, got=f"t = {times[off[0]]:g}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"t = {times[off[0]]:g}", remedy=remedy))
 
 
 def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
@@ -346,10 +346,10 @@ def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
     if other.n != model.n or other.labels != model.network.labels:
         rule = f"the run must be of the model's {model.n} agents, under the same labels"
         got = f"a run of {other.n}" if other.n != model.n else "other labels"
-        raise InvalidInputError(complain(rule, got=got, remedy="pass the model of the run, or one on its network"))
+        raise InvalidInputError(message(rule, got=got, remedy="pass the model of the run, or one on its network"))
     if trajectory.states is None:
         remedy = "simulate with record='all' or Record(agents=[...])"
-        raise InvalidInputError(complain("recovery needs recorded states", got="a run without them", remedy=remedy))
+        raise InvalidInputError(message("recovery needs recorded states", got="a run without them", remedy=remedy))
     return trajectory.states
 
 
@@ -361,7 +361,7 @@ def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positio
         names = ", ".join(repr(model.network.labels[i]) for i in missing[:5])
         remedy = "add them to Record(agents=[...]), or observe the recorded ones"
         rule = f"observed agents must be among the {trajectory.agents.size} recorded ones"
-        raise InvalidInputError(complain(rule, got=f"{names} ({missing.size} in all)", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{names} ({missing.size} in all)", remedy=remedy))
     return np.asarray(order[np.searchsorted(trajectory.agents, agents, sorter=order)], dtype=np.int64)
 
 
@@ -399,9 +399,9 @@ def _present(values: NDArray[Any], times: Positions) -> NDArray[np.bool_]:
 def _uneven(step: int, *, infinite: bool) -> str:
     if infinite:
         rule, remedy = "outputs must be finite, or NaN where they are missing", "repair or remove it"
-        return complain(rule, got=f"an infinite one at step {step}", remedy=remedy)
+        return message(rule, got=f"an infinite one at step {step}", remedy=remedy)
     rule = "outputs must be missing at the same places in all replicates"
-    return complain(rule, got=f"different ones at step {step}", remedy="recover the replicates one at a time")
+    return message(rule, got=f"different ones at step {step}", remedy="recover the replicates one at a time")
 
 
 def _known(model: Model, seen: ResolvedObservation, states: NDArray[Any], columns: Positions) -> Array:
@@ -427,4 +427,4 @@ def _refuse_other_start(model: Model, seen: ResolvedObservation, start: Array, p
         agent = model.network.labels[seen.agents[column]]
         rule = f"a model with a start of its own must show it at step 0, {given[column]:.6g} for agent {agent!r}"
         remedy = "pass the model that the run came from, or do not look at step 0"
-        raise InvalidInputError(complain(rule, got=f"{start[row, column]:.6g}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{start[row, column]:.6g}", remedy=remedy))

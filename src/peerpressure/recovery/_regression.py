@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from peerpressure.errors import TooLargeError, complain
+from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.recovery._estimate import Estimate, Prior, estimate_from, update
 from peerpressure.recovery._information_state import estimate_of, known_before
@@ -275,7 +275,7 @@ def refuse_large(model: Model, method: str, why: str) -> None:
     """Refuse more agents than a dense covariance is fit for."""
     if model.n > DENSE_LIMIT:
         rule = f"{method} {why} takes at most {DENSE_LIMIT} agents"
-        raise TooLargeError(complain(rule, got=model.n, remedy="use method='innovations', which takes millions"))
+        raise TooLargeError(message(rule, got=model.n, remedy="use method='innovations', which takes millions"))
 
 
 def fit_large(model: Model, data: Outputs, design: Design, method: str) -> Estimate:
@@ -477,4 +477,4 @@ def _refuse_large(model: Model, data: Outputs) -> None:
     if numbers > _LARGEST:
         rule = f"generalised least squares in one piece takes up to {_LARGEST:.2g} numbers"
         remedy = "use method='kalman', which gives the same estimate step by step"
-        raise TooLargeError(complain(rule, got=f"{numbers:.2g}", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{numbers:.2g}", remedy=remedy))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from peerpressure.errors import TooLargeError, complain
+from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Estimate, Prior, estimate_from
 from peerpressure.recovery._innovations import own_share
@@ -136,11 +136,11 @@ class SparseStates:
             what = "frozen noise" if least else "agents or steps without noise"
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
             remedy = "use complete outputs with method='innovations', or a smaller network"
-            raise TooLargeError(complain(rule, got=f"{what} among {self.model.n} agents", remedy=remedy))
+            raise TooLargeError(message(rule, got=f"{what} among {self.model.n} agents", remedy=remedy))
         if self.depth_of_memory and self.model.adaptation is not None:
             rule = "partial outputs of a large network whose opinions adapt need white noise"
             remedy = "use complete outputs with method='innovations', or a smaller network"
-            raise TooLargeError(complain(rule, got=f"{noise} among {self.model.n} agents", remedy=remedy))
+            raise TooLargeError(message(rule, got=f"{noise} among {self.model.n} agents", remedy=remedy))
 
     @property
     def depth_of_memory(self) -> float:
@@ -417,7 +417,7 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
     if width > LARGEST_FRONT:
         rule = f"at most {LARGEST_FRONT:,} unseen states and hidden opinions may meet in one step"
         remedy = "observe more agents, leave no gaps in time, or use method='ols', which takes any size"
-        raise TooLargeError(complain(rule, got=f"{width:,}", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy))
     return np.flatnonzero(found)
 
 
@@ -489,4 +489,4 @@ def _refuse_correlated(prior: Prior, f: int) -> None:
     if not prior.is_diagonal:
         remedy = "use a prior of variances"
         rule = f"a correlated prior can be dealt with for at most {DENSE_LIMIT:,} agents"
-        raise TooLargeError(complain(rule, got=f"{f:,}", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{f:,}", remedy=remedy))

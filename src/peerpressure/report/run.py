@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, TooLargeError, complain
+from peerpressure.errors import FileFormatError, TooLargeError, message
 from peerpressure.files import umask
 from peerpressure.measures import Experiment, results
 from peerpressure.measures._results import states
@@ -293,7 +293,7 @@ def refuse_without_room(out: Path, needed: int) -> None:
     if needed > free:
         rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
         remedy = "free some, name another folder with --out, or record less, for instance record = 'summaries'"
-        raise TooLargeError(complain(rule, got=f"{amount(needed)} to write", remedy=remedy))
+        raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
 
 
 def amount(size: float) -> str:
@@ -325,7 +325,7 @@ def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
             "the same numbers"
         )
         rule = "the results must be written"
-        raise FileFormatError(complain(rule, got=f"{error.strerror or error} for {out}", remedy=remedy)) from error
+        raise FileFormatError(message(rule, got=f"{error.strerror or error} for {out}", remedy=remedy)) from error
 
 
 def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
@@ -368,4 +368,4 @@ def _rescued(files: Mapping[str, Content], name: str) -> Path | None:
 
 def _no_place(out: Path, error: OSError) -> FileFormatError:
     rule, remedy = "results must have a place to go", "name a folder that may be written to"
-    return FileFormatError(complain(rule, got=f"{out} ({error.strerror})", remedy=remedy))
+    return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert
 from peerpressure.noise import Gaussian, NoNoise
@@ -190,7 +190,7 @@ def convergence(
     """
     if steps < LEAST_STEPS:
         rule = f"the convergence experiment needs at least {LEAST_STEPS} steps"
-        raise InvalidInputError(complain(rule, got=steps, remedy="a failure to agree does not show sooner"))
+        raise InvalidInputError(message(rule, got=steps, remedy="a failure to agree does not show sooner"))
     tree, cycles = barabasi_albert(agents, 1, seed=seed), barabasi_albert(agents, 2, seed=seed)
     hidden, stubbornness = agents_drawn(agents, seed)
 

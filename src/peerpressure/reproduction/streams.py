@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 
 
 def stream(seed: int, name: str) -> int:
@@ -27,5 +27,5 @@ def enough(replications: int, experiment: str) -> int:
     """
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 2:
         rule = f"the experiment on {experiment} needs a whole number of replications, 2 or more"
-        raise InvalidInputError(complain(rule, got=repr(replications), remedy="one run shows no variance"))
+        raise InvalidInputError(message(rule, got=repr(replications), remedy="one run shows no variance"))
     return replications

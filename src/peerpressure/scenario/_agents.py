@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, Tag, model_validator
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
 from peerpressure.networks._matching import Match, match_agents
 from peerpressure.networks._validation import few
@@ -44,7 +44,7 @@ class UniformDraw(Section):
     def _in_order(self) -> UniformDraw:
         if self.low > self.high:
             rule = "low must not be above high"
-            raise InvalidInputError(complain(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
+            raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
         return self
 
     def values(self, network: Network, rng: np.random.Generator) -> Vector:

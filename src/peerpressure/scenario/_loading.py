@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, complain
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.networks._readers import described_network
@@ -90,7 +90,7 @@ def _record(scenario: Scenario) -> None:
     if scenario.observe is not None and (not keep.states or keep.agents is not None):
         rule = "an observer needs the states of all agents on record"
         got = f"record = {scenario.run.record!r}"
-        raise InvalidInputError(complain(rule, got=got, remedy="set record = 'all', or remove [observe]"))
+        raise InvalidInputError(message(rule, got=got, remedy="set record = 'all', or remove [observe]"))
 
 
 def _look(scenario: Scenario) -> None:
@@ -110,7 +110,7 @@ def _methods(scenario: Scenario) -> None:
         if wrong:
             rule = f"estimates {when} must be made by {' or '.join(legal)}"
             remedy = "kalman needs neither all agents nor all steps"
-            raise InvalidInputError(complain(rule, got=", ".join(wrong), remedy=remedy))
+            raise InvalidInputError(message(rule, got=", ".join(wrong), remedy=remedy))
 
 
 def _believe(scenario: Scenario) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final, get_args, ge
 
 from pydantic import Tag, ValidationError
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.scenario._section import Section
 
 if TYPE_CHECKING:
@@ -163,9 +163,9 @@ def _message(detail: ErrorDetails, root: type[Section]) -> str:
         return _unknown_key(detail["loc"], root)
     if kind == "no_alternative":
         rule, _, remedy = detail["msg"].partition("; ")
-        return complain(rule, got=_shown(value), remedy=remedy)
+        return message(rule, got=_shown(value), remedy=remedy)
     rule, remedy = _RULES.get(kind, (detail["msg"][:1].lower() + detail["msg"][1:], "correct it"))
-    return complain(rule.format(**context), got=_shown(value), remedy=remedy)
+    return message(rule.format(**context), got=_shown(value), remedy=remedy)
 
 
 def _shown(value: Any) -> str:
@@ -177,7 +177,7 @@ def _unknown_key(loc: Sequence[str | int], root: type[Section]) -> str:
     legal, key = _legal_keys(loc, root), str(loc[-1])
     near = difflib.get_close_matches(key, legal, 1)
     remedy = f"did you mean {near[0]!r}?" if near else f"the keys here are {', '.join(legal)}"
-    return complain("there is no such key here", got=repr(key), remedy=remedy)
+    return message("there is no such key here", got=repr(key), remedy=remedy)
 
 
 def _legal_keys(loc: Sequence[str | int], root: type[Section]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.recovery import METHODS, Observation, Prior
 from peerpressure.scenario._section import (
     Count,
@@ -150,7 +150,7 @@ class Observe(Section):
         self.observation()
         if len(set(self.methods)) < len(self.methods):
             got = ", ".join(self.methods)
-            raise InvalidInputError(complain("methods must differ", got=got, remedy="name each once"))
+            raise InvalidInputError(message("methods must differ", got=got, remedy="name each once"))
         return self
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.recovery import Observation, Prior
@@ -92,7 +92,7 @@ class Scenario(Section):
         if found is not None and not found.aggregate.is_connected:
             rule = "all agents must meet over time, if only by way of others"
             remedy = "let it change for more steps, or set largest_component = true if it is a file"
-            raise InvalidInputError(complain(rule, got=repr(found), remedy=remedy))
+            raise InvalidInputError(message(rule, got=repr(found), remedy=remedy))
         return found
 
     @cached_property

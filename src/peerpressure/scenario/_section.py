@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo
 
-from peerpressure.errors import FileFormatError, InvalidInputError, complain
+from peerpressure.errors import FileFormatError, InvalidInputError, message
 
 
 class Section(BaseModel):
@@ -49,9 +49,7 @@ def among(names: Iterable[str], what: str) -> Callable[[str], str]:
         if word not in known:
             near = difflib.get_close_matches(word, known, 1)
             remedy = f"did you mean {near[0]!r}?" if near else "use one of these"
-            raise InvalidInputError(
-                complain(f"{what} must be one of {', '.join(known)}", got=repr(word), remedy=remedy)
-            )
+            raise InvalidInputError(message(f"{what} must be one of {', '.join(known)}", got=repr(word), remedy=remedy))
         return word
 
     return check
@@ -65,7 +63,7 @@ def _located(path: str, info: ValidationInfo) -> str:
     context = info.context or {}
     if context.get("files") is False:
         remedy = "write the values themselves"
-        raise ValueError(complain("this scenario must not name files", got=repr(path), remedy=remedy))
+        raise ValueError(message("this scenario must not name files", got=repr(path), remedy=remedy))
     folder = context.get("folder")
     return path if folder is None else str(Path(folder) / path)
 
@@ -74,7 +72,7 @@ def _existing(path: str, info: ValidationInfo) -> str:
     full = Path(_located(path, info))
     if not full.is_file():
         remedy = "paths start from the folder of the scenario file"
-        raise ValueError(complain("a file must exist", got=str(full), remedy=remedy))
+        raise ValueError(message("a file must exist", got=str(full), remedy=remedy))
     return str(full)
 
 
@@ -117,8 +115,8 @@ def read_text(path: str | Path, what: str) -> str:
     except UnicodeDecodeError as error:
         remedy = "save it as UTF-8"
         raise FileFormatError(
-            complain(f"{what} must be UTF-8 text", got=f"{path} with byte {error.start}", remedy=remedy)
+            message(f"{what} must be UTF-8 text", got=f"{path} with byte {error.start}", remedy=remedy)
         ) from None
     except OSError as error:
         got = f"{path} ({error.strerror})"
-        raise FileFormatError(complain(f"{what} must be readable", got=got, remedy="check the path")) from error
+        raise FileFormatError(message(f"{what} must be readable", got=got, remedy="check the path")) from error

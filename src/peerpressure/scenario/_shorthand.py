@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import GENERATORS, NAMED, RECORDED
 from peerpressure.noise import LAWS
 
@@ -58,7 +58,7 @@ def network_section(words: str) -> dict[str, Any]:
             return {"file": words}
         made, real = ", ".join([*SHORT, *PARAMETERS]), ", ".join([*NAMED, *RECORDED])
         remedy = f"use {made} with their parameters, {real}, or a file"
-        raise InvalidInputError(complain("a graph must be known by name or be a file", got=repr(words), remedy=remedy))
+        raise InvalidInputError(message("a graph must be known by name or be a file", got=repr(words), remedy=remedy))
     return {"generator": generator, **_parameters(name, PARAMETERS[generator], given)}
 
 
@@ -71,7 +71,7 @@ def dynamics_section(words: str) -> dict[str, Any]:
     name, *given = words.split(":")
     if name not in CHANGES:
         rule = f"a network must change in one of these ways: {', '.join(CHANGES)}"
-        raise InvalidInputError(complain(rule, got=repr(words), remedy="for instance failing:0.2"))
+        raise InvalidInputError(message(rule, got=repr(words), remedy="for instance failing:0.2"))
     kind, names = CHANGES[name]
     return {"kind": kind, **_parameters(name, names, given)}
 
@@ -92,7 +92,7 @@ def _parameters(name: str, names: Sequence[str], given: Sequence[str]) -> dict[s
     if len(given) != len(names):
         example = ":".join([name, *(word.upper() for word in names)])
         rule = f"{name} takes {len(names)} parameter{'s' * (len(names) != 1)}"
-        raise InvalidInputError(complain(rule, got=repr(":".join([name, *given])), remedy=f"write {example}"))
+        raise InvalidInputError(message(rule, got=repr(":".join([name, *given])), remedy=f"write {example}"))
     return {key: _number(key, text) for key, text in zip(names, given, strict=True)}
 
 
@@ -106,7 +106,7 @@ def noise_section(words: str) -> dict[str, Any]:
     if law not in LAWS or law == "custom" or len(given) > (law != "none"):
         laws = ", ".join(name for name in LAWS if name != "custom")
         rule = f"noise must be a law ({laws}) and a standard deviation"
-        raise InvalidInputError(complain(rule, got=repr(words), remedy="for instance gaussian:1"))
+        raise InvalidInputError(message(rule, got=repr(words), remedy="for instance gaussian:1"))
     return {"law": law} | ({"std": _number("std", given[0])} if given else {})
 
 
@@ -120,4 +120,4 @@ def _number(name: str, text: str) -> int | float:
         return int(text) if name in WHOLE else float(text)
     except ValueError:
         rule = f"{name} must be a {'whole number' if name in WHOLE else 'number'}"
-        raise InvalidInputError(complain(rule, got=repr(text), remedy="check what stands between the colons")) from None
+        raise InvalidInputError(message(rule, got=repr(text), remedy="check what stands between the colons")) from None

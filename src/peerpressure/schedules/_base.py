@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import ScheduleError, complain
+from peerpressure.errors import ScheduleError, message
 from peerpressure.schedules._growth import Growth
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ class Schedule(ABC):
             first = np.flatnonzero(~(np.atleast_1d(rho) >= 0))[0]
             value, time = np.atleast_1d(rho).flat[first], np.atleast_1d(times).flat[first]
             rule = f"peer pressure must be a number ≥ 0 at every t, and {self} is not at t = {time:.17g}"
-            raise ScheduleError(complain(rule, got=f"{value:.17g}", remedy="change the schedule or the range of t"))
+            raise ScheduleError(message(rule, got=f"{value:.17g}", remedy="change the schedule or the range of t"))
         return rho
 
     def _inverse(self, times: Array, rho: Array) -> Array:
@@ -121,7 +121,7 @@ def as_times(t: ArrayLike) -> Array:
         times = np.asarray(None)
     if times.dtype.kind not in "iuf":
         rule = "times must be a real number or an array of them"
-        raise ScheduleError(complain(rule, got=repr(t)[:80], remedy="pass t = 1, 2, … or an array of these"))
+        raise ScheduleError(message(rule, got=repr(t)[:80], remedy="pass t = 1, 2, … or an array of these"))
     return times.astype(np.float64, copy=False)
 
 
@@ -136,6 +136,6 @@ def real_parameter(owner: Schedule, name: str, *, above: float = -math.inf, at_l
     if not (math.isfinite(value) and value > above and value >= at_least):
         bounds = f" above {above:g}" * (above > -math.inf) + f" of at least {at_least:g}" * (at_least > -math.inf)
         rule = f"{type(owner).__name__} needs a finite {name}{bounds}"
-        raise ScheduleError(complain(rule, got=repr(given)[:80], remedy=f"pass {name} as such a number"))
+        raise ScheduleError(message(rule, got=repr(given)[:80], remedy=f"pass {name} as such a number"))
     object.__setattr__(owner, name, value)
     return value

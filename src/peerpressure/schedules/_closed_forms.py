@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import ScheduleError, complain
+from peerpressure.errors import ScheduleError, message
 from peerpressure.schedules._base import Array, Schedule, real_parameter
 from peerpressure.schedules._growth import Growth
 
@@ -91,15 +91,15 @@ class Linear(Schedule):
         s = np.asarray(stubbornness, dtype=np.float64)
         if s.shape not in {(), (network.n,)}:
             rule = f"stubbornness must be one number or one per agent ({network.n})"
-            raise ScheduleError(complain(rule, got=f"shape {s.shape}", remedy="match it to the network"))
+            raise ScheduleError(message(rule, got=f"shape {s.shape}", remedy="match it to the network"))
         if not np.all((s > 0) & (s < np.inf)):
             worst = s.flat[np.flatnonzero(~((s > 0) & (s < np.inf)))[0]]
             rule = "stubbornness must be positive and finite"
-            raise ScheduleError(complain(rule, got=worst, remedy="give every agent s > 0"))
+            raise ScheduleError(message(rule, got=worst, remedy="give every agent s > 0"))
         total_degree = float(np.sum(network.degrees))
         if not total_degree > 0:
             rule = "tuning needs a network with edges"
-            raise ScheduleError(complain(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
+            raise ScheduleError(message(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
         return cls(slope=float(np.broadcast_to(s, (network.n,)).sum()) / total_degree)
 
     def pressure(self, t: Array) -> Array:

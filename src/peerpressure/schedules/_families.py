@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from peerpressure.errors import ScheduleError, complain
+from peerpressure.errors import ScheduleError, message
 from peerpressure.schedules._base import Schedule
 from peerpressure.schedules._closed_forms import Constant, Linear, Logarithmic, Power, StretchedExponential
 from peerpressure.schedules._tables import Formula, Table
@@ -35,7 +35,7 @@ def as_schedule(value: object) -> Schedule:
     if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)):
         return Table(value)
     rule = "pressure must be a schedule, a number, a formula or a sequence of values"
-    raise ScheduleError(complain(rule, got=repr(value)[:80], remedy="for example Linear(), 2.0, 't*log(t)', [1, 2]"))
+    raise ScheduleError(message(rule, got=repr(value)[:80], remedy="for example Linear(), 2.0, 't*log(t)', [1, 2]"))
 
 
 def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
@@ -50,7 +50,7 @@ def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
         near = difflib.get_close_matches(str(kind), SCHEDULES, 1)
         got = repr(kind if isinstance(data, Mapping) else data)[:80]
         remedy = f"did you mean {near[0]!r}?" if near else "set 'kind' to one of these"
-        raise ScheduleError(complain(f"a schedule's kind must be one of {kinds}", got=got, remedy=remedy))
+        raise ScheduleError(message(f"a schedule's kind must be one of {kinds}", got=got, remedy=remedy))
     member = SCHEDULES[kind]
     fields = [field for field in dataclasses.fields(member) if field.init]
     legal = [field.name for field in fields]
@@ -59,5 +59,5 @@ def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
     if not set(needed) <= set(given) <= set(legal):
         rule = f"a {kind} schedule takes {', '.join(legal)}" + f" and needs {', '.join(needed)}" * bool(needed)
         got = ", ".join(map(str, given)) or "none of them"
-        raise ScheduleError(complain(rule, got=got[:80], remedy="give just these"))
+        raise ScheduleError(message(rule, got=got[:80], remedy="give just these"))
     return member(**given)

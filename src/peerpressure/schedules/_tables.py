@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import ScheduleError, complain
+from peerpressure.errors import ScheduleError, message
 from peerpressure.formula import Expression, parse
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth, estimate_growth
@@ -36,12 +36,12 @@ class Table(Schedule):
         rule = "a table needs one or more finite pressures ≥ 0 in a row"
         if array.dtype.kind not in "iuf" or array.ndim != 1 or array.size == 0:
             remedy = "pass ρ_1, ρ_2, … as a list of numbers"
-            raise ScheduleError(complain(rule, got=repr(values)[:80], remedy=remedy))
+            raise ScheduleError(message(rule, got=repr(values)[:80], remedy=remedy))
         array = array.astype(np.float64)
         bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
         if bad.size:
             got = f"{array[bad[0]]:g} at t = {bad[0] + 1}"
-            raise ScheduleError(complain(rule, got=got, remedy="correct that value"))
+            raise ScheduleError(message(rule, got=got, remedy="correct that value"))
         array.flags.writeable = False
         object.__setattr__(self, "values", array)
 
@@ -64,7 +64,7 @@ class Table(Schedule):
             time = np.atleast_1d(t).flat[np.flatnonzero(~np.atleast_1d(legal))[0]]
             rule = f"this table has {length} values, for whole t from 1 to {length}"
             remedy = "give more values, take fewer steps, or use a formula"
-            raise ScheduleError(complain(rule, got=f"t = {time:.17g}", remedy=remedy))
+            raise ScheduleError(message(rule, got=f"t = {time:.17g}", remedy=remedy))
         looked_up: Array = self.values[t.astype(np.intp) - 1]
         return looked_up
 

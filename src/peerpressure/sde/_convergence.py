@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import checked_weights, moments_at, moments_of
@@ -115,7 +115,7 @@ def step_count(until: float, h: float) -> int:
     count = round(until / h)
     if count < 1 or not math.isclose(count * h, until, rel_tol=1e-9):
         rule = f"a whole number of steps must lead to {until:g}"
-        raise InvalidInputError(complain(rule, got=f"steps of {h:g}", remedy="halve or double the steps"))
+        raise InvalidInputError(message(rule, got=f"steps of {h:g}", remedy="halve or double the steps"))
     return count
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._flow import real_times
@@ -33,7 +33,7 @@ class GaussianDensity:
         if not values[0] > 1e-13 * values[-1]:
             rule = "a density needs noise in every direction, and time for it to act"
             remedy = "choose a later time, fewer agents, or a model with noise"
-            raise InvalidInputError(complain(rule, got=f"a law that is degenerate at t = {self.time:g}", remedy=remedy))
+            raise InvalidInputError(message(rule, got=f"a law that is degenerate at t = {self.time:g}", remedy=remedy))
 
     @property
     def std(self) -> Vector:
@@ -57,7 +57,7 @@ class GaussianDensity:
             at = at[..., None]
         if at.shape[-1] != k:
             rule = f"points must hold {k} numbers each, one for each of the names"
-            raise InvalidInputError(complain(rule, got=f"shape {at.shape}", remedy="put the names on the last axis"))
+            raise InvalidInputError(message(rule, got=f"shape {at.shape}", remedy="put the names on the last axis"))
         standard = np.linalg.solve(self._root, (at - self.mean).reshape(-1, k).T)
         constant = k / 2 * math.log(2 * math.pi) + float(np.log(np.diag(self._root)).sum())
         return np.asarray(-0.5 * np.sum(standard**2, axis=0) - constant).reshape(at.shape[:-1])
@@ -76,7 +76,7 @@ class GaussianDensity:
         missing = [name for name in names if name not in self.names]
         if missing or not names:
             rule = f"a marginal must be of names among {', '.join(map(str, self.names[:8]))}"
-            raise InvalidInputError(complain(rule, got=missing or "none", remedy="choose from these"))
+            raise InvalidInputError(message(rule, got=missing or "none", remedy="choose from these"))
         where = [self.names.index(name) for name in names]
         return GaussianDensity(self.time, tuple(names), self.mean[where], self.covariance[np.ix_(where, where)])
 
@@ -117,7 +117,7 @@ def projection(
     labels, n = sde.network.labels, sde.n
     if agents is not None and weights is not None:
         rule = "a density is of agents or of weighted sums"
-        raise InvalidInputError(complain(rule, got="both", remedy="give an agent's own row among the weights"))
+        raise InvalidInputError(message(rule, got="both", remedy="give an agent's own row among the weights"))
     if weights is not None:
         rows = checked_weights(sde, weights)
         return tuple("weighted sum" if len(rows) == 1 else f"sum {i}" for i in range(len(rows))), rows
@@ -126,7 +126,7 @@ def projection(
     chosen = sde.network.indices(agents)
     if chosen.size == 0 or np.unique(chosen).size != chosen.size:
         rule = "a density needs one or more different agents"
-        raise InvalidInputError(complain(rule, got=repr(list(agents)), remedy="name each of them once"))
+        raise InvalidInputError(message(rule, got=repr(list(agents)), remedy="name each of them once"))
     return tuple(labels[i] for i in chosen), np.eye(n)[chosen]
 
 
@@ -189,4 +189,4 @@ def refuse_dependent_axes(rows: Vector) -> None:
         rule = "a grid shows one quantity, or two whose noise is independent"
         got = f"{count} quantities" + " that share an agent" * shared
         remedy = "choose one or two agents, or one weighted sum; exact_density has no such limit"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))

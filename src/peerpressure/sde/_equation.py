@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from peerpressure.affine import coefficients
-from peerpressure.errors import ModelError, ScheduleError, complain
+from peerpressure.errors import ModelError, ScheduleError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise, White
@@ -69,10 +69,10 @@ class SDE:
         _check_word("method", self.method, ("auto", "exact", "euler"), "'auto' chooses by the number of agents")
         if self.method == "exact" and self.n > LARGEST_EXACT:
             rule = f"exact paths are drawn for up to {LARGEST_EXACT} agents"
-            raise ModelError(complain(rule, got=f"{self.n:,}", remedy="use method='euler' with a small step"))
+            raise ModelError(message(rule, got=f"{self.n:,}", remedy="use method='euler' with a small step"))
         if self.path_method == "euler" and self.step > 1:
             rule = "an Euler step must not be longer than 1, for longer ones blow up"
-            raise ModelError(complain(rule, got=f"{self.step:g}", remedy="use a step of at most 1, better 0.1"))
+            raise ModelError(message(rule, got=f"{self.step:g}", remedy="use a step of at most 1, better 0.1"))
 
     @property
     def n(self) -> int:
@@ -169,17 +169,17 @@ class SDE:
 def _check_model(model: object) -> None:
     if not isinstance(model, Model):
         remedy = "build one first: SDE(Model(network, hidden))"
-        raise ModelError(complain("a sde is made from a Model", got=type(model).__name__, remedy=remedy))
+        raise ModelError(message("a sde is made from a Model", got=type(model).__name__, remedy=remedy))
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
-        raise ModelError(complain(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
+        raise ModelError(message(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
     if not isinstance(model.noise.temporal, White):
         rule = "in continuous time noise must be independent from one time to the next"
-        raise ModelError(complain(rule, got=model.noise, remedy="use temporal='white'"))
+        raise ModelError(message(rule, got=model.noise, remedy="use temporal='white'"))
     for word, change in (("network", model.temporal_network), ("hidden state", model.adaptation)):
         if change is not None:
             rule = f"in continuous time the {word} must stay the same"
-            raise ModelError(complain(rule, got=change, remedy="use such a model in discrete time"))
+            raise ModelError(message(rule, got=change, remedy="use such a model in discrete time"))
     for schedule in (model.pressure, model.noise.time_scale):
         _check_early_times(schedule)
     _check_first_noise(model.noise.time_scale)
@@ -193,14 +193,14 @@ def _check_early_times(schedule: Schedule) -> None:
     except ScheduleError as error:
         rule = f"in continuous time a schedule must be a number ≥ 0 from time 0 on, and {schedule} is not before t = 1"
         remedy = "shift it, as t·log(1 + t) does with t·log(t)"
-        raise ModelError(complain(rule, got=str(error).split(", got ", 1)[-1].split(";")[0], remedy=remedy)) from error
+        raise ModelError(message(rule, got=str(error).split(", got ", 1)[-1].split(";")[0], remedy=remedy)) from error
 
 
 def _check_first_noise(time_scale: Schedule) -> None:
     if steepness(time_scale) >= 0.5 - 1e-6:
         rule = "in continuous time noise must not gather an infinite variance at once, as t^(−½) does"
         got = f"a factor {time_scale.formula_text} over time"
-        raise ModelError(complain(rule, got=got, remedy="shift it, as in (1 + t)^(−½)"))
+        raise ModelError(message(rule, got=got, remedy="shift it, as in (1 + t)^(−½)"))
 
 
 def steepness(time_scale: Schedule) -> float:
@@ -220,11 +220,11 @@ def _checked_step(step: object) -> float:
     value = math.nan if isinstance(step, bool) or not isinstance(step, numbers.Real) else float(step)
     if not (math.isfinite(value) and value > 0):
         rule = "the step must be a positive, finite number"
-        raise ModelError(complain(rule, got=repr(step), remedy="0.1 is the default"))
+        raise ModelError(message(rule, got=repr(step), remedy="0.1 is the default"))
     return value
 
 
 def _check_word(name: str, value: object, words: tuple[str, ...], remedy: str) -> None:
     if value not in words:
         legal = ", ".join(repr(word) for word in words)
-        raise ModelError(complain(f"{name} must be one of {legal}", got=repr(value), remedy=remedy))
+        raise ModelError(message(f"{name} must be one of {legal}", got=repr(value), remedy=remedy))

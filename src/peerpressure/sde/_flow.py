@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, complain
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Vector
 from peerpressure.schedules import Constant, Table
 from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
@@ -47,7 +47,7 @@ def real_times(times: ArrayLike, *, least: float = 0.0) -> Vector:
         given = np.full(1, np.nan)
     legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= least)
     if not legal or np.any(np.diff(given) <= 0):
-        raise InvalidInputError(complain(rule, got=repr(times)[:80], remedy="for instance np.linspace(0.5, 10, 20)"))
+        raise InvalidInputError(message(rule, got=repr(times)[:80], remedy="for instance np.linspace(0.5, 10, 20)"))
     return given
 
 

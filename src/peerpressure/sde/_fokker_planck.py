@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, refuse_dependent_axes, seen_at
 from peerpressure.sde._equation import SDE
@@ -84,13 +84,13 @@ def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) 
     count = max(least, min(most, int(np.ceil(FINE / narrowest)))) if cells is None else cells
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 8 <= count <= most:
         rule = f"a grid needs a whole number of cells on each axis, from 8 to {most:,}"
-        raise InvalidInputError(complain(rule, got=repr(count), remedy="leave it out to have it chosen"))
+        raise InvalidInputError(message(rule, got=repr(count), remedy="leave it out to have it chosen"))
     if count * narrowest < COARSE:
         rule = f"the density's narrowest standard deviation must span {COARSE:g} cells or more"
         got = f"{count * narrowest:.3g} of {count:,} cells"
         needed = int(np.ceil(COARSE / narrowest))
         remedy = f"use {needed:,} cells or more" if needed <= most else "end sooner, or begin later"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     return Grid(tuple(np.linspace(a, b, count + 1) for a, b in zip(low, high, strict=True)))
 
 
@@ -266,7 +266,7 @@ def solve_density(
     when = real_times(times)
     if when[0] == 0:
         rule = "a density starts after time 0, when all is still known"
-        raise InvalidInputError(complain(rule, got="t = 0", remedy="begin at t = 0.1, or later"))
+        raise InvalidInputError(message(rule, got="t = 0", remedy="begin at t = 0.1, or later"))
     names, rows = projection(sde, agents, weights)
     rows = np.eye(sde.n) if rows is None else rows
     refuse_dependent_axes(rows)
@@ -278,7 +278,7 @@ def solve_density(
     grid = cells if isinstance(cells, Grid) else grid_around(laws, cells)
     if len(grid.shape) != len(rows):
         rule = f"a density of {len(rows)} quantities needs a grid with as many axes"
-        raise InvalidInputError(complain(rule, got=repr(grid), remedy="leave cells out to have it chosen"))
+        raise InvalidInputError(message(rule, got=repr(grid), remedy="leave cells out to have it chosen"))
     return _march(seen[1::2], steps, grid, exact)
 
 
@@ -300,7 +300,7 @@ def _steps(times: Vector, time_step: float) -> Vector:
     """Return the ends of all steps: the times asked for, and between them as many as the step needs."""
     if not (isinstance(time_step, (int, float)) and 0 < time_step <= 1):
         rule = "a time step must be a number above 0, at most 1"
-        raise InvalidInputError(complain(rule, got=repr(time_step), remedy="0.05 is the default"))
+        raise InvalidInputError(message(rule, got=repr(time_step), remedy="0.05 is the default"))
     ends = [times[:1]]
     for a, b in itertools.pairwise(times):
         # Equal steps in ∫ dt/min(1, t), which is log t up to time 1 and t − 1 after it.

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, LARGEST_EXACT, SDE
@@ -149,7 +149,7 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
     if n > LARGEST_COVARIANCE:
         rule = f"the covariance of all agents is worked out for up to {LARGEST_COVARIANCE:,} of them"
         remedy = "ask for some weighted sums of agents with moments_of"
-        raise InvalidInputError(complain(rule, got=f"{n:,}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{n:,}", remedy=remedy))
     start = Flow((sde.start_state - v)[:, None], np.zeros((n, n)))
     for flow in solve_flow(sde, start, 0.0, times):
         yield flow.columns[:, 0] + v, flow.covariance
@@ -164,7 +164,7 @@ def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
     if rows.ndim != 2 or rows.shape[1] != sde.n or not np.all(np.isfinite(rows)):
         rule = f"weights must be rows of {sde.n} finite numbers, one for each agent"
         got = f"shape {rows.shape}" if rows.size else repr(weights)[:80]
-        raise InvalidInputError(complain(rule, got=got, remedy="for instance np.eye(n)[[0]] for the first agent"))
+        raise InvalidInputError(message(rule, got=got, remedy="for instance np.eye(n)[[0]] for the first agent"))
     return rows
 
 
@@ -202,7 +202,7 @@ class Transition:
         """Return the law of both steps taken one after the other."""
         if later.begin != self.end:
             rule = f"a step that follows one until t = {self.end:g} must begin there"
-            raise InvalidInputError(complain(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
+            raise InvalidInputError(message(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
         F = later.matrix
         return Transition(
             self.begin,
@@ -229,7 +229,7 @@ def transition(sde: SDE, begin: float, end: float) -> Transition:
     n, v = sde.n, sde.consensus_value
     if n > LARGEST_EXACT:
         rule = f"exact steps are worked out for up to {LARGEST_EXACT} agents"
-        raise InvalidInputError(complain(rule, got=f"{n:,}", remedy="use method='euler'"))
+        raise InvalidInputError(message(rule, got=f"{n:,}", remedy="use method='euler'"))
     start = Flow(np.eye(n, n + 1), np.zeros((n, n)))
     (flow,) = solve_flow(sde, start, begin, np.array([end]))
     F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
@@ -267,7 +267,7 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     """
     if sde.n > LARGEST_COVARIANCE:
         rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE:,} agents"
-        raise InvalidInputError(complain(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
+        raise InvalidInputError(message(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
     B, b = sde.drift(t)
     relief, weight = sde.homogeneous(t)
     root = np.sqrt(relief * sde.s + weight * sde.network.degrees)
@@ -289,4 +289,4 @@ def _refuse_if_unsettled(sde: SDE, t: float, slowest: float) -> None:
     if slowest <= 1e-13:
         rule = "a stationary law needs a pressure under which agents still hear their own opinion"
         got = f"{sde.pressure} at t = {t:g}"
-        raise InvalidInputError(complain(rule, got=got, remedy="choose an earlier time"))
+        raise InvalidInputError(message(rule, got=got, remedy="choose an earlier time"))

@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, final
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.sweep._ledger import Outcome, SweepError, no_room
 from peerpressure.sweep._plan import Plan, Unit
 from peerpressure.sweep._results import write_result
@@ -30,7 +30,7 @@ def compute_batch(task: str, version: str, units: list[Unit]) -> list[Computed]:
     """Compute units on a worker of the cluster."""
     if version != __version__:
         rule = f"workers must have version {version} of peerpressure"
-        raise SweepError(complain(rule, got=__version__, remedy="install the same version on all machines"))
+        raise SweepError(message(rule, got=__version__, remedy="install the same version on all machines"))
     return [compute(task, unit) for unit in units]
 
 
@@ -70,7 +70,7 @@ class Cluster:
             self._work.expect(lanes=self._threads)
         if now > self._last_seen + _NO_WORKERS_SECONDS:
             rule = "a cluster must have workers"
-            raise SweepError(complain(rule, got="none for a minute", remedy="start some and run the sweep again"))
+            raise SweepError(message(rule, got="none for a minute", remedy="start some and run the sweep again"))
 
     def submit(self) -> None:
         """Keep every thread of the cluster in work."""
@@ -123,7 +123,7 @@ def _connected(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError as error:
         rule, remedy = "a cluster needs Dask", "pip install 'peerpressure[cluster]'"
-        raise SweepError(complain(rule, got="an installation without it", remedy=remedy)) from error
+        raise SweepError(message(rule, got="an installation without it", remedy=remedy)) from error
     connect: Any = Client  # it has no types
     try:
         client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -137,4 +137,4 @@ def _connected(address: str) -> Iterator[Any]:
 
 def _gone(got: str) -> SweepError:
     remedy = "start it and run the sweep again: finished units are kept"
-    return SweepError(complain("the scheduler of the cluster must be there", got=got, remedy=remedy))
+    return SweepError(message("the scheduler of the cluster must be there", got=got, remedy=remedy))

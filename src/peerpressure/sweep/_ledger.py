@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, final
 
-from peerpressure.errors import PeerPressureError, complain
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.sweep._plan import Fingerprint, Plan, order_digest
 
 
@@ -39,13 +39,13 @@ class UnfinishedSweepError(SweepError):
 def damaged(why: str) -> DamagedSweepError:
     """Return the error for a ledger that is not whole."""
     remedy = "run the sweep again: the ledger is made anew from the results on disk"
-    return DamagedSweepError(complain("the ledger must be as it was written", got=why, remedy=remedy))
+    return DamagedSweepError(message("the ledger must be as it was written", got=why, remedy=remedy))
 
 
 def no_room(got: str) -> SweepError:
     """Return the error for a disk that takes no more."""
     remedy = "free some space, or see who may write there, and run the sweep again"
-    return SweepError(complain("the disk must take the results", got=got, remedy=remedy))
+    return SweepError(message("the disk must take the results", got=got, remedy=remedy))
 
 
 # One process at a time works on a sweep.
@@ -67,7 +67,7 @@ def holding(folder: Path) -> Iterator[None]:
     except OSError as error:
         got = f"{folder} ({error.strerror})"
         raise SweepError(
-            complain("a sweep needs a folder to write to", got=got, remedy="choose another folder")
+            message("a sweep needs a folder to write to", got=got, remedy="choose another folder")
         ) from error
     with file:
         _acquire(file, folder)
@@ -105,7 +105,7 @@ def _acquire(file: IO[bytes], folder: Path) -> None:
     file.seek(0)
     holder = file.read().decode() or "another process"
     rule = f"one process at a time may run the sweep in {folder}"
-    raise SweepBusyError(complain(rule, got=f"{holder} at work on it", remedy="wait for it, or end it and run again"))
+    raise SweepBusyError(message(rule, got=f"{holder} at work on it", remedy="wait for it, or end it and run again"))
 
 
 try:
@@ -171,7 +171,7 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
     path = folder / _NAME
     if not create and not path.is_file():
         raise SweepError(
-            complain("the folder must hold a sweep", got=folder, remedy="run the sweep, or name its folder")
+            message("the folder must hold a sweep", got=folder, remedy="run the sweep, or name its folder")
         )
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
@@ -342,5 +342,5 @@ def _translated(error: Exception, path: Path) -> SweepError:
         return no_room(f"{path} ({error})")
     if code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY):
         rule = "the ledger must be open to this process"
-        return SweepError(complain(rule, got=f"{path} ({error})", remedy="see who owns it or has it open"))
+        return SweepError(message(rule, got=f"{path} ({error})", remedy="see who owns it or has it open"))
     return damaged(f"{path} ({error})")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
-from peerpressure.errors import complain
+from peerpressure.errors import message
 from peerpressure.sweep._ledger import Outcome, SweepError, no_room
 from peerpressure.sweep._plan import Plan, Unit
 from peerpressure.sweep._work import Work
@@ -140,7 +140,7 @@ class Crew:
         self._false_starts += not worker.ready
         if self._false_starts >= _MOST_FALSE_STARTS:
             rule = "workers must be able to start"
-            raise SweepError(complain(rule, got=f"{self._false_starts} that did not ({how})", remedy="see above why"))
+            raise SweepError(message(rule, got=f"{self._false_starts} that did not ({how})", remedy="see above why"))
 
 
 def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:

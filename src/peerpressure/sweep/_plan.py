@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from peerpressure.errors import InvalidInputError, TooLargeError, complain
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.version import __version__
 
 Spacing: TypeAlias = Literal["linear", "log"]
@@ -68,11 +68,11 @@ class Draws:
         _check(self.low, self.high, self.count, self.spacing)
         if self.low >= self.high:
             raise InvalidInputError(
-                complain("draws need low < high", got=f"{self.low} and {self.high}", remedy="exchange or widen them")
+                message("draws need low < high", got=f"{self.low} and {self.high}", remedy="exchange or widen them")
             )
         if self.whole and self.count > (self.high - self.low) / 2:
             rule = "distinct whole draws may take up to half of their interval"
-            raise InvalidInputError(complain(rule, got=f"{self.count} draws", remedy="list the values or use a range"))
+            raise InvalidInputError(message(rule, got=f"{self.count} draws", remedy="list the values or use a range"))
 
     def values(self, root: int, name: str) -> tuple[Value, ...]:
         """Return the draws in the order in which they were made."""
@@ -92,7 +92,7 @@ def resolve(axis: Sequence[Any] | Range | Draws, *, root: int, name: str) -> tup
         return axis.values(root, name)
     if isinstance(axis, (str, bytes)) or not hasattr(axis, "__iter__"):
         rule = f"the axis {name!r} must be a list of values, a Range or Draws"
-        raise InvalidInputError(complain(rule, got=repr(axis), remedy="put a single value among the base parameters"))
+        raise InvalidInputError(message(rule, got=repr(axis), remedy="put a single value among the base parameters"))
     return tuple(axis)
 
 
@@ -113,14 +113,14 @@ def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool)
 
 def _check(low: float, high: float, count: int, spacing: str) -> None:
     if spacing not in ("linear", "log"):
-        raise InvalidInputError(complain("spacing must be 'linear' or 'log'", got=repr(spacing), remedy="leave it out"))
+        raise InvalidInputError(message("spacing must be 'linear' or 'log'", got=repr(spacing), remedy="leave it out"))
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InvalidInputError(complain("count must be 1 or more", got=repr(count), remedy="pass a whole number"))
+        raise InvalidInputError(message("count must be 1 or more", got=repr(count), remedy="pass a whole number"))
     if not all(isinstance(end, (int, float)) and abs(end) < 1e300 for end in (low, high)):
-        raise InvalidInputError(complain("ends must be finite numbers", got=f"{low!r}, {high!r}", remedy="pass two"))
+        raise InvalidInputError(message("ends must be finite numbers", got=f"{low!r}, {high!r}", remedy="pass two"))
     if spacing == "log" and min(low, high) <= 0:
         rule = "logarithmic spacing needs positive ends"
-        raise InvalidInputError(complain(rule, got=f"{low} and {high}", remedy="use spacing='linear'"))
+        raise InvalidInputError(message(rule, got=f"{low} and {high}", remedy="use spacing='linear'"))
 
 
 # What a sweep computes: a list of units that follows from a task, its parameters, axes, replications and a seed.
@@ -177,7 +177,7 @@ class Plan:
     def __post_init__(self) -> None:
         if not _TASK.fullmatch(self.task):
             rule = "a task must be the path of a function, module:function"
-            raise InvalidInputError(complain(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
+            raise InvalidInputError(message(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
         _whole(self.replications, "replications", least=1)
         _whole(self.seed, "the seed", least=0)
         _check_names(self.base, self.axes)
@@ -186,7 +186,7 @@ class Plan:
         object.__setattr__(self, "axes", {name: _distinct(name, values) for name, values in axes.items()})
         if len(self) > _MOST_UNITS:
             rule = f"a plan may have {_MOST_UNITS} units"
-            raise TooLargeError(complain(rule, got=len(self), remedy="take fewer values on an axis"))
+            raise TooLargeError(message(rule, got=len(self), remedy="take fewer values on an axis"))
 
     def __len__(self) -> int:
         return math.prod(len(values) for values in self.values.values()) * self.replications
@@ -227,7 +227,7 @@ def canonical(value: object) -> str:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
         rule = "parameters must be made of numbers, texts, booleans, lists and tables"
-        raise InvalidInputError(complain(rule, got=f"{value!r:.200} ({error})", remedy="pass plain values")) from None
+        raise InvalidInputError(message(rule, got=f"{value!r:.200} ({error})", remedy="pass plain values")) from None
 
 
 def unit_key(task: str, parameters: str, replication: int) -> str:
@@ -264,7 +264,7 @@ def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
     texts = [canonical(value) for value in values]
     if not texts or len(set(texts)) != len(texts):
         got = "the same value twice" if texts else "no value"
-        raise InvalidInputError(complain(f"the axis {name!r} must hold distinct values", got=got, remedy="check them"))
+        raise InvalidInputError(message(f"the axis {name!r} must hold distinct values", got=got, remedy="check them"))
     return tuple(json.loads(text) for text in texts)
 
 
@@ -272,13 +272,13 @@ def _check_names(base: Mapping[str, Any], axes: Mapping[str, Any]) -> None:
     wrong = [name for name in (*base, *axes) if not isinstance(name, str) or name in ("", REPLICATION)]
     if wrong:
         rule = f"parameters must have names other than {REPLICATION!r}, which is a column of its own"
-        raise InvalidInputError(complain(rule, got=repr(wrong[0]), remedy="rename it"))
+        raise InvalidInputError(message(rule, got=repr(wrong[0]), remedy="rename it"))
     if both := [name for name in axes if name in base]:
         rule = "a parameter is either fixed or an axis"
-        raise InvalidInputError(complain(rule, got=f"{both[0]!r} as both", remedy="leave it out of the base"))
+        raise InvalidInputError(message(rule, got=f"{both[0]!r} as both", remedy="leave it out of the base"))
 
 
 def _whole(value: object, name: str, *, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         rule = f"{name} must be a whole number, {least} or more"
-        raise InvalidInputError(complain(rule, got=repr(value), remedy="pass an int"))
+        raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))

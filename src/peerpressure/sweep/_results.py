@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from peerpressure.errors import FileFormatError, complain
+from peerpressure.errors import FileFormatError, message
 from peerpressure.files import replacing
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
@@ -76,7 +76,7 @@ def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> Result:
     except (OSError, ValueError, TypeError) as error:
         rule = "a result file must be as it was written"
         remedy = "delete it and run the sweep again, which computes this unit anew"
-        raise DamagedSweepError(complain(rule, got=f"{path} ({error})", remedy=remedy)) from error
+        raise DamagedSweepError(message(rule, got=f"{path} ({error})", remedy=remedy)) from error
     return result
 
 
@@ -124,7 +124,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
         failed = sum(state == "failed" for state in states.values())
         got = f"{len(done)} of {len(keys)} done, {failed} failed"
         remedy = "run it again (with failed units retried), or ask for the partial table"
-        raise UnfinishedSweepError(complain("a sweep must be finished to be collected", got=got, remedy=remedy))
+        raise UnfinishedSweepError(message("a sweep must be finished to be collected", got=got, remedy=remedy))
     return _frame(axes, list(_records(where, axes, done, fingerprint)))
 
 
@@ -140,7 +140,7 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             table.to_parquet(file, index=False, engine="pyarrow")
     else:
         rule = "a table is written as .csv or .parquet"
-        raise FileFormatError(complain(rule, got=target.name, remedy="end the name in one of them"))
+        raise FileFormatError(message(rule, got=target.name, remedy="end the name in one of them"))
 
 
 def _require_pyarrow(target: Path) -> None:
@@ -149,7 +149,7 @@ def _require_pyarrow(target: Path) -> None:
     except ImportError as error:
         remedy = "pip install pyarrow (peerpressure[cluster] brings it), or write .csv"
         raise FileFormatError(
-            complain("Parquet files need pyarrow, which is not installed", got=target.name, remedy=remedy)
+            message("Parquet files need pyarrow, which is not installed", got=target.name, remedy=remedy)
         ) from error
 
 
@@ -159,7 +159,7 @@ def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Finge
         result = read_result(folder, key, held)
         if result.fingerprint != digest:
             rule = f"all results in {folder} must be of one task, version and seed"
-            raise OtherSweepError(complain(rule, got=f"another at unit {key}", remedy="run the sweep fresh"))
+            raise OtherSweepError(message(rule, got=f"another at unit {key}", remedy="run the sweep fresh"))
         point = {name: _scalar(result.parameters[name]) for name in axes} | {REPLICATION: result.replication}
         yield from (point | row for row in result.rows)
 

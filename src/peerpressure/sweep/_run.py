@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.progress import reporter
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
@@ -137,7 +137,7 @@ def _refuse_other(held: Fingerprint | None, wanted: Fingerprint, folder: Path) -
 
 def _other(folder: Path, got: str) -> str:
     rule = f"all results in {folder} must be of one task, version and seed"
-    return complain(rule, got=got, remedy="choose another folder, or start fresh, which deletes these results")
+    return message(rule, got=got, remedy="choose another folder, or start fresh, which deletes these results")
 
 
 def _checked_workers(workers: int | None, dask: str | None) -> int:
@@ -147,7 +147,7 @@ def _checked_workers(workers: int | None, dask: str | None) -> int:
         return available_threads()
     if dask is not None:
         rule = "a sweep runs in local workers or on a Dask cluster"
-        raise InvalidInputError(complain(rule, got="both", remedy="leave workers out: the cluster has its own"))
+        raise InvalidInputError(message(rule, got="both", remedy="leave workers out: the cluster has its own"))
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InvalidInputError(complain("workers must be 1 or more", got=repr(workers), remedy="pass a whole number"))
+        raise InvalidInputError(message("workers must be 1 or more", got=repr(workers), remedy="pass a whole number"))
     return workers

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.sweep._ledger import Ledger, Outcome
 from peerpressure.sweep._plan import REPLICATION, Unit
 
@@ -115,7 +115,7 @@ def load_task(path: str) -> Task:
         task: Task = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         rule = "a task must be an importable function"
-        raise InvalidInputError(complain(rule, got=f"{path} ({error})", remedy="check module and name")) from error
+        raise InvalidInputError(message(rule, got=f"{path} ({error})", remedy="check module and name")) from error
     return task
 
 
@@ -141,10 +141,10 @@ def _rows_text(given: Mapping[str, Any] | Iterable[Mapping[str, Any]], taken: se
 def _plain_row(row: object, taken: set[str]) -> dict[str, Any]:
     if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
         rule = "a task must return a row, or rows, of named values"
-        raise InvalidInputError(complain(rule, got=f"{row!r:.200}", remedy="return dictionaries"))
+        raise InvalidInputError(message(rule, got=f"{row!r:.200}", remedy="return dictionaries"))
     if both := taken & row.keys():
         rule = "a row must not repeat the name of a parameter"
-        raise InvalidInputError(complain(rule, got=sorted(both), remedy="the table has a column for it already"))
+        raise InvalidInputError(message(rule, got=sorted(both), remedy="the table has a column for it already"))
     return {name: _plain_value(name, value) for name, value in row.items()}
 
 
@@ -152,5 +152,5 @@ def _plain_value(name: str, value: object) -> object:
     plain = value.item() if isinstance(value, np.generic) else value
     if plain is not None and not isinstance(plain, (bool, int, float, str)):
         rule = f"the value of {name!r} must be one number, text or boolean"
-        raise InvalidInputError(complain(rule, got=f"{value!r:.200}", remedy="give each value a row or a name"))
+        raise InvalidInputError(message(rule, got=f"{value!r:.200}", remedy="give each value a row or a name"))
     return plain

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.integrate import simpson
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Frozen, NoNoise
 from peerpressure.theory._classification import LATE, Bond, Fate, Group, NoiseEffect, Outcome, Setting, fate
@@ -306,4 +306,4 @@ def _noise_grows(model: Model) -> bool:
 def _refusal(found: Fate, why: str | None = None) -> InvalidInputError:
     rule = "only agents who come together land on one value"
     got = f"{found.outcome.value}" + f" ({why})" * (why is not None)
-    return InvalidInputError(complain(rule, got=got, remedy="see diagnose(model) and moments(model, steps)"))
+    return InvalidInputError(message(rule, got=got, remedy="see diagnose(model) and moments(model, steps)"))

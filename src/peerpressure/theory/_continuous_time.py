@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.schedules import Growth, Schedule
 from peerpressure.sde import SDE
@@ -113,11 +113,11 @@ def _refuse_other_fates(sde: SDE) -> None:
         rule = "only a process whose ∫ dt/ρ converges ends on a value of its own"
         remedy = "see continuous_fate, or moments_at for a finite time"
         got = f"{sde.pressure} ({growth.basis})"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     if not sde.noise.is_zero and not sde.noise.time_scale.growth.bounded:
         rule = "a limit is worked out for noise whose scale over time stays bounded"
         remedy = "use moments_of at a finite time"
-        raise InvalidInputError(complain(rule, got=str(sde.noise), remedy=remedy))
+        raise InvalidInputError(message(rule, got=str(sde.noise), remedy=remedy))
 
 
 # What becomes of the process as t → ∞, decided from the growth of pressure and noise.

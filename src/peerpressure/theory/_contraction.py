@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigs
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.theory._moments import step_count, whole_times
 
@@ -93,7 +93,7 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vecto
     if model.adaptation is not None and not exact:
         rule = "in the max-norm a step contracts only while hidden opinions are constant"
         remedy = "ask for exact=True, the factor by which disagreement fades"
-        raise InvalidInputError(complain(rule, got=model.adaptation, remedy=remedy))
+        raise InvalidInputError(message(rule, got=model.adaptation, remedy=remedy))
     factor = _log_spectral_radius if exact else _log_row_sum
     logs = [factor(model.update(int(time))) for time in times.flat]
     return np.array(logs, dtype=np.float64).reshape(times.shape)

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, cg, splu
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.theory._moments import whole_times
 
@@ -132,7 +132,7 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
             rule = f"at t = {t} someone in every group must keep to an opinion, or every agreement is a fixed point"
             got = f"{agents.size:,} agents who all adapt"
             raise InvalidInputError(
-                complain(rule, got=got, remedy="see consensus_limit(model) for where they come together")
+                message(rule, got=got, remedy="see consensus_limit(model) for where they come together")
             )
         A = update.adjacency if agents.size == model.n else update.adjacency[agents][:, agents]
         state[agents] = _equilibrium(A, s[agents], update.preferred[agents], relief, weight)

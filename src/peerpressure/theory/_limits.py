@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, NoNoise
 from peerpressure.sde import SDE
@@ -321,20 +321,20 @@ def _refuse_other_fates(model: Model) -> None:
         rule = "two-sided limits are predicted for a constant network and constant hidden opinions"
         got = "a network that changes" if model.adaptation is None else f"opinions that adapt by {model.adaptation}"
         remedy = "use consensus_limit(model) for the value on which all land, or moments(model, steps) for a finite run"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     growth = model.pressure.growth
     rule = "only a run whose Σ 1/ρ_t converges ends on a value of its own"
     got = f"{model.pressure} ({growth.basis})"
     if growth.reciprocal_sum_diverges is None:
         remedy = "give the pressure in closed form, such as Power(1.5), or use moments(model, steps) for a finite run"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     if growth.bounded:
         remedy = "this one keeps a stationary disagreement around fixed_point(model, t); see moments(model, steps)"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     if growth.reciprocal_sum_diverges:
         remedy = f"this one is drawn to the consensus value {model.consensus_value:.6g}; see moments(model, steps)"
-        raise InvalidInputError(complain(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     if not model.noise.is_zero and not model.noise.time_scale.growth.bounded:
         rule = "a limit is predicted for noise whose scale over time stays bounded"
         remedy = "use moments(model, steps, of=consensus_mode(model)) for a finite run"
-        raise InvalidInputError(complain(rule, got=str(model.noise), remedy=remedy))
+        raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.sde import SDE
@@ -31,7 +31,7 @@ def step_count(steps: Any, name: str = "steps") -> int:
     whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
     if not whole or steps < 1:
         rule = f"{name} must be a whole number of at least 1"
-        raise InvalidInputError(complain(rule, got=repr(steps), remedy="pass 1 or more"))
+        raise InvalidInputError(message(rule, got=repr(steps), remedy="pass 1 or more"))
     return int(steps)
 
 
@@ -46,13 +46,13 @@ def whole_times(t: ArrayLike, *, least: int, most: int | None = None) -> Times:
     if given.size == 0 and given.ndim == 1:
         return np.zeros(0, dtype=np.int64)
     if given.dtype.kind not in "iuf" or given.ndim > 1:
-        raise InvalidInputError(complain(rule, got=repr(t)[:80], remedy=f"pass t = {least}, {least + 1}, …"))
+        raise InvalidInputError(message(rule, got=repr(t)[:80], remedy=f"pass t = {least}, {least + 1}, …"))
     bad = (given < least) | (given != np.floor(given)) | ~np.isfinite(given)
     if most is not None:
         bad |= given > most
     if np.any(bad):
         first = np.atleast_1d(given)[np.flatnonzero(np.atleast_1d(bad))[0]]
-        raise InvalidInputError(complain(rule, got=first, remedy="drop or correct that time"))
+        raise InvalidInputError(message(rule, got=first, remedy="drop or correct that time"))
     return given.astype(np.int64)
 
 
@@ -62,13 +62,13 @@ def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
     try:
         given = np.asarray(t, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError(complain(rule, got=repr(t)[:80], remedy="pass real times")) from None
+        raise InvalidInputError(message(rule, got=repr(t)[:80], remedy="pass real times")) from None
     # The last time is a product, such as 3·0.1, that a user will have rounded.
     given = np.where(np.abs(given - most) <= 1e-12 * most, most, given)
     bad = np.flatnonzero(~((given >= 0) & (given <= most)))
     if given.ndim > 1 or given.size == 0 or bad.size:
         got = np.atleast_1d(given).flat[bad[0]] if bad.size else repr(t)[:80]
-        raise InvalidInputError(complain(rule, got=got, remedy="drop or correct that time"))
+        raise InvalidInputError(message(rule, got=got, remedy="drop or correct that time"))
     return np.unique(given)
 
 
@@ -148,7 +148,7 @@ def _rows(n: int, of: object) -> Vector:
     if rows.ndim != 2 or rows.size == 0:
         rule = f"a functional must be a vector of {n} weights, and several the rows of a matrix"
         remedy = "for instance consensus_mode(model), or np.eye(model.n)[0]"
-        raise InvalidInputError(complain(rule, got=repr(of)[:80], remedy=remedy))
+        raise InvalidInputError(message(rule, got=repr(of)[:80], remedy=remedy))
     return rows
 
 
@@ -162,10 +162,10 @@ def _checked(n: int, weights: Vector, name: str) -> Vector:
     if weights.shape != (n,):
         rule = f"a functional must have one weight for each of the {n} agents"
         remedy = "several functionals are the rows of a matrix of shape (functionals, agents)"
-        raise InvalidInputError(complain(rule, got=f"shape {weights.shape} in {name}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"shape {weights.shape} in {name}", remedy=remedy))
     if not np.all(np.isfinite(weights)):
         got = f"{weights[~np.isfinite(weights)][0]} in {name}"
-        raise InvalidInputError(complain("weights must be finite", got=got, remedy="use 0 to leave an agent out"))
+        raise InvalidInputError(message("weights must be finite", got=got, remedy="use 0 to leave an agent out"))
     return weights
 
 
@@ -439,7 +439,7 @@ def moments(
     steps = step_count(steps)
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
-        raise InvalidInputError(complain(rule, got=repr(what), remedy="leave it out for public opinions"))
+        raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out for public opinions"))
     if isinstance(model, SDE):
         return _continuous(model, steps, of, times, what)
     if of is None:
@@ -467,7 +467,7 @@ def _of_agents(model: Model, times: Times, found: Sums, what: What) -> Moments:
 def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
     if what != "public":
         rule = "in continuous time hidden opinions are constant, and moments are those of what is public"
-        raise InvalidInputError(complain(rule, got=repr(what), remedy="leave it out; x₀ is the model's hidden"))
+        raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out; x₀ is the model's hidden"))
     end = sde.time(steps)
     if times is not None:
         chosen = real_times(times, most=end)
@@ -488,7 +488,7 @@ def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:
     chosen = np.unique(whole_times(times, least=0, most=steps))
     if chosen.size == 0:
         rule = "there must be at least one time"
-        raise InvalidInputError(complain(rule, got="none", remedy="leave times out for the default"))
+        raise InvalidInputError(message(rule, got="none", remedy="leave times out for the default"))
     return chosen
 
 
@@ -496,4 +496,4 @@ def _refuse_large(n: int, most: int) -> None:
     if n > most:
         rule = f"moments of every agent are computed for up to {most:,} agents here"
         remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"
-        raise InvalidInputError(complain(rule, got=f"{n:,}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{n:,}", remedy=remedy))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.schedules import Table
 from peerpressure.theory._classification import Fate, NoiseEffect, Outcome, fate
@@ -35,7 +35,7 @@ def replicates_needed(
     _check_precision(precision)
     if not 0 < confidence < 1:
         rule = "confidence must lie strictly between 0 and 1"
-        raise InvalidInputError(complain(rule, got=confidence, remedy="for instance 0.95"))
+        raise InvalidInputError(message(rule, got=confidence, remedy="for instance 0.95"))
     found = moments(model, steps, of=consensus_mode(model) if of is None else of)
     std = float(found.std.max())
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
@@ -43,7 +43,7 @@ def replicates_needed(
     if not ratio < 1e9:
         rule = "a precision must be within reach of some number of replicates"
         got = f"{precision:g} where one replicate has a deviation of {std:.3g}"
-        raise InvalidInputError(complain(rule, got=got, remedy="ask for less precision"))
+        raise InvalidInputError(message(rule, got=got, remedy="ask for less precision"))
     return max(1, math.ceil(ratio**2))
 
 
@@ -119,13 +119,13 @@ def _out_of_reach(model: Model, found: Fate, precision: float, steps: int, error
     better = _better_schedule(model, steps, error)
     if found.setting is None and found.noise is NoiseEffect.STAYS:
         rule = f"a mask held for ever leaves an error of {mode_noise(model):.3g} in the consensus mode"
-        return complain(rule, got=got, remedy="ask for less, use a smaller mask, or noise that is drawn anew")
+        return message(rule, got=got, remedy="ask for less, use a smaller mask, or noise that is drawn anew")
     if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         rule = f"a precision can be reached only where agents come to v, and here there is {found.outcome.value}"
-        return complain(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
+        return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
     rule = f"the precision must be reached within {steps:,} steps"
     remedies = [_extrapolated(model, precision, steps, error), better]
-    return complain(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
+    return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
 
 
 def _extrapolated(model: Model, precision: float, steps: int, error: float) -> str:
@@ -150,4 +150,4 @@ def _better_schedule(model: Model, steps: int, error: float) -> str:
 def _check_precision(precision: float) -> None:
     if not 0 < precision < math.inf:
         rule = "precision must be positive and finite"
-        raise InvalidInputError(complain(rule, got=precision, remedy="no finite run has error 0"))
+        raise InvalidInputError(message(rule, got=precision, remedy="no finite run has error 0"))

@@ -23,7 +23,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.errors import ModelError, complain
+from peerpressure.errors import ModelError, message
 from peerpressure.model import Model
 from peerpressure.noise import Frozen
 from peerpressure.schedules import Growth, Linear, Power, Schedule
@@ -134,14 +134,12 @@ def ideal_deviation(model: Model, t: int) -> float:
     """
     if not reduced(model).is_plain:
         rule = "an ideal deviation is known for a constant network and constant hidden opinions"
-        raise ModelError(
-            complain(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))")
-        )
+        raise ModelError(message(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))"))
     if not t >= 1:
-        raise ModelError(complain("t must be at least 1", got=t, remedy="noise enters with the first step"))
+        raise ModelError(message("t must be at least 1", got=t, remedy="noise enters with the first step"))
     if isinstance(model.noise.temporal, Frozen):
         remedy = "a mask that is held stays in the mean: its deviation is mode_noise(model)"
-        raise ModelError(complain("noise must be drawn anew to average out", got=model.noise, remedy=remedy))
+        raise ModelError(message("noise must be drawn anew to average out", got=model.noise, remedy=remedy))
     return mode_noise(model) * math.sqrt(long_run_factor(model) / t)
 
 

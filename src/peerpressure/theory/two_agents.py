@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, complain
+from peerpressure.errors import InvalidInputError, message
 
 Matrix: TypeAlias = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def error_variance(T: int, std: float = 1.0) -> float:
     _check(T)
     if not 0 <= std < np.inf:
         rule = "a standard deviation must be finite and not negative"
-        raise InvalidInputError(complain(rule, got=std, remedy="use 0 for no noise"))
+        raise InvalidInputError(message(rule, got=std, remedy="use 0 for no noise"))
     return float(std**2 * T / (T + 1) ** 2)
 
 
@@ -118,4 +118,4 @@ def _contrast() -> Matrix:
 def _check(T: int, least: int = 1) -> None:
     if isinstance(T, bool) or not isinstance(T, int | np.integer) or least > T:
         rule = f"T must be a whole number of steps, {least} or more"
-        raise InvalidInputError(complain(rule, got=repr(T), remedy="pass an int"))
+        raise InvalidInputError(message(rule, got=repr(T), remedy="pass an int"))
