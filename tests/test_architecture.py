@@ -22,6 +22,7 @@ LAYERS = (
     ("model",),
     ("engine", "storage", "trajectory"),
     ("sde",),
+    ("statespace",),
     ("simulation",),
     ("theory", "recovery", "privacy"),
     ("sweep",),

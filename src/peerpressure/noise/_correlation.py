@@ -17,6 +17,11 @@ from peerpressure.errors import NoiseError, message
 class White:
     """Drawn anew at each step, independent of all other steps."""
 
+    @property
+    def phi(self) -> float:
+        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t: 0."""
+        return 0.0
+
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) for all pairs of the given times."""
         t = np.asarray(times)
@@ -27,6 +32,11 @@ class White:
 @dataclass(frozen=True)
 class Frozen:
     """Drawn once for each agent and held for ever: a mask."""
+
+    @property
+    def phi(self) -> float:
+        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t: 1."""
+        return 1.0
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) for all pairs of the given times."""
@@ -45,6 +55,11 @@ class AR1:
         if not -1 < self.coefficient < 1:
             rule = "the AR(1) coefficient must lie strictly between -1 and 1"
             raise NoiseError(message(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
+
+    @property
+    def phi(self) -> float:
+        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t."""
+        return self.coefficient
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""
