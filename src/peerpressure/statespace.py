@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
@@ -40,6 +40,8 @@ System: TypeAlias = Model | SDE
 LARGEST_SDE = 1_000
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
+# Numbers in the steps that are kept for repeated passes, 64 MB.
+KEPT_NUMBERS = 2**23
 
 
 @final
@@ -77,7 +79,8 @@ class Transition(ABC):
 
     ``layout`` says what z holds, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
     z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
-    C-ordered rows are passed as their transpose at no cost.
+    C-ordered rows are passed as their transpose at no cost. They may leave out the noise memory, as columns of y and x
+    alone: it counts as 0 then, and the result leaves it out, too.
     """
 
     layout: StateLayout
@@ -144,16 +147,16 @@ class ModelTransition(Transition):
         public = out[at.public]
         coupled = _product(update.adjacency, columns[at.public])
         np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
-        preferred = columns[at.hidden] if at.has_hidden else hidden
-        if preferred is not None:
-            public += _like(update.gain, columns) * preferred
-        if at.has_memory:
+        if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
                 memory += self._innovation_std * noise
             public += _like(self.noise_std, columns) * memory
         elif noise is not None:
             public += _like(self.noise_std, columns) * noise
+        preferred = columns[at.hidden] if at.has_hidden else hidden
+        if preferred is not None:
+            public += _like(update.gain, columns) * preferred
         if at.has_hidden:
             out[at.hidden] = self._adapt(columns[at.hidden], public)
         return out
@@ -169,7 +172,7 @@ class ModelTransition(Transition):
             if update.adaptation_rate is not None:
                 hidden = _like(1 - update.adaptation_rate, columns) * hidden
             np.add(hidden, _like(update.gain, columns) * public, out=out[at.hidden])
-        if at.has_memory:
+        if columns.shape[0] > at.memory.start:
             out[at.memory] = self.phi * (_like(self.noise_std, columns) * public + columns[at.memory])
         return out
 
@@ -312,6 +315,16 @@ def model_of(system: System) -> Model:
     return system.model if isinstance(system, SDE) else system
 
 
+def with_model(system: System, model: Model) -> System:
+    """Return the same kind of system made from another model."""
+    return replace(system, model=model) if isinstance(system, SDE) else model
+
+
+def step_length(system: System) -> float:
+    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time."""
+    return system.step if isinstance(system, SDE) else 1
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
     model = model_of(system)
@@ -334,6 +347,24 @@ def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition
     update = model.update(t)
     std = model.noise.deviations(model.n) * float(model.noise.scale(t))
     return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.phi)
+
+
+def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
+    """Return a function from t to the step that leads to it, for passes in either direction of time.
+
+    The steps are kept where all of them are small, and made anew at each call where they are not.
+    """
+    matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
+    if (model.n + matrices) * last > KEPT_NUMBERS:
+        return lambda t: transition(model, t)
+    kept: dict[int, ModelTransition] = {}
+
+    def lookup(t: int) -> ModelTransition:
+        if t not in kept:
+            kept[t] = transition(model, t)
+        return kept[t]
+
+    return lookup
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
 from peerpressure.recovery import Target, recover
-from peerpressure.recovery._innovations import own_share
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.convergence import SEED
 from peerpressure.reproduction.rates import scale_free_model, spaced_times
 from peerpressure.reproduction.streams import enough, stream
 from peerpressure.simulation import simulate
+from peerpressure.statespace import retained
 
 AGENTS = 30
 RATES = (0.0, 0.01, 0.1)
@@ -81,7 +81,7 @@ def information_over_time(model: Model, steps: int) -> pd.DataFrame:
     1/(1 − (1 − η)²) its limit.
     """
     rate, times = _rate(model), spaced_times(steps)
-    share = own_share(model, steps)[:, 0]
+    share = retained(model, steps)[:, 0]
     told = np.cumsum(share[:-1] ** 2)[times - 1]
     limit = 1 / (1 - (1 - rate) ** 2) if rate else np.inf
     columns = {"time": times, "own_share": share[times], "information": told, "limit": limit}

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
 from peerpressure.noise import Gaussian
+from peerpressure.recovery._least_squares import Solution, solve
 from peerpressure.recovery._observation import Observation, outputs_of
 from peerpressure.recovery._regression import Design
-from peerpressure.recovery._solve import Solution, solve
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.convergence import SEED, agents_drawn
 from peerpressure.reproduction.printed import TERMS

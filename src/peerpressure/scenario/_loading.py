@@ -18,8 +18,7 @@ from peerpressure.networks._readers import described_network
 from peerpressure.networks._temporal_files import described_events
 from peerpressure.networks._validation import few
 from peerpressure.privacy._release import require_independent_start
-from peerpressure.recovery import CONTINUOUS
-from peerpressure.recovery._current import CURRENT
+from peerpressure.recovery import CONTINUOUS, CURRENT
 from peerpressure.scenario._agents import AdaptationTable, FromColumn, adaptation_of, values_of
 from peerpressure.scenario._network import FromContacts, FromEvents, FromFile
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of

@@ -63,7 +63,7 @@ export function plural(many, noun) {
   return `${count(many)} ${noun}${many === 1 ? "" : "s"}`;
 }
 
-// An index stands after a single letter, as in x_t or x_{t+1} but not in masked_start; an exponent is a number.
+// An index stands after a single letter, as in x_t or x_{t+1} but not in delay_pressure; an exponent is a number.
 const INDEX = /(?<=(?<![\p{L}\p{N}_])\p{L})_(\{[^{}]*\}|[\p{L}\p{N}](?![\p{L}\p{N}_]))/u.source;
 const EXPONENT = /(?<=\p{L})\^([-−]?\d+(?:\.\d+)?)/u.source;
 const SMALL = new RegExp(`${INDEX}|${EXPONENT}`, "gu");
