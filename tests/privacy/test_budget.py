@@ -14,7 +14,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.noise import LAWS
 from peerpressure.privacy import budget, epsilon_of
-from peerpressure.privacy._accounting import PROMISES, unit_information
+from peerpressure.privacy._accounting import PROMISES
 from tests.builders import NOISES, random_model
 
 N = 8
@@ -143,13 +143,13 @@ def test_coins_and_silence_hide_nothing(noise: pp.Noise) -> None:
     ids=lambda value: getattr(getattr(value, "dist", None), "name", None),
 )
 def test_information_of_a_law(law: object, expected: float) -> None:
-    assert unit_information(pp.Custom(law, centre=True)) == pytest.approx(expected, rel=2e-4)
+    assert pp.Custom(law, centre=True).fisher_information() == pytest.approx(expected, rel=2e-4)
 
 
 def test_named_laws_agree_with_measured_ones() -> None:
-    assert unit_information(pp.StudentT(df=5.0)) == pytest.approx(1.25)
-    assert unit_information(pp.Gaussian(7.0)) == 1.0
-    assert math.isinf(unit_information(pp.Uniform()))
+    assert pp.StudentT(df=5.0).fisher_information() == pytest.approx(1.25)
+    assert pp.Gaussian(7.0).fisher_information() == 1.0
+    assert math.isinf(pp.Uniform().fisher_information())
 
 
 def test_custom_noise_gets_information_and_no_promise() -> None:
