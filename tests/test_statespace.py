@@ -68,7 +68,7 @@ SYSTEMS = systems()
 
 def naive(model: pp.Model, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return y_T and x_{T+1} by the definitions, from the draws w_0 (one row, if any) and w_1, …, w_T."""
-    phi, rows = model.noise.phi, iter(draws)
+    phi, rows = model.noise.autocorrelation, iter(draws)
     memory = next(rows) if phi else np.zeros(N)
     public, hidden = model.start_state, model.x0
     for t in range(1, STEPS + 1):

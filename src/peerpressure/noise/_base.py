@@ -122,11 +122,6 @@ class Noise(ABC):
         return self.temporal.correlation(times) * scale[:, None] * scale[None, :]
 
     @property
-    def phi(self) -> float:
-        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t: 0 for white noise, 1 for frozen noise, the coefficient for AR(1)."""
-        return self.temporal.phi
-
-    @property
     def is_zero(self) -> bool:
         """Whether the standard deviation of every agent is 0."""
         return not np.any(self.std)

@@ -23,11 +23,6 @@ class White:
     coefficient: ClassVar[float] = 0.0
     has_memory: ClassVar[bool] = False
 
-    @property
-    def phi(self) -> float:
-        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t: 0."""
-        return 0.0
-
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) for all pairs of the given times."""
         t = np.asarray(times)
@@ -50,11 +45,6 @@ class Frozen:
 
     coefficient: ClassVar[float] = 1.0
     has_memory: ClassVar[bool] = True
-
-    @property
-    def phi(self) -> float:
-        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t: 1."""
-        return 1.0
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = 1 for all pairs of the given times."""
@@ -101,11 +91,6 @@ class AR1:
         if not -1 < self.coefficient < 1:
             rule = "the AR(1) coefficient must lie strictly between -1 and 1"
             raise NoiseError(message(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
-
-    @property
-    def phi(self) -> float:
-        """φ in u_t = φ u_{t−1} + √(1−φ²) w_t."""
-        return self.coefficient
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""
