@@ -173,5 +173,5 @@ def test_the_retained_weight_is_that_of_an_agents_own_hidden_opinion() -> None:
 
 def test_a_large_sde_is_refused_before_its_matrices_are_made() -> None:
     large = SDE(pp.Model(cycle(1_001), np.zeros(1_001)), method="euler")
-    with pytest.raises(pp.TooLargeError, match="1,000 agents"):
+    with pytest.raises(pp.errors.TooLargeError, match="1,000 agents"):
         next(transitions(large, 1))

@@ -92,7 +92,8 @@ def simulate(
     ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. An ``SDE`` is the model in
     continuous time: its steps have the length that it says.
 
-    >>> from peerpressure import Gaussian, Model, k2
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
     >>> run.states.shape
     (3, 101, 2)

@@ -84,7 +84,7 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
 def own_share(model: Model, last: int) -> Array:
     """Return π_t for t = 0…last, (last + 1, agents), or (last + 1, 1) where it is the same for all.
 
-    >>> from peerpressure import k2
+    >>> from peerpressure.networks import k2
     >>> own_share(Model(k2(), hidden=[1.0, 2.0], adaptation=0.5), 3).ravel()
     array([1.   , 0.5  , 0.25 , 0.125])
     """
