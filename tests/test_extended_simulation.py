@@ -34,7 +34,8 @@ def test_every_extension_matches_the_dense_oracle(kind: str, noise: str) -> None
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_opinions_that_give_way_by_nothing_are_constant_to_the_bit(noise: str, dtype: str) -> None:
     plain = random_model(noise=NOISES[noise])
-    still = random_model(noise=NOISES[noise], adaptation=0.0)
+    # A table of zeros, which is not known to be zero at later times, goes through the engine's adapting kernels.
+    still = random_model(noise=NOISES[noise], adaptation=pp.Adaptation([0.0] * 30))
     for replicates in (1, 20):
         a, b = (pp.simulate(model, 30, replicates, seed=2, dtype=dtype) for model in (plain, still))
         assert b.hidden is not None
@@ -51,8 +52,10 @@ def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: i
     repeated = pp.TemporalNetwork.from_events(
         [(1, a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)], period=3
     )
+    first = [(1, a, b, 1.0) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+    later = pp.TemporalNetwork.from_events([*first, (100, int(i[0]), int(j[0]), 0.0)])
     expected = pp.simulate(plain, 20, replicates, seed=2).states
-    for network in (once, repeated):
+    for network in (once, repeated, later):
         np.testing.assert_array_equal(pp.simulate(pp.Model(network, **rest), 20, replicates, seed=2).states, expected)
 
 

@@ -251,7 +251,8 @@ def _checked_temporal_network(temporal_network: object, network: Network) -> Tem
         rule = f"a temporal network must be a TemporalNetwork of the {network.n} agents"
         remedy = "pass the temporal network itself as the network"
         raise ModelError(message(rule, got=repr(temporal_network)[:120], remedy=remedy))
-    return temporal_network
+    # One that never changes is its aggregate, so that no reader of the model has to look for this case.
+    return None if temporal_network.is_constant else temporal_network
 
 
 def _checked_adaptation(value: object, n: int) -> Adaptation | None:
@@ -260,7 +261,8 @@ def _checked_adaptation(value: object, n: int) -> Adaptation | None:
         rule = f"adaptation_weight must be one number, or one for each of the {n} agents"
         got = f"{np.size(adaptation.adaptation_weight)} of them"
         raise ModelError(message(rule, got=got, remedy="check their number"))
-    return adaptation
+    # An adaptation that moves nobody is none.
+    return None if adaptation is None or adaptation.is_zero else adaptation
 
 
 def _checked_noise(noise: object, n: int) -> Noise:
