@@ -220,6 +220,13 @@ class Model:
         disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
 
+    def description(self) -> dict[str, Any]:
+        """Return the parts of the model in words, with the consensus value: the provenance of a run."""
+        network = self.network if self.temporal_network is None else self.temporal_network
+        words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
+        adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
+        return words | {"consensus_value": self.consensus_value} | adapting
+
     def __repr__(self) -> str:
         s = self.s
         stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
