@@ -76,7 +76,7 @@ def test_a_second_run_of_another_kind_leaves_nothing_of_the_first(capfd: Capture
         assert run(capfd, "run", tmp_path / "study.toml").status == 0
         names = {path.name for path in (tmp_path / "study-results").iterdir()}
         assert there in names
-    assert not {"hidden.png", "held.pdf", "budget.csv", "budget.png", "exposure_map.pdf"} & names
+    assert not {"hidden.png", "hidden.pdf", "budget.csv", "budget.png", "exposure_map.pdf"} & names
 
 
 def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> None:
