@@ -24,7 +24,7 @@ import { ScreenLayout } from "./screen-layout.js";
  * @property {Scale} scale
  * @property {(value: number) => number} part maps values to [0, 1]
  * @property {Map<number, string>} followed the colours of agents that are followed
- * @property {Uint32Array | null} observed 1 for agents to mark as observed
+ * @property {number[] | null} observed the agents to mark as observed
  * @property {number} cursor the agent to highlight, −1 for none
  * @property {BrushCircle | null} brush
  */
@@ -134,10 +134,7 @@ export class NetworkView {
       this.#fillAll(cssColour("stage"), 1.2);
     }
     this.#fillByValue(fill, look, ring ? -3.1 : 0);
-    if (observed) {
-      const marked = [...this.#radii.keys()].filter((i) => observed[i] === 1);
-      this.#outline(marked, cssColour("ink"), 2.6, 1.3);
-    }
+    if (observed) this.#outline(observed, cssColour("ink"), 2.6, 1.3);
     for (const [i, colour] of followed) this.#outline([i], colour, 4.2, 2.4);
     if (cursor >= 0) this.#outline([cursor], cssColour("ink"), 7.2, 1.6);
     if (brush) this.#drawBrush(brush);

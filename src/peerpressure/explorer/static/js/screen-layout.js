@@ -79,6 +79,7 @@ export class ScreenLayout {
     this.fit(this.width, this.height);
   }
 
+  /** Show everything again, from the next `fit` on. */
   resetZoom() {
     Object.assign(this, { zoom: 1, panX: 0, panY: 0 });
   }

@@ -62,8 +62,8 @@ export class Stage {
   #shown = new Float32Array(0);
   /** @type {Map<AgentLabel, number>} */
   #indices = new Map();
-  /** @type {{agents: unknown, graph: unknown, marks: Uint32Array | null}} */
-  #observed = { agents: null, graph: null, marks: null };
+  /** @type {{agents: unknown, graph: unknown, indices: number[] | null}} */
+  #observed = { agents: null, graph: null, indices: null };
 
   /**
    * @param {Store} store
@@ -241,24 +241,21 @@ export class Stage {
       scale: exposure ? this.#exposureScale : this.#opinionScale,
       part: exposure ? (value) => value : (value) => 0.5 + (value - centre) / (2 * half),
       followed: new Map(this.followed.map(({ index }, i) => [index, cssColour(FOLLOWED_COLOURS[i])])),
-      observed: this.marksObserved ? this.#observedMarks() : null,
+      observed: this.marksObserved ? this.#observedAgents() : null,
       cursor: this.cursor,
       brush: this.brush,
     });
     this.onPaint?.();
   }
 
-  /** 1 for each agent that the observer sees and 0 for the others; null if it sees everyone. */
-  #observedMarks() {
+  /** The agents that the observer sees, null if it sees everyone. */
+  #observedAgents() {
     const agents = this.store.scenario.observe?.agents;
+    // Looking up thousands of labels in every frame would be slow.
     if (this.#observed.agents !== agents || this.#observed.graph !== this.graph) {
-      const marks = agents ? new Uint32Array(this.n) : null;
-      for (const label of agents ?? []) {
-        const index = this.indexOf(label);
-        if (marks && index >= 0) marks[index] = 1;
-      }
-      this.#observed = { agents, graph: this.graph, marks };
+      const indices = agents?.map((label) => this.indexOf(label)).filter((index) => index >= 0) ?? null;
+      this.#observed = { agents, graph: this.graph, indices };
     }
-    return this.#observed.marks;
+    return this.#observed.indices;
   }
 }

@@ -216,7 +216,7 @@ export interface Advice {
   error_tuned: number | null;
 }
 
-/** Of times at which a run is shown there are T; of replicates that are drawn one by one, R. */
+/** T is the number of times shown, and R that of replicates whose curves are drawn one by one. */
 export type RunAnswer = Packed<
   {
     n: number;
