@@ -38,7 +38,7 @@ _HOMES = {
     "scenario": "Scenario load_scenario",
     "errors": """
         PeerPressureError InvalidInputError NetworkError ScheduleError FormulaError NoiseError AdaptationError
-        ModelError TooLargeError FileFormatError
+        ModelError TooLargeError FileFormatError CancelledError
     """,
     "version": "__version__",
 }

@@ -3,6 +3,7 @@ from .adaptation import (
 )
 from .errors import (
     AdaptationError as AdaptationError,
+    CancelledError as CancelledError,
     FileFormatError as FileFormatError,
     FormulaError as FormulaError,
     InvalidInputError as InvalidInputError,
