@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.errors import CancelledError
 from peerpressure.networks import barabasi_albert, failing_edges
 from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
 from peerpressure.progress import cancellable, checkpoint
 from peerpressure.recovery import information
-from peerpressure.theory import forecast
+from peerpressure.theory import Moments, forecast
 
 STEPS = 12
 NETWORK = barabasi_albert(12, 2, seed=1)
@@ -49,7 +50,7 @@ def numbers(result: Any) -> list[Any]:
     match result:
         case pp.Trajectory():
             return [result.states, result.final.public]
-        case pp.Moments():
+        case Moments():
             return [result.mean, result.variance]
         case pp.Estimate():
             return [result.value, result.variance]
@@ -63,7 +64,7 @@ def test_a_verb_stops_at_any_call_of_its_callback(verb: str, kind: str) -> None:
     def calls(last: int | None) -> int:
         """Return how often the verb asks; it is told to stop the ``last`` time."""
         count = itertools.count(1)
-        with contextlib.suppress(pp.CancelledError):
+        with contextlib.suppress(CancelledError):
             VERBS[verb](MODELS[kind], RUNS[kind], should_stop=lambda: next(count) == last)
             assert last is None, "it was told to stop, and went on to the end"
         return next(count) - 1
@@ -88,7 +89,7 @@ def test_a_long_run_stops_between_blocks_of_steps(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(runner, "_SEGMENT", 12 * 8 * 10.0)  # bytes: ten steps of twelve agents
     reached: list[int] = []
-    with pytest.raises(pp.CancelledError):
+    with pytest.raises(CancelledError):
         pp.simulate(
             MODELS["plain"],
             1_000,
@@ -102,7 +103,7 @@ def test_a_long_run_stops_between_blocks_of_steps(monkeypatch: pytest.MonkeyPatc
 def test_an_exact_path_of_constant_pressure_stops_between_steps() -> None:
     calls = itertools.count(1)
     sde = pp.SDE(pp.Model(NETWORK, pressure=1.0, **PARTS))
-    with pytest.raises(pp.CancelledError):
+    with pytest.raises(CancelledError):
         pp.simulate(sde, 1_000, should_stop=lambda: next(calls) == 500)
 
 
@@ -121,7 +122,7 @@ def test_callbacks_nest_and_end_with_their_block() -> None:
             checkpoint()
             for name in stop:
                 stop[name] = True
-                with pytest.raises(pp.CancelledError):
+                with pytest.raises(CancelledError):
                     checkpoint()
                 stop[name] = False
         stop["inner"] = True

@@ -19,6 +19,7 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
+from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
@@ -107,8 +108,8 @@ def test_every_script_makes_the_very_states_again(tmp_path: Path) -> None:
 def test_the_script_comes_as_a_file_and_is_spelt_out(asker: Asker) -> None:
     answer = asker.post("export/python")
     assert answer.headers["content-disposition"] == 'attachment; filename="peerpressure_run.py"'
-    assert "network = pp.barabasi_albert(n=30, m=2, seed=seed)" in answer.text
-    assert "pressure=pp.Linear(slope=0.7, offset=0.0)" in answer.text
+    assert "network = pp.networks.barabasi_albert(n=30, m=2, seed=seed)" in answer.text
+    assert "pressure=pp.schedules.Linear(slope=0.7, offset=0.0)" in answer.text
     assert answer.text == script(scenario_from(SMALL))
 
 
@@ -233,7 +234,7 @@ def test_a_picture_that_waits_for_another_to_be_drawn_can_be_cancelled() -> None
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.5)
         stopped.set()
-        with pytest.raises(pp.CancelledError):
+        with pytest.raises(CancelledError):
             waiting.result(timeout=30)
 
 
@@ -250,14 +251,14 @@ def test_the_computation_behind_a_picture_can_be_cancelled(
         stopped.set()
         try:
             return original(*arguments, **named)
-        except pp.CancelledError:
+        except CancelledError:
             cancelled.append(part)
             raise
 
     monkeypatch.setattr(exports, part, computed)
     cache = ModelCache(Limits())
     built = cache.build({"scenario": SMALL})
-    with cancellable(stopped.is_set), pytest.raises(pp.CancelledError):
+    with cancellable(stopped.is_set), pytest.raises(CancelledError):
         exports.picture(built, what, 3, "svg", cache)
     assert cancelled == [part]
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import peerpressure as pp
+from peerpressure.errors import CancelledError
 from peerpressure.explorer import models, routes
 from peerpressure.explorer.answers import run_answer, verdict_facts
 from peerpressure.explorer.encoding import json_bytes
@@ -176,7 +177,7 @@ def test_the_diagnosis_has_a_time_limit_of_its_own_and_is_cancelled_with_the_job
     assert verdict_facts(built, Limits(verdict_seconds=0.0))["outcome"] == "unknown"
     assert verdict_facts(built, Limits(verdict_seconds=60.0))["outcome"] != "unknown"
     calls = itertools.count()
-    with pytest.raises(pp.CancelledError), cancellable(lambda: next(calls) > 1):
+    with pytest.raises(CancelledError), cancellable(lambda: next(calls) > 1):
         verdict_facts(built, Limits(verdict_seconds=60.0))
 
 
@@ -194,7 +195,7 @@ class Watcher:
                 while built.steps == LONG["run"]["steps"]:
                     original(built, limits)
                 return original(built, limits)
-            except pp.CancelledError:
+            except CancelledError:
                 self.ended.set()
                 raise
 
@@ -315,5 +316,5 @@ def test_a_network_is_built_once_for_all_requests_about_it() -> None:
     first = cache.load({"scenario": SMALL}).graph
     louder = SMALL | {"noise": {"law": "gaussian", "std": 2.0}, "run": SMALL["run"] | {"steps": 99}}
     assert cache.load({"scenario": louder}).graph is first
-    assert cache.drawing(first) is cache.drawing(pp.barabasi_albert(30, 2, seed=5))
+    assert cache.drawing(first) is cache.drawing(pp.networks.barabasi_albert(30, 2, seed=5))
     assert cache.load({"scenario": SMALL | {"run": SMALL["run"] | {"seed": 6}}}).graph is not first

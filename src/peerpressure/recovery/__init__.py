@@ -85,7 +85,8 @@ def recover(
     ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
     True.
 
-    >>> from peerpressure import Gaussian, k2, simulate
+    >>> from peerpressure import Gaussian, simulate
+    >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> estimate = recover(model, simulate(model, steps=400, seed=1))
     >>> estimate.std.round(3)

@@ -86,7 +86,8 @@ def information(
     ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
     True.
 
-    >>> from peerpressure import Gaussian, k2
+    >>> from peerpressure import Gaussian
+    >>> from peerpressure.networks import k2
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
     array([0.04, 0.04])
     """
