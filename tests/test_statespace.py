@@ -68,7 +68,7 @@ SYSTEMS = systems()
 
 def naive(model: pp.Model, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return y_T and x_{T+1} by the definitions, from the draws w_0 (one row, if any) and w_1, …, w_T."""
-    phi, rows = model.noise.phi, iter(draws)
+    phi, rows = model.noise.autocorrelation, iter(draws)
     memory = next(rows) if phi else np.zeros(N)
     public, hidden = model.start_state, model.x0
     for t in range(1, STEPS + 1):
@@ -173,5 +173,5 @@ def test_the_retained_weight_is_that_of_an_agents_own_hidden_opinion() -> None:
 
 def test_a_large_sde_is_refused_before_its_matrices_are_made() -> None:
     large = SDE(pp.Model(cycle(1_001), np.zeros(1_001)), method="euler")
-    with pytest.raises(pp.TooLargeError, match="1,000 agents"):
+    with pytest.raises(pp.errors.TooLargeError, match="1,000 agents"):
         next(transitions(large, 1))

@@ -329,7 +329,7 @@ def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
     model = model_of(system)
     adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
-    return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.phi != 0)
+    return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
 
 
 def initial_state(system: System, *, hidden: bool = False) -> InitialState:
@@ -346,7 +346,7 @@ def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition
     """Return the step of a discrete model that leads to time t ≥ 1."""
     update = model.update(t)
     std = model.noise.deviations(model.n) * float(model.noise.scale(t))
-    return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.phi)
+    return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.autocorrelation)
 
 
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:

@@ -90,7 +90,7 @@ def test_steps_out_of_order_are_refused() -> None:
         transition(sde, 2.0, 1.0)
     n = 501
     with pytest.raises(InvalidInputError, match="up to 500 agents"):
-        transition(SDE(pp.Model(pp.cycle(n), np.zeros(n))), 0.0, 1.0)
+        transition(SDE(pp.Model(pp.networks.cycle(n), np.zeros(n))), 0.0, 1.0)
 
 
 def test_paths_have_the_exact_moments() -> None:

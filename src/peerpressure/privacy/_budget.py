@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, final
 import numpy as np
 
 from peerpressure.model import Model, Vector
-from peerpressure.privacy._accounting import checked_delta, positive, promise_of, unit_information
+from peerpressure.privacy._accounting import checked_delta, positive, promise_of
 from peerpressure.privacy._release import (
     conservative_release,
     release,
@@ -17,6 +17,7 @@ from peerpressure.privacy._release import (
     require_independent_start,
     start_assumption,
 )
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._information import information
 from peerpressure.recovery._whitening import divide
 from peerpressure.statespace import System, model_of
@@ -116,6 +117,7 @@ def budget(
     *,
     sees_start: bool = False,
     runs: int = 1,
+    should_stop: ShouldStop | None = None,
 ) -> Budget:
     """Return what an observer of every agent at steps 1, …, T, who knows the model, learns about each of them.
 
@@ -133,6 +135,8 @@ def budget(
         Whether y₀ is observed, too, which reveals everything where y₀ = x₀.
     runs : int, default 1
         Runs with independent noise that are released; information adds up over them.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
     Returns
     -------
@@ -176,6 +180,11 @@ def budget(
     >>> round(account.mu, 6), round(account.epsilon, 4)
     (1.0, 4.3772)
     """
+    with cancellable(should_stop):
+        return _budget(model, steps, sensitivity, delta, sees_start=sees_start, runs=runs)
+
+
+def _budget(model: System, steps: int, sensitivity: float, delta: float, *, sees_start: bool, runs: int) -> Budget:
     import pandas as pd
 
     T, distance = step_count(steps), positive(sensitivity, "sensitivity")
@@ -183,7 +192,7 @@ def budget(
     require_independent_start(model)
     seen: Observed = {"sees_start": bool(sees_start), "runs": step_count(runs, "runs")}
     noise, base = model.noise, model_of(model)
-    unit, promise = unit_information(noise), promise_of(noise)
+    unit, promise = noise.fisher_information(), promise_of(noise)
     if isinstance(model, Model):
         exact, safe = release(model, T, **seen), conservative_release(model, T, **seen)
         columns = {

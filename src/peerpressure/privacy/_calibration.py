@@ -19,7 +19,6 @@ from peerpressure.privacy._accounting import (
     mu_of,
     positive,
     promise_of,
-    unit_information,
 )
 from peerpressure.privacy._budget import Budget, budget
 from peerpressure.privacy._release import Release, conservative_release, leaks_at_first_step, require_discrete
@@ -111,10 +110,10 @@ def _refuse_hopeless(now: Budget) -> None:
     """Refuse noise that meets no budget however large it is."""
     if math.isfinite(now.information):
         return
-    if math.isinf(unit_information(now.model.noise)):
+    if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
-    if now.model.noise.phi == 1 and state_layout(now.model).has_hidden:
+    if now.model.noise.is_frozen and state_layout(now.model).has_hidden:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))

@@ -13,6 +13,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._release import require_independent_start
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
@@ -54,7 +55,14 @@ class Exposure:
         return exposure_text(self)
 
 
-def exposure(model: System, steps: int, observed: Observed = None, prior: Prior | None = None) -> Exposure:
+def exposure(
+    model: System,
+    steps: int,
+    observed: Observed = None,
+    prior: Prior | None = None,
+    *,
+    should_stop: ShouldStop | None = None,
+) -> Exposure:
     """Return what an observer of some agents at steps 1, …, ``steps``, who knows the model, learns about each agent.
 
     Parameters
@@ -67,6 +75,8 @@ def exposure(model: System, steps: int, observed: Observed = None, prior: Prior 
         The observed agents, or an Observation for certain steps or the start, too; by default everyone.
     prior : Prior, optional
         The observer's prior x₀ ~ N(m, P); by default all opinions are drawn alike, with the variance that they have.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
     Returns
     -------
@@ -95,6 +105,11 @@ def exposure(model: System, steps: int, observed: Observed = None, prior: Prior 
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
+    with cancellable(should_stop):
+        return _exposure(model, steps, observed, prior)
+
+
+def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None) -> Exposure:
     import pandas as pd
 
     require_independent_start(model)

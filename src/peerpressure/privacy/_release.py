@@ -198,7 +198,7 @@ def conservative_release(model: Model, steps: int, *, sees_start: bool = False, 
     AR(1) noise that is not normal begins with φ u₀ + √(1−φ²) w₁, which mixes two draws. Hiding under either alone is
     harder than under both, so shifts at step 1 are counted as under the wider one.
     """
-    phi = model.noise.phi
+    phi = model.noise.autocorrelation
     mixes_draws = 0 < abs(phi) < 1 and not isinstance(model.noise, Gaussian)
     first = 1.0 / max(abs(phi), float(innovation_std(phi))) if mixes_draws else 1.0
     return release(model, steps, first=first, sees_start=sees_start, runs=runs)
@@ -216,6 +216,6 @@ def own_shifts(noise: Noise, steps: int, share: Vector | None = None) -> Vector:
 
 def _leak_profile(noise: Noise, steps: int) -> Vector:
     """Return what a unit shift at step 1 alone becomes: itself, and its absence from step 2 if noise has a memory."""
-    if not noise.phi or steps == 1:
+    if not noise.autocorrelation or steps == 1:
         return np.ones(1)
-    return np.array([1.0, float(divide(noise.phi, innovation_std(noise.phi)))])
+    return np.array([1.0, float(divide(noise.autocorrelation, innovation_std(noise.autocorrelation)))])

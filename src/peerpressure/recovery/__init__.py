@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
@@ -70,6 +71,8 @@ def recover(
     observation: Observation | None = None,
     prior: Prior | None = None,
     target: Target = "initial",
+    *,
+    should_stop: ShouldStop | None = None,
 ) -> Estimate:
     """Estimate the hidden opinions from what is observed of a run.
 
@@ -94,6 +97,8 @@ def recover(
         Gaussian prior of x₀; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
         Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
     Returns
     -------
@@ -123,6 +128,18 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
+    with cancellable(should_stop):
+        return _recover(model, trajectory, method, observation, prior, target)
+
+
+def _recover(
+    model: System,
+    trajectory: Trajectory,
+    method: str,
+    observation: Observation | None,
+    prior: Prior | None,
+    target: Target,
+) -> Estimate:
     _check_method(model, method)
     which = checked_target(target)
     data = outputs_of(model, trajectory, observation)

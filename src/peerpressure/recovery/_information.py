@@ -14,6 +14,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
 from peerpressure.recovery._innovations import Complete, check_dense, complete
 from peerpressure.recovery._inversion import legible_steps, weights_of
@@ -70,14 +71,46 @@ class Information:
         return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
 
 
-def information(model: System, steps: int, observation: Observation | None = None) -> Information:
+def information(
+    model: System,
+    steps: int,
+    observation: Observation | None = None,
+    *,
+    should_stop: ShouldStop | None = None,
+) -> Information:
     """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
 
-    Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
-    view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
-    of an ``SDE`` are those of its grid.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model; the steps of an SDE are those of its grid.
+    steps : int
+        The number of steps.
+    observation : Observation, optional
+        Which agents are observed and when; by default everyone from step 1 on.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
-    >>> from peerpressure import Gaussian, k2
+    Returns
+    -------
+    Information
+        The information matrix and the Cramér–Rao bound of every agent.
+
+    Raises
+    ------
+    TooLargeError
+        If a partial observation, or an SDE, has more than 1,000 agents. Complete observations of a model take any
+        number, as their information is sparse or an operator.
+
+    See Also
+    --------
+    recover : Estimates that reach the bound.
+    privacy.exposure : The same as variances of a Gaussian posterior.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
     array([0.04, 0.04])
     """
@@ -85,7 +118,8 @@ def information(model: System, steps: int, observation: Observation | None = Non
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
     seen = (observation or Observation()).resolve(model_of(model), np.arange(steps + 1))
-    return _of(model, seen)
+    with cancellable(should_stop):
+        return _of(model, seen)
 
 
 def _of(system: System, seen: ResolvedObservation) -> Information:

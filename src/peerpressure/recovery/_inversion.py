@@ -150,7 +150,7 @@ class Bounds:
     def __init__(self, model: Model) -> None:
         self._model = model
         noise = model.noise
-        constant = noise.phi == 1 and isinstance(noise.time_scale, Constant) and not state_layout(model).has_hidden
+        constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not state_layout(model).has_hidden
         self._support = (0.0, 0.0) if constant or noise.is_zero else support(noise)
         self._low: Array | None = None
         self._high: Array | None = None
@@ -183,7 +183,7 @@ def support(noise: Noise) -> tuple[float, float]:
     ends = np.array(noise.unit().support(), dtype=np.float64)
     if isinstance(noise, Custom):
         ends = noise.standardise(ends)
-    phi = abs(noise.phi)
+    phi = abs(noise.autocorrelation)
     if 0 < phi < 1:
         # |u_t| ≤ M √(1−φ²) Σ |φ|^k: draws that are carried over add up.
         ends = np.array([-1.0, 1.0]) * np.abs(ends).max() * np.sqrt((1 + phi) / (1 - phi))
@@ -201,7 +201,7 @@ def p_values(model: Model, squares: Array, steps: int, fitted: NDArray[np.bool_]
     std = model.noise.deviations(model.n)
     noisy = std > 0
     free = int((steps - np.broadcast_to(fitted, noisy.shape)[noisy]).sum())
-    if free <= 0 or model.noise.phi == 1 or not np.isfinite(squares).all():
+    if free <= 0 or model.noise.is_frozen or not np.isfinite(squares).all():
         return None
     total = (squares[noisy] / std[noisy, None] ** 2).sum(axis=0)
     if isinstance(model.noise, Gaussian):

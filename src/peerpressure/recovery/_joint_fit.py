@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
+from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate
 from peerpressure.recovery._limits import FLAT
 from peerpressure.schedules import Linear, Power
@@ -192,7 +193,7 @@ def _refuse_other_kind(model: object) -> None:
 def _refuse_other_noise(model: Model) -> None:
     noise = model.noise
     quiet = not noise.deviations(model.n).all()
-    if not isinstance(noise, Gaussian) or noise.phi or quiet:
+    if not isinstance(noise, Gaussian) or noise.autocorrelation or quiet:
         rule = "unknown parameters are fitted under white Gaussian noise that every agent has"
         remedy = "take the parameters as known, or use Gaussian noise"
         raise InvalidInputError(message(rule, got=str(noise), remedy=remedy))
@@ -316,6 +317,7 @@ class Concave:
         """Return the maximum by Newton's method, each step halved until it climbs."""
         x, height = start, self.value(start)
         for _ in range(_ITERATIONS):
+            checkpoint()
             gradient, hessian = self.slopes(x)
             step = solve_curved(-hessian, gradient)
             climb = float(gradient @ step)

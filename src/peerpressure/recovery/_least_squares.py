@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from peerpressure.errors import PeerPressureError
+from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import (
     CG_ITERATIONS,
     CG_TOLERANCE,
@@ -197,6 +198,7 @@ def conjugate_gradients(
     goal = tolerance**2 * rz
     steps: list[tuple[float, float]] = []
     for _ in range(most):
+        checkpoint()
         if (rz <= goal).all():
             return x, _condition(steps)
         Ap = apply(p)

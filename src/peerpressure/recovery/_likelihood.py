@@ -256,7 +256,7 @@ def _parameter(what: Unknowns, found: list[Found], name: str) -> Parameter:
 
 def _of_law(model: Model, data: Outputs) -> Estimate:
     """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
-    if model.noise.phi:
+    if model.noise.autocorrelation:
         rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
         remedy = "use method='kalman' or 'innovations', the best linear ones"
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))

@@ -142,10 +142,10 @@ class SparseStates:
         scale = noise.scale(np.arange(1, self.data.seen.last + 1)).min(initial=1)
         least = float(noise.deviations(n).min()) * float(scale)
         rule = got = ""
-        if least == 0 or abs(noise.phi) == 1:
+        if least == 0 or abs(noise.autocorrelation) == 1:
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
             got = "frozen noise" if least else "agents or steps without noise"
-        elif noise.phi and state_layout(self.model).has_hidden:
+        elif noise.autocorrelation and state_layout(self.model).has_hidden:
             rule, got = "partial outputs of a large network whose opinions adapt need white noise", str(noise)
         if rule:
             remedy = "use complete outputs with method='innovations', or a smaller network"
@@ -154,7 +154,7 @@ class SparseStates:
     @property
     def reach(self) -> int:
         """How many steps back from its own a row reaches."""
-        return 2 if self.model.noise.phi else 1
+        return 2 if self.model.noise.autocorrelation else 1
 
     @cached_property
     def _row_of(self) -> dict[int, int]:
@@ -194,7 +194,7 @@ class SparseStates:
                 rate = step.update.adaptation_rate
 
     def _constant(self) -> Iterator[Rows]:
-        phi = self.model.noise.phi
+        phi = self.model.noise.autocorrelation
         before: tuple[dict[int, Any], Any] | None = None
         for t in range(1, self.data.seen.last + 1):
             now = _unit_noise(transition(self.model, t), t)

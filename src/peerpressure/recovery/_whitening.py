@@ -35,7 +35,7 @@ class Whitening:
     def of(cls, noise: Noise, times: Times) -> Whitening:
         """Return the whitening of this noise at these times."""
         link = np.zeros(times.size)
-        link[1:] = noise.phi ** np.diff(times)
+        link[1:] = noise.autocorrelation ** np.diff(times)
         return cls(link, noise.scale(times))
 
     def apply(self, series: Array) -> Array:
@@ -100,7 +100,7 @@ def time_weights(noise: Noise, times: Times, share: Array | None = None) -> Time
     whitening = Whitening.of(noise, times)
     if (whitening.scale == 0).any():
         weights, information = _noiseless(noise, times, whitening.scale, p)
-    elif noise.phi == 1:
+    elif noise.is_frozen:
         weights, information = _frozen(whitening.scale, p)
     else:
         regressor = whitening.apply(p)
