@@ -28,7 +28,6 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from peerpressure.affine import adapted
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.sde import SDE, StepLaw, exact_transitions
@@ -53,22 +52,22 @@ class StateLayout:
     has_hidden: bool = False
     has_memory: bool = False
 
-    @property
+    @cached_property
     def states(self) -> int:
         """The number of entries of z."""
         return self.agents * (1 + self.has_hidden + self.has_memory)
 
-    @property
+    @cached_property
     def public(self) -> slice:
         """The entries of y_t."""
         return slice(0, self.agents)
 
-    @property
+    @cached_property
     def hidden(self) -> slice:
         """The entries of x_{t+1}; empty where hidden opinions are no part of the state."""
         return slice(self.agents, self.agents * (1 + self.has_hidden))
 
-    @property
+    @cached_property
     def memory(self) -> slice:
         """The entries of u_t; empty where noise is white."""
         return slice(self.hidden.stop, self.states)
@@ -107,6 +106,11 @@ class Transition(ABC):
     def noise_adjoint(self, columns: Vector) -> Vector:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
 
+    def adjoint_with_noise(self, columns: Vector, noise: Vector) -> Vector:
+        """Return Fᵀ Z for Z (states, m), and fill ``noise`` (draws, m) with Gᵀ Z."""
+        noise[:] = self.noise_adjoint(columns)
+        return self.adjoint(columns)
+
     @abstractmethod
     def hidden_input(self) -> Vector:
         """Return B as a dense matrix, (states, agents)."""
@@ -142,11 +146,11 @@ class ModelTransition(Transition):
 
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
-        at, update = self.layout, self.update
-        out = np.empty_like(columns)
-        public = out[at.public]
-        coupled = _product(update.adjacency, columns[at.public])
-        np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
+        at, update, n = self.layout, self.update, self.layout.agents
+        coupled = _product(update.adjacency, columns[:n])
+        # Public opinions alone, the most frequent case, need no array of the whole state.
+        out = np.empty_like(columns) if columns.shape[0] > n else coupled
+        public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
@@ -158,20 +162,31 @@ class ModelTransition(Transition):
         if preferred is not None:
             public += _like(update.gain, columns) * preferred
         if at.has_hidden:
-            out[at.hidden] = self._adapt(columns[at.hidden], public)
+            self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        at, update = self.layout, self.update
-        out = np.empty_like(columns)
+        return self._adjoint(columns, self._public_weight(columns))
+
+    def adjoint_with_noise(self, columns: Vector, noise: Vector) -> Vector:
+        """Return Fᵀ Z for Z (states, m), and fill ``noise`` (draws, m) with Gᵀ Z."""
         public = self._public_weight(columns)
-        out[at.public] = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        self._noise_adjoint(columns, public, noise)
+        return self._adjoint(columns, public)
+
+    def _adjoint(self, columns: Vector, public: Vector) -> Vector:
+        at, update, n = self.layout, self.update, self.layout.agents
+        coupled = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        if columns.shape[0] == n:
+            return coupled
+        out = np.empty_like(columns)
+        out[:n] = coupled
         if at.has_hidden:
-            hidden = columns[at.hidden]
+            hidden = np.multiply(_like(update.gain, columns), public, out=out[at.hidden])
+            hidden += columns[at.hidden]
             if update.adaptation_rate is not None:
-                hidden = _like(1 - update.adaptation_rate, columns) * hidden
-            np.add(hidden, _like(update.gain, columns) * public, out=out[at.hidden])
+                hidden -= _like(update.adaptation_rate, columns) * columns[at.hidden]
         if columns.shape[0] > at.memory.start:
             out[at.memory] = self.phi * (_like(self.noise_std, columns) * public + columns[at.memory])
         return out
@@ -184,10 +199,16 @@ class ModelTransition(Transition):
 
     def noise_adjoint(self, columns: Vector) -> Vector:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
-        weight = _like(self.noise_std, columns) * self._public_weight(columns)
-        if self.layout.has_memory:
-            weight = self._innovation_std * (weight + columns[self.layout.memory])
-        return np.asarray(weight[: self.draws])
+        noise = np.empty((self.draws, *columns.shape[1:]))
+        return self._noise_adjoint(columns, self._public_weight(columns), noise)
+
+    def _noise_adjoint(self, columns: Vector, public: Vector, out: Vector) -> Vector:
+        if self.draws:
+            np.multiply(_like(self.noise_std, columns), public, out=out)
+            if self.layout.has_memory:
+                out += columns[self.layout.memory]
+                out *= self._innovation_std
+        return out
 
     def hidden_input(self) -> Vector:
         """Return B as a dense matrix, (states, agents)."""
@@ -206,11 +227,18 @@ class ModelTransition(Transition):
         if not self.layout.has_hidden:
             return public
         public = public + self.update.gain * bound[n:]
-        return np.concatenate([public, self._adapt(bound[n:], public)])
+        return np.concatenate([public, self._adapt(bound[n:], public, np.empty(n))])
 
-    def _adapt(self, hidden: Vector, public: Vector) -> Vector:
+    def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
+        """Fill ``out`` with x + η ∘ (y − x), as ``affine.adapted`` has it, without temporary arrays."""
         rate = self.update.adaptation_rate
-        return hidden if rate is None else adapted(hidden, public, _like(rate, public))
+        if rate is None:
+            out[:] = hidden
+            return out
+        np.subtract(public, hidden, out=out)
+        out *= _like(rate, public)
+        out += hidden
+        return out
 
     def _public_weight(self, columns: Vector) -> Vector:
         """Return the weight of y_t in Zᵀz_t, directly and through the hidden opinions that adapt to it."""
@@ -450,7 +478,7 @@ def _like(values: Vector, columns: Vector) -> Vector:
 
 def _product(matrix: Any, columns: Vector) -> Vector:
     """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
-    if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
+    if columns.ndim == 2 and 1 < columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):
             out[:, column] = matrix @ columns[:, column]

@@ -169,10 +169,10 @@ class Design:
                     weight[self.seen.agents] += seen
             if t:
                 step = self._step(t)
-                hidden += step.hidden_adjoint(weight)
-                if with_noise:
-                    draws[t - 1] = step.noise_adjoint(weight)
-                weight = step.adjoint(weight)
+                # Where hidden opinions are part of the state, x₀ enters at the start alone.
+                if not start.layout.has_hidden:
+                    hidden += step.hidden_adjoint(weight)
+                weight = step.adjoint_with_noise(weight, draws[t - 1]) if with_noise else step.adjoint(weight)
         hidden += start.hidden_adjoint(weight)
         return hidden[self.seen.free], (start.noise_adjoint(weight), draws)
 
