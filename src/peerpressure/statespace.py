@@ -147,10 +147,14 @@ class ModelTransition(Transition):
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update, n = self.layout, self.update, self.layout.agents
-        coupled = _product(update.adjacency, columns[:n])
-        # Public opinions alone, the most frequent case, need no array of the whole state.
-        out = np.empty_like(columns) if columns.shape[0] > n else coupled
-        public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
+        if columns.shape[0] == n:
+            # Public opinions alone, the most frequent case, need no array of the whole state.
+            out = public = _product(update.adjacency, columns)
+            public *= _like(update.coupling_scale, columns)
+        else:
+            out = np.empty_like(columns)
+            coupled = _product(update.adjacency, columns[:n])
+            public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
@@ -372,9 +376,7 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
 
 def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition:
     """Return the step of a discrete model that leads to time t ≥ 1."""
-    update = model.update(t)
-    std = model.noise.deviations(model.n) * float(model.noise.scale(t))
-    return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.autocorrelation)
+    return next(_model_transitions(model, range(t, t + 1), hidden=hidden))
 
 
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
@@ -385,14 +387,16 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
         return lambda t: transition(model, t)
-    kept: dict[int, ModelTransition] = {}
+    kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
+    return kept.__getitem__
 
-    def lookup(t: int) -> ModelTransition:
-        if t not in kept:
-            kept[t] = transition(model, t)
-        return kept[t]
 
-    return lookup
+def _model_transitions(model: Model, times: range, *, hidden: bool = False) -> Iterator[ModelTransition]:
+    layout, phi = state_layout(model, hidden=hidden), model.noise.autocorrelation
+    std, scale = model.noise.deviations(model.n), model.noise.scale(np.array(times))
+    for t, factor in zip(times, scale, strict=True):
+        update = model.update(t)
+        yield ModelTransition(layout, update, update.gain * (std * factor), phi)
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
@@ -409,8 +413,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     if isinstance(system, SDE):
         yield from _sde_transitions(system, last, first)
         return
-    for t in range(first, last + 1):
-        yield transition(system, t, hidden=hidden)
+    yield from _model_transitions(system, range(first, last + 1), hidden=hidden)
 
 
 def retained(model: Model, last: int) -> Vector:
