@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from peerpressure.errors import NetworkError
-from peerpressure.networks import Network, TemporalNetwork, _temporal, edge_markovian, failing_edges, named, path
+from peerpressure.networks import Network, TemporalNetwork, _cursor, edge_markovian, failing_edges, named, path
 from tests.networks.histories import History, histories
 from tests.networks.strategies import same
 
@@ -110,7 +110,7 @@ def test_nothing_new_is_the_same_object() -> None:
 
 @pytest.mark.parametrize("room", [0, 5_000, 10**9])
 def test_what_is_kept_changes_nothing(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_temporal, "KEPT", room)
+    monkeypatch.setattr(_cursor, "KEPT", room)
     network = edge_markovian(12, 0.1, 0.3, 40, seed=2, repeat=True)
     fresh = [TemporalNetwork.from_arrays(network.arrays()).at(t).toarray() for t in range(1, 41)]
     for t in [*range(1, 95), *range(95, 0, -1)]:

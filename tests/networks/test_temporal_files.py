@@ -25,7 +25,7 @@ from peerpressure.networks import (
     recorded_groups,
     write_events,
 )
-from peerpressure.networks._temporal_files import SEPARATORS
+from peerpressure.networks._temporal_readers import SEPARATORS
 from tests.networks.histories import History, histories
 from tests.networks.strategies import WORDS
 
@@ -188,7 +188,7 @@ def test_what_a_list_cannot_hold_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "changes.csv"
     for network, part in (
         (TemporalNetwork([1], [0], [1], period=5), "no period, got period 5; write .npz"),
-        (TemporalNetwork([1], [0], [1], n=3), "who meet somebody, got 2"),
+        (TemporalNetwork([1], [0], [1], n=3), "with neighbours, got 2"),
         (TemporalNetwork([1], [0], [1], labels=["a", 1]), "plain text, got 1"),
         (TemporalNetwork([1], [0], [1], labels=["2", "1"]), "plain text, got '2', '1'"),
         (TemporalNetwork([1], [0], [1], labels=["a\nb", "c"]), "plain text, got 'a"),

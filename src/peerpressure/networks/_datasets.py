@@ -10,11 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from peerpressure.errors import FileFormatError, message
+from peerpressure.errors import FileFormatError, did_you_mean, message
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_files import Lines, read_lines
-from peerpressure.networks._validation import Label, nearest, refusal
+from peerpressure.networks._temporal_readers import Lines, read_lines
+from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import naming
 
 
@@ -47,8 +47,8 @@ def named(name: str) -> Network:
     Network(34 agents, 78 edges, non-bipartite, degrees 1–17)
     """
     if name not in NAMED:
-        remedy = f"the names are {', '.join(NAMED)}{nearest(name, NAMED)}"
-        raise refusal("a named network must be one of those known", got=repr(name), remedy=remedy)
+        remedy = f"the names are {', '.join(NAMED)}{did_you_mean(name, NAMED)}"
+        raise network_error("a named network must be one of those known", got=repr(name), remedy=remedy)
     import networkx as nx
 
     real = NAMED[name]
@@ -123,8 +123,8 @@ def recorded_groups(name: str) -> dict[Label, str]:
 
 def _lines(name: str) -> Lines:
     if name not in RECORDED:
-        remedy = f"the names are {', '.join(RECORDED)}{nearest(name, RECORDED)}"
-        raise refusal("a recorded network must be one of those known", got=repr(name), remedy=remedy)
+        remedy = f"the names are {', '.join(RECORDED)}{did_you_mean(name, RECORDED)}"
+        raise network_error("a recorded network must be one of those known", got=repr(name), remedy=remedy)
     return _read(_folder() / RECORDED[name].file)
 
 

@@ -9,9 +9,16 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._loops import attach
+from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
-from peerpressure.networks._validation import agents, chance, generator, refusal, room_for, whole
+from peerpressure.networks._validation import (
+    check_agents,
+    check_integer,
+    check_memory,
+    check_probability,
+    network_error,
+    random_generator,
+)
 
 Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -136,25 +143,25 @@ def k2() -> Network:
 
 def path(n: int) -> Network:
     """Return n agents in a line."""
-    steps = np.arange(agents(n) - 1)
+    steps = np.arange(check_agents(n) - 1)
     return Network.from_edges((steps, steps + 1))
 
 
 def cycle(n: int) -> Network:
     """Return n agents in a ring; it is bipartite exactly when n is even."""
-    steps = np.arange(agents(n, least=3))
+    steps = np.arange(check_agents(n, least=3))
     return Network.from_edges((steps, (steps + 1) % n))
 
 
 def complete(n: int) -> Network:
     """Return n agents who all listen to one another."""
-    room_for(agents(n) * (n - 1) / 2)
+    check_memory(check_agents(n) * (n - 1) / 2)
     return Network.from_edges(np.triu_indices(n, 1))
 
 
 def star(n: int) -> Network:
     """Return n agents, of whom agent 0 is joined to all the others."""
-    leaves = np.arange(1, agents(n))
+    leaves = np.arange(1, check_agents(n))
     return Network.from_edges((np.zeros_like(leaves), leaves))
 
 
@@ -165,8 +172,8 @@ def grid(rows: int, columns: int) -> Network:
     Network(6 agents, 7 edges, bipartite, degrees 2–3)
     """
     remedy = "ask for at least one row and one column, and two agents in all"
-    whole("rows", rows, least=1, remedy=remedy)
-    whole("columns", columns, least=1 if rows > 1 else 2, remedy=remedy)
+    check_integer("rows", rows, least=1, remedy=remedy)
+    check_integer("columns", columns, least=1 if rows > 1 else 2, remedy=remedy)
     place = np.arange(rows * columns).reshape(rows, columns)
     sources = [place[:, :-1].ravel(), place[:-1].ravel()]
     targets = [place[:, 1:].ravel(), place[1:].ravel()]
@@ -179,8 +186,8 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
     >>> erdos_renyi(100, 0.1, seed=1)
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
-    rng = generator(seed)
-    room_for(agents(n) * (n - 1) / 2 * chance(p))
+    rng = random_generator(seed)
+    check_memory(check_agents(n) * (n - 1) / 2 * check_probability("p", p))
     network = _pieces(n, random_pairs(n, p, rng))
     if connected and not network.is_connected:
         rule = "an Erdős–Rényi network must come out connected"
@@ -188,7 +195,7 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
             f"p well above ln(n)/n = {log(n) / n:.3g} makes that likely; or try another seed, "
             "or use connected=False and largest_component()"
         )
-        raise refusal(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
+        raise network_error(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
     return network
 
 
@@ -200,13 +207,13 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     >>> watts_strogatz(100, 4, 0.1, seed=1)
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
-    rng = generator(seed)
-    whole("k", k, least=2, remedy="each agent needs a neighbour on either side")
-    if k % 2 or k >= agents(n):
+    rng = random_generator(seed)
+    check_integer("k", k, least=2, remedy="each agent needs a neighbour on either side")
+    if k % 2 or k >= check_agents(n):
         remedy = "half of the k neighbours stand on either side"
-        raise refusal(f"k must be even and below n = {n}", got=k, remedy=remedy)
-    room_for(n * k / 2)
-    network = _pieces(n, rewired_ring(n, k, chance(p), rng))
+        raise network_error(f"k must be even and below n = {n}", got=k, remedy=remedy)
+    check_memory(n * k / 2)
+    network = _pieces(n, rewired_ring(n, k, check_probability("p", p), rng))
     return _in_one_piece(network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p")
 
 
@@ -218,12 +225,12 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     >>> barabasi_albert(100, 2, seed=1)
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
     """
-    rng = generator(seed)
-    whole("m", m, least=1, remedy="every new agent must join at least one other")
-    agents(n)
+    rng = random_generator(seed)
+    check_integer("m", m, least=1, remedy="every new agent must join at least one other")
+    check_agents(n)
     if m >= n:
-        raise refusal(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
-    room_for(m * (n - m))
+        raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
+    check_memory(m * (n - m))
     return Network.from_edges(_grown(n, m, rng).reshape(-1, 2), n=n)
 
 
@@ -233,11 +240,8 @@ def _grown(n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
         few_ends = [0] * length
         attach(few_ends, [0] * n, m, rng)
         return np.array(few_ends, dtype=np.int64)
-    # numba takes longer to load than small graphs take to grow.
-    from peerpressure.networks._compiled import attach_compiled
-
     ends = np.zeros(length, dtype=np.int64)
-    attach_compiled(ends, np.zeros(n, dtype=np.int64), m, rng)
+    compiled(attach)(ends, np.zeros(n, dtype=np.int64), m, rng)
     return ends
 
 
@@ -247,12 +251,12 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     >>> random_regular(100, 3, seed=1)
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """
-    rng = generator(seed)
-    whole("degree", degree, least=1, remedy="every agent needs a neighbour")
-    if degree >= agents(n) or n * degree % 2:
+    rng = random_generator(seed)
+    check_integer("degree", degree, least=1, remedy="every agent needs a neighbour")
+    if degree >= check_agents(n) or n * degree % 2:
         remedy = "n times degree counts every edge twice, so it must be even"
-        raise refusal(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
-    room_for(n * degree / 2)
+        raise network_error(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
+    check_memory(n * degree / 2)
     # Dense pairings hardly ever close, but who is not a neighbour forms a sparse one.
     dense = 2 * degree > n - 1
     ends = _absent(n, regular_pairing(n, n - 1 - degree, rng)) if dense else regular_pairing(n, degree, rng)
@@ -273,7 +277,9 @@ def _pieces(n: int, ends: Ends) -> Network:
 
 def _in_one_piece(network: Network, asked: str, remedy: str) -> Network:
     if not network.is_connected:
-        raise refusal("the network must come out connected", got=f"several components with {asked}", remedy=remedy)
+        raise network_error(
+            "the network must come out connected", got=f"several components with {asked}", remedy=remedy
+        )
     return network
 
 

@@ -9,12 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._contacts import events_of_meetings
+from peerpressure.networks._contacts import one_step_events
 from peerpressure.networks._events import Events, Positions
 from peerpressure.networks._generators import barabasi_albert, random_pairs
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import agents, generator, refusal, room_for, whole
+from peerpressure.networks._validation import (
+    check_agents,
+    check_integer,
+    check_memory,
+    check_probability,
+    network_error,
+    random_generator,
+)
 
 
 class Switches(NamedTuple):
@@ -233,9 +240,9 @@ def failing_edges(
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
-    p = _chance("probability", probability)
+    p = check_probability("probability", probability)
     if p == 1:
-        raise refusal("edges must not fail always", got="probability 1", remedy="give a number below 1")
+        raise network_error("edges must not fail always", got="probability 1", remedy="give a number below 1")
     # To be there or not independently at every step is the chain that forgets at once: birth + death = 1.
     return edge_markovian(_network(network), 1 - p, p, steps, seed=seed, repeat=repeat)
 
@@ -253,13 +260,13 @@ def edge_markovian(
     >>> edge_markovian(100, 0.001, 0.1, 50, seed=1)
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
-    rng = generator(seed)
-    born, dies, length = _chance("birth", birth), _chance("death", death), _steps(steps)
+    rng = random_generator(seed)
+    born, dies, length = check_probability("birth", birth), check_probability("death", death), _steps(steps)
     if born == 0:
-        raise refusal("edges must be born", got="birth 0", remedy="give a probability above 0")
-    pairs = EdgesOf(base) if isinstance(base, Network) else AllPairs(agents(base))
+        raise network_error("edges must be born", got="birth 0", remedy="give a probability above 0")
+    pairs = EdgesOf(base) if isinstance(base, Network) else AllPairs(check_agents(base))
     number = base.edge_count if isinstance(base, Network) else base * (base - 1) / 2
-    room_for(number * born / (born + dies) * (1 + 2 * dies * length))
+    check_memory(number * born / (born + dies) * (1 + 2 * dies * length))
     labels = base.labels if isinstance(base, Network) else range(base)
     return _made(flicker(pairs, born, dies, length, rng), labels, length, repeat)
 
@@ -283,23 +290,23 @@ def activity_driven(
     >>> activity_driven(100, 50, seed=1)
     TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
     """
-    rng = generator(seed)
+    rng = random_generator(seed)
     length = _steps(steps)
-    whole("contacts", contacts, least=1, remedy="an active agent meets somebody")
-    if contacts >= agents(n):
-        raise refusal(f"contacts must be below n = {n}", got=contacts, remedy="an agent meets distinct others")
+    check_integer("contacts", contacts, least=1, remedy="an active agent meets somebody")
+    if contacts >= check_agents(n):
+        raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="an agent meets distinct others")
     if not 0 <= exponent < np.inf:
-        raise refusal("the exponent must not be negative", got=exponent, remedy="the literature has 2 to 3")
+        raise network_error("the exponent must not be negative", got=exponent, remedy="the literature has 2 to 3")
     if not 0 < floor < 1:
-        raise refusal("the floor must lie between 0 and 1", got=floor, remedy="it is the least activity of all")
-    room_for(2 * float(n) * length * contacts * mean_activity(exponent, floor))
+        raise network_error("the floor must lie between 0 and 1", got=floor, remedy="it is the least activity of all")
+    check_memory(2 * float(n) * length * contacts * mean_activity(exponent, floor))
     active = activities(exponent, floor, n, rng)
     who, times, _ = switches(np.zeros(n, np.int64), active, active, length, rng)
     met = others(who, n, contacts, rng)
     seeking = np.repeat(who, contacts), met.ravel()
     pairs = np.minimum(*seeking), np.maximum(*seeking)
     meetings = Events(np.repeat(times, contacts), *pairs, np.ones(met.size))
-    return _made(events_of_meetings(meetings, weighted=False), range(n), length, repeat)
+    return _made(one_step_events(meetings, weighted=False), range(n), length, repeat)
 
 
 def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> TemporalNetwork:
@@ -313,10 +320,10 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     >>> rewiring(cycle(100), 0.01, 50, seed=1)
     TemporalNetwork(100 agents, 143 pairs, 86 changes over 1…50, on average 100 edges)
     """
-    rng = generator(seed)
+    rng = random_generator(seed)
     length, edges = _steps(steps), _network(network).edge_count
-    chances = np.full(edges, _chance("rate", rate))
-    room_for(edges * (1 + 2 * float(chances[0]) * length))
+    chances = np.full(edges, check_probability("rate", rate))
+    check_memory(edges * (1 + 2 * float(chances[0]) * length))
     who, times, _ = switches(np.ones(edges, np.int64), chances, chances, length, rng)
     order = np.lexsort((who, times))
     start = TemporalNetwork.constant(network).events
@@ -337,7 +344,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     final = barabasi_albert(n, m, seed=seed)
     newcomers = n - m - 1
     if newcomers and length == 1:
-        raise refusal("agents need time to join", got=f"1 step for {newcomers}", remedy="ask for 2 steps or more")
+        raise network_error("agents need time to join", got=f"1 step for {newcomers}", remedy="ask for 2 steps or more")
     i, j, weights = final.edges()
     # Newcomers attach to earlier agents only, so an edge is as old as the later of its ends.
     rank = np.maximum(j.astype(np.int64) - m, 0)
@@ -352,19 +359,13 @@ def _made(events: Events, labels: Any, steps: int, repeat: bool) -> TemporalNetw
 
 
 def _steps(steps: Any) -> int:
-    return whole("steps", steps, least=1, remedy="ask for one step or more")
-
-
-def _chance(name: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not 0 <= p <= 1:
-        raise refusal(f"{name} must be a probability", got=repr(p), remedy="give a number from 0 to 1")
-    return float(p)
+    return check_integer("steps", steps, least=1, remedy="ask for one step or more")
 
 
 def _network(network: Any) -> Network:
     if not isinstance(network, Network):
         remedy = "for instance watts_strogatz(100, 4, 0.1, seed=1)"
-        raise refusal("the edges must be those of a Network", got=type(network).__name__, remedy=remedy)
+        raise network_error("the edges must be those of a Network", got=type(network).__name__, remedy=remedy)
     return network
 
 
