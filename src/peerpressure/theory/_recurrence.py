@@ -21,7 +21,6 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
-from peerpressure.theory._moments import persistence
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -232,7 +231,7 @@ class Mode:
         White noise counts by the mean square of w over the steps, one draw held for ever by the mean of w; AR(1) noise
         of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
         """
-        phi, deviations = persistence(model.noise), model.noise.deviations(model.n)
+        phi, deviations = model.noise.autocorrelation, model.noise.deviations(model.n)
         if phi == 1:
             return float(np.linalg.norm(self.influence * deviations) / self.kappa)
         shares = np.fft.fft(self.pull * deviations, axis=0)
