@@ -1,9 +1,9 @@
 """Parameters as data: the name, kind, legal range, title and help of everything that a user sets.
 
-Schedules, noise laws and generators declare their parameters with `Parameter`. The check of the constructor, the section
-of a scenario file and its JSON schema, the shorthand of the command line and the sliders of the explorer are read from
-that declaration. The default stands in the signature and the one-line description in the docstring of the member itself;
-`with_defaults` and `summary` read them from there.
+Schedules, noise laws and generators declare their parameters with `Parameter`. The check of the constructor, the
+section of a scenario file and its JSON schema, the shorthand of the command line and the sliders of the explorer are
+read from that declaration. The default is in the signature of the member and its description in one line in its
+docstring; `with_defaults` and `summary` read them from there.
 """
 
 from __future__ import annotations

@@ -113,7 +113,10 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "stored without times": (lambda: TemporalNetwork.from_arrays({}), ["event_times", "temporal.arrays()"]),
     "stored labels": (stored(labels=np.array(["{"])), ["stored labels must be JSON"]),
     "stored period": (stored(period=np.array("x")), ["event_times", "invalid literal"]),
-    "probability": (lambda: failing_edges(cycle(3), 1.5, 5, seed=1), ["probability must be a probability below 1, got 1.5"]),
+    "probability": (
+        lambda: failing_edges(cycle(3), 1.5, 5, seed=1),
+        ["probability must be a probability below 1, got 1.5"],
+    ),
     "always failing": (lambda: failing_edges(cycle(3), 1, 5, seed=1), ["probability must be", "below 1", "got 1"]),
     "failing what": (lambda: failing_edges(5, 0.5, 5, seed=1), ["Network, got int"]),  # type: ignore[arg-type]
     "no birth": (lambda: edge_markovian(5, 0, 0.5, 5, seed=1), ["birth must be a probability above 0, got 0"]),

@@ -554,7 +554,11 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
                     slider=Slider(2, 20, start=4),
                 ),
                 Parameter(
-                    "p", "probability", "share rewired", "of each edge to be rewired", slider=Slider(0.0, 1.0, 0.01, start=0.1)
+                    "p",
+                    "probability",
+                    "share rewired",
+                    "of each edge to be rewired",
+                    slider=Slider(0.0, 1.0, 0.01, start=0.1),
                 ),
             ),
             short="ws",

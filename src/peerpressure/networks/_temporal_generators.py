@@ -569,9 +569,7 @@ TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
         "activity_driven": TemporalGenerator(
             activity_driven,
             "Activity-driven",
-            lambda steps, n, contacts, exponent, floor: (
-                2.0 * n * steps * contacts * mean_activity(exponent, floor)
-            ),
+            lambda steps, n, contacts, exponent, floor: 2.0 * n * steps * contacts * mean_activity(exponent, floor),
             (
                 _AGENTS,
                 Parameter(
@@ -608,8 +606,6 @@ TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
             (_AGENTS, _BIRTH, _DEATH),
             pairs=lambda n, **_: n * (n - 1) / 2,
         ),
-        "growing": TemporalGenerator(
-            growing, "Growing", lambda steps, n, m: m * (n - m), (_AGENTS, _ATTACHED)
-        ),
+        "growing": TemporalGenerator(growing, "Growing", lambda steps, n, m: m * (n - m), (_AGENTS, _ATTACHED)),
     }
 )
