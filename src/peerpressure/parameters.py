@@ -138,12 +138,12 @@ class Parameter:
 
 def _plain(value: Any, *, whole: bool) -> float:
     """Return a number as a plain int or float, nan for anything else; True and False are no numbers."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral if whole else numbers.Real):
+    if isinstance(value, bool):
         return math.nan
     if whole:
-        return int(value)
+        return int(value) if isinstance(value, numbers.Integral) else math.nan
     try:
-        return float(value)
+        return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
         return math.inf
 

@@ -144,7 +144,7 @@ def test_every_generator_has_a_section_and_a_shorthand() -> None:
         ("tuned", pp.schedules.Linear(1.0)),
     ],
 )
-def test_shorthand_for_pressure(words: str, expected: pp.Schedule) -> None:
+def test_shorthand_for_pressure(words: str, expected: pp.schedules.Schedule) -> None:
     network = {"generator": "k2"}
     scenario = scenario_from({"network": network, "run": {"steps": 1}, "pressure": pressure_section(words)})
     assert scenario.model().pressure == expected

@@ -209,8 +209,8 @@ class Scenario(Section):
 
     network: NetworkSection
     agents: Agents = Agents()
-    pressure: PressureSection = SCHEDULE_SECTIONS["linear"]()
-    noise: NoiseSection = LAW_SECTIONS["none"]()
+    pressure: PressureSection = SCHEDULE_SECTIONS["linear"].model_validate({})
+    noise: NoiseSection = LAW_SECTIONS["none"].model_validate({})
     time: Annotated[Time | None, Field(description="discrete steps t = 1, 2, … if left out")] = None
     run: Run
     observe: Observe | None = None

@@ -163,8 +163,7 @@ def derived(
     fields |= {one.name: (_annotation(one), one.default) for one in with_defaults(member, parameters)}
     fields |= more or {}
     title = "".join(word.capitalize() for word in name.split("_"))
-    model = create_model(f"{title}{base.__name__}", __base__=base, __doc__=summary(member), **fields)
-    return cast("type[Derived]", model)
+    return create_model(f"{title}{base.__name__}", __base__=base, __doc__=summary(member), **fields)
 
 
 def _annotation(one: Parameter) -> Any:

@@ -126,7 +126,7 @@ class CustomLawSection(LawSection):
 
 _OVER_TIME: dict[str, Any] = {
     "temporal": (TemporalSection, "white"),
-    "time_scale": (ScaleSection, SCHEDULE_SECTIONS["constant"](value=1.0)),
+    "time_scale": (ScaleSection, SCHEDULE_SECTIONS["constant"].model_validate({"value": 1.0})),
 }
 
 
