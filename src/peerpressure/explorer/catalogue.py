@@ -72,12 +72,14 @@ def control(one: Parameter, most: int | None = None) -> dict[str, Any]:
     return row | ({"scale": "log"} if slider.log else {})
 
 
-def _offered(name: str, title: str, member: Callable[..., Any], parameters: Iterable[Parameter]) -> Choice | None:
+def _offered(
+    name: str, title: str, help: str, member: Callable[..., Any], parameters: Iterable[Parameter]
+) -> Choice | None:
     """Return the choice of a member of a family; None if it needs what the page has no control for."""
     declared = with_defaults(member, parameters)
     if any(one.default is REQUIRED and one.slider is None and not one.examples for one in declared):
         return None
-    return Choice(name, title, summary(member), declared, fixed=FIXED.get(name))
+    return Choice(name, title, help, declared, fixed=FIXED.get(name))
 
 
 # Keys that the page sets by itself: a random network is reduced to its largest component.
@@ -86,20 +88,20 @@ FIXED: Mapping[str, Mapping[str, Any]] = {"erdos_renyi": {"connected": False}}
 
 def generators() -> list[Choice]:
     """Return the generators of networks."""
-    found = (_offered(name, one.title, one.build, one.parameters) for name, one in GENERATORS.items())
+    found = (_offered(name, one.title, one.help, one.build, one.parameters) for name, one in GENERATORS.items())
     return [choice for choice in found if choice is not None]
 
 
 def schedules() -> list[Choice]:
     """Return the schedules, and the one tuned to the network after the first."""
-    found = (_offered(kind, one.title, one, one.parameters) for kind, one in SCHEDULES.items())
+    found = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
     first, *others = (choice for choice in found if choice is not None)
     return [first, TUNED, *others]
 
 
 def noises() -> list[Choice]:
     """Return the noise laws."""
-    found = (_offered(law, one.title, one, one.parameters) for law, one in LAWS.items())
+    found = (_offered(law, one.title, summary(one), one, one.parameters) for law, one in LAWS.items())
     return [choice for choice in found if choice is not None]
 
 

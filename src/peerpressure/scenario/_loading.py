@@ -11,12 +11,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.model import Model
-from peerpressure.networks import Network
-from peerpressure.networks._readers import described_network
-from peerpressure.networks._temporal_files import described_events
-from peerpressure.networks._validation import few
+from peerpressure.networks import Network, describe_events_file, describe_network_file
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.recovery import CONTINUOUS
 from peerpressure.recovery._current import CURRENT
@@ -296,9 +293,9 @@ def findings(scenario: Scenario) -> dict[str, str]:
 def _of_network(section: Any) -> str | None:
     match section:
         case NetworkFileSection(file=file):
-            text = described_network(file)
+            text = describe_network_file(file)
         case EventsSection(events=file, columns=columns) | ContactsSection(contacts=file, columns=columns):
-            text = described_events(file, columns)
+            text = describe_events_file(file, columns)
         case _:
             return None
     return None if text is None else f"{file}, {text}"
@@ -309,5 +306,5 @@ def _of_agents(part: Any, network: Network) -> str | None:
         return part.found(network)
     if isinstance(part, list):
         pairs = zip(network.labels, part, strict=True)
-        return f"in the order of the agents: {few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
+        return f"in the order of the agents: {first_few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -14,7 +14,9 @@ from peerpressure.networks import (
     NAMED,
     RECORDED,
     TEMPORAL,
+    Generator,
     Network,
+    TemporalGenerator,
     TemporalNetwork,
     named,
     read_contacts,
@@ -57,9 +59,13 @@ def own_seed(seed: int) -> int:
     return int(np.random.SeedSequence([seed, 1]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _from_run(build: Any) -> dict[str, Any]:
-    """Return the keys for those arguments of a generator that the run has defaults for."""
-    return {name: field for name, field in _FROM_RUN.items() if takes(build, name)}
+Declared = TypeVar("Declared", bound=Section)
+
+
+def _section(base: type[Declared], key: str, name: str, one: Generator | TemporalGenerator) -> type[Declared]:
+    """Return the section of a generator, with keys for those arguments that the run has defaults for."""
+    more = {argument: field for argument, field in _FROM_RUN.items() if takes(one.build, argument)}
+    return derived(base, name, one.build, one.parameters, key=key, description=one.help, more=more)
 
 
 class EdgeDynamicsSection(Section):
@@ -80,10 +86,7 @@ class EdgeDynamicsSection(Section):
         return DYNAMICS[self.kind].events(edges=edges, steps=getattr(self, "steps", None) or steps, **values)
 
 
-DYNAMICS_SECTIONS = {
-    kind: derived(EdgeDynamicsSection, kind, one.build, one.parameters, key="kind", more=_from_run(one.build))
-    for kind, one in DYNAMICS.items()
-}
+DYNAMICS_SECTIONS = {kind: _section(EdgeDynamicsSection, "kind", kind, one) for kind, one in DYNAMICS.items()}
 
 
 def _choose_dynamics(value: Any) -> str | None:
@@ -152,10 +155,7 @@ class GeneratedNetworkSection(StaticNetworkSection):
         return one.agents(**parameters), float(one.edges(**parameters))
 
 
-GENERATED = {
-    name: derived(GeneratedNetworkSection, name, one.build, one.parameters, key="generator", more=_from_run(one.build))
-    for name, one in GENERATORS.items()
-}
+GENERATED = {name: _section(GeneratedNetworkSection, "generator", name, one) for name, one in GENERATORS.items()}
 
 # 32 bits are enough for the agents of any list of edges.
 Position: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
@@ -237,10 +237,7 @@ class GeneratedTemporalSection(TemporalNetworkSection):
 
 
 GENERATED_TEMPORAL = {
-    f"temporal {name}": derived(
-        GeneratedTemporalSection, name, one.build, one.parameters, key="temporal", more=_from_run(one.build)
-    )
-    for name, one in TEMPORAL.items()
+    f"temporal {name}": _section(GeneratedTemporalSection, "temporal", name, one) for name, one in TEMPORAL.items()
 }
 
 Columns: TypeAlias = Annotated[

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, create_model
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.parameters import Kind, Parameter, summary, with_defaults
+from peerpressure.parameters import Kind, Parameter, with_defaults
 
 
 class Section(BaseModel):
@@ -135,6 +135,7 @@ def derived(
     parameters: Iterable[Parameter],
     *,
     key: str,
+    description: str,
     more: Mapping[str, Any] | None = None,
 ) -> type[Derived]:
     """Return the section of one member of a family.
@@ -146,11 +147,13 @@ def derived(
     name : str
         Name of the member, the value of ``key``.
     member : callable
-        Class or function whose signature gives the defaults, and whose docstring describes the section.
+        Class or function whose signature gives the defaults.
     parameters : iterable of Parameter
         Declarations of the other keys.
     key : str
         Key that names the member.
+    description : str
+        What the member is, in one line.
     more : mapping, optional
         Further keys, as `pydantic.create_model` takes them.
 
@@ -163,7 +166,7 @@ def derived(
     fields |= {one.name: (_annotation(one), one.default) for one in with_defaults(member, parameters)}
     fields |= more or {}
     title = "".join(word.capitalize() for word in name.split("_"))
-    return create_model(f"{title}{base.__name__}", __base__=base, __doc__=summary(member), **fields)
+    return create_model(f"{title}{base.__name__}", __base__=base, __doc__=description, **fields)
 
 
 def _annotation(one: Parameter) -> Any:

@@ -9,6 +9,7 @@ from pydantic import Field, Tag, model_validator
 from peerpressure.model import Model, PerAgent
 from peerpressure.networks import Network
 from peerpressure.noise import LAWS, Noise, noise_from_dict
+from peerpressure.parameters import summary
 from peerpressure.scenario._section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
 from peerpressure.schedules import SCHEDULES, Linear, Schedule, schedule_from_dict
 from peerpressure.sde import SDE
@@ -36,7 +37,8 @@ class TunedSection(Section):
 
 
 SCHEDULE_SECTIONS = {
-    kind: derived(ScheduleSection, kind, member, member.parameters, key="kind") for kind, member in SCHEDULES.items()
+    kind: derived(ScheduleSection, kind, member, member.parameters, key="kind", description=summary(member))
+    for kind, member in SCHEDULES.items()
 }
 
 
@@ -134,7 +136,7 @@ def _law_section(law: str, member: type[Noise]) -> type[LawSection]:
     base, more = LawSection, _OVER_TIME if takes(member, "temporal") else {}
     if law == "custom":
         base, more = CustomLawSection, {"parameters": (dict[str, float], Field(default_factory=dict))} | more
-    return derived(base, law, member, member.parameters, key="law", more=more)
+    return derived(base, law, member, member.parameters, key="law", description=summary(member), more=more)
 
 
 LAW_SECTIONS = {law: _law_section(law, member) for law, member in LAWS.items()}

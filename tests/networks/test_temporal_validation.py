@@ -1,4 +1,4 @@
-"""Every refusal of a network that changes names what broke the rule, where, and what to do about it."""
+"""Invalid events, contacts, snapshots and parameters raise errors that name rule, value, place and remedy."""
 
 from __future__ import annotations
 
@@ -139,15 +139,15 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
 
 
 @pytest.mark.parametrize(("make", "parts"), CASES.values(), ids=CASES.keys())
-def test_refusals(make: Callable[[], object], parts: list[str]) -> None:
-    with pytest.raises(NetworkError) as refusal:
+def test_invalid_temporal_input_raises(make: Callable[[], object], parts: list[str]) -> None:
+    with pytest.raises(NetworkError) as caught:
         make()
-    message = str(refusal.value)
+    message = str(caught.value)
     assert all(part in message for part in parts), message
     assert re.fullmatch(r".+, got .+; .+", message), message
 
 
-def test_what_cannot_fit_is_refused_first() -> None:
+def test_too_large_temporal_networks_raise() -> None:
     for make in (
         lambda: edge_markovian(10**6, 0.5, 0.5, 10, seed=1),
         lambda: activity_driven(10**9, 10**6, seed=1),
