@@ -49,7 +49,7 @@ def recover(
     with telling() as tell:
         from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as estimate
-        from peerpressure.scenario._run import Observe
+        from peerpressure.scenario._scenario import Observe
 
         tell("reading")
         system, asked = scenario.system(), scenario.observe or Observe()

@@ -58,14 +58,14 @@ def netcdf_file(asked: Prepared, limits: Limits) -> bytes:
 
 
 def _numbers(asked: Prepared) -> int:
-    keep, run = asked.scenario.run.what_to_keep(), asked.scenario.run
+    keep, run = asked.scenario.run.recording(), asked.scenario.run
     agents = 1 if not keep.states else asked.model.n if keep.agents is None else len(keep.agents)
     return run.replicates * (asked.steps // keep.every + 2) * agents
 
 
 def _run(asked: Prepared) -> Trajectory:
     run = asked.scenario.run
-    found = simulate(asked.system, run.steps, run.replicates, seed=run.seed, record=run.what_to_keep())
+    found = simulate(asked.system, run.steps, run.replicates, seed=run.seed, record=run.recording())
     asked.token.check()
     return found
 

@@ -18,7 +18,7 @@ from peerpressure.model import Model
 from peerpressure.privacy import exposure
 from peerpressure.recovery import Estimate, Observation, recover
 from peerpressure.report.run import recorded_epsilon
-from peerpressure.scenario._run import Observe, Privacy
+from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record
 
@@ -134,7 +134,7 @@ def _budget(asked: Prepared, experiment: Experiment, steps: int) -> tuple[dict[s
         return facts | {"epsilon": None, "mu": None, "text": complaint(error)}, {}
     last = promised[-1]
     # An export has every step and every replicate, whatever the observer is shown.
-    recorded = experiment_of(asked, asked.scenario.run.what_to_keep()).budget_after(asked.steps, recorded=True)
+    recorded = experiment_of(asked, asked.scenario.run.recording()).budget_after(asked.steps, recorded=True)
     exported = f"Of all that an export records, ε is {recorded_epsilon(recorded)}."
     arrays = {
         "budget_times": times.astype(np.float64),

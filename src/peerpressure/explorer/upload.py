@@ -17,7 +17,7 @@ from peerpressure.explorer.requests import RequestError
 from peerpressure.networks import Network, read_network
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._agents import FromColumn
-from peerpressure.scenario._network import FromFile
+from peerpressure.scenario._network import NetworkFileSection
 
 # Texts only: archives and arrays can hold far more than their size tells.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
@@ -74,7 +74,7 @@ def state_of(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     """Return the state in which the page opens on this scenario, refusing what the explorer has no room for."""
     limits.check_network(scenario.network, scenario.run.steps)
     data = scenario.model_dump(exclude_none=True, exclude={"output": True, "run": {"record"}})
-    if isinstance(scenario.network, FromFile):
+    if isinstance(scenario.network, NetworkFileSection):
         data["network"] = section_of(scenario.graph)
     model = scenario.model()
     for name in _AGENTS:

@@ -3,6 +3,7 @@
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
 from peerpressure.networks._generators import (
     GENERATORS,
+    Generator,
     barabasi_albert,
     complete,
     cycle,
@@ -24,7 +25,9 @@ from peerpressure.networks._network import Network
 from peerpressure.networks._readers import describe_network_file, read_network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_generators import (
+    DYNAMICS,
     TEMPORAL,
+    TemporalGenerator,
     activity_driven,
     edge_markovian,
     failing_edges,
@@ -35,12 +38,15 @@ from peerpressure.networks._temporal_readers import describe_events_file, read_c
 from peerpressure.networks._writers import write_events, write_network
 
 __all__ = [
+    "DYNAMICS",
     "GENERATORS",
     "NAMED",
     "RECORDED",
     "TEMPORAL",
+    "Generator",
     "JointConnectivity",
     "Network",
+    "TemporalGenerator",
     "TemporalNetwork",
     "activity_driven",
     "barabasi_albert",

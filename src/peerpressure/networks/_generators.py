@@ -1,30 +1,65 @@
 """Generators of static networks: small graphs with closed forms, and random graphs.
 
-Every random generator has a ``seed``; the same seed gives the same network on every machine.
+Every random generator has a ``seed``; the same seed gives the same network on every machine. A new generator is one
+function and one entry in `GENERATORS`, which declares its parameters and its size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from math import log
 from types import MappingProxyType
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks._validation import (
-    check_agents,
-    check_integer,
-    check_memory,
-    check_probability,
-    network_error,
-    random_generator,
-)
+from peerpressure.networks._validation import check_memory, network_error, random_generator
+from peerpressure.parameters import Parameter, Slider
 
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
+
+
+@final
+@dataclass(frozen=True)
+class Generator:
+    """Declaration of a network generator.
+
+    Parameters
+    ----------
+    build : callable
+        Function that returns the network.
+    title, help : str
+        Name for a label, and a description in one line.
+    edges : callable
+        Estimate of the number of edges from the parameters, used to reject what does not fit into memory.
+    parameters : tuple of Parameter
+        Declared arguments of the function, other than the seed.
+    agents : callable, optional
+        Number of agents from the parameters, `n` by default.
+    short : str, optional
+        Abbreviation for the command line.
+    """
+
+    build: Callable[..., Network]
+    title: str
+    help: str
+    edges: Callable[..., float]
+    parameters: tuple[Parameter, ...] = ()
+    agents: Callable[..., int] = lambda n, **_: n
+    short: str = ""
+
+    def check(self, **values: Any) -> None:
+        """Raise unless each value is in its legal range and the network fits into memory."""
+        for one in self.parameters:
+            if one.name in values:
+                one.check(values[one.name], NetworkError)
+        check_memory(self.edges(**values))
 
 
 def k2() -> Network:
@@ -74,7 +109,8 @@ def path(n: int) -> Network:
     >>> path(4)
     Network(4 agents, 3 edges, bipartite, degrees 1–2)
     """
-    steps = np.arange(check_agents(n) - 1)
+    _check("path", n=n)
+    steps = np.arange(n - 1)
     return Network.from_edges((steps, steps + 1))
 
 
@@ -106,7 +142,8 @@ def cycle(n: int) -> Network:
     >>> cycle(5)
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
-    steps = np.arange(check_agents(n, least=3))
+    _check("cycle", n=n)
+    steps = np.arange(n)
     return Network.from_edges((steps, (steps + 1) % n))
 
 
@@ -137,7 +174,7 @@ def complete(n: int) -> Network:
     >>> complete(4)
     Network(4 agents, 6 edges, non-bipartite, degree 3)
     """
-    check_memory(check_agents(n) * (n - 1) / 2)
+    _check("complete", n=n)
     return Network.from_edges(np.triu_indices(n, 1))
 
 
@@ -168,7 +205,8 @@ def star(n: int) -> Network:
     >>> star(4)
     Network(4 agents, 3 edges, bipartite, degrees 1–3)
     """
-    leaves = np.arange(1, check_agents(n))
+    _check("star", n=n)
+    leaves = np.arange(1, n)
     return Network.from_edges((np.zeros_like(leaves), leaves))
 
 
@@ -199,9 +237,9 @@ def grid(rows: int, columns: int) -> Network:
     >>> grid(2, 3)
     Network(6 agents, 7 edges, bipartite, degrees 2–3)
     """
-    remedy = "ask for at least one row and one column, and two agents in all"
-    check_integer("rows", rows, least=1, remedy=remedy)
-    check_integer("columns", columns, least=1 if rows > 1 else 2, remedy=remedy)
+    _check("grid", rows=rows, columns=columns)
+    if rows == columns == 1:
+        raise network_error("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
     place = np.arange(rows * columns).reshape(rows, columns)
     sources = [place[:, :-1].ravel(), place[:-1].ravel()]
     targets = [place[:, 1:].ravel(), place[1:].ravel()]
@@ -253,7 +291,7 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
     rng = random_generator(seed)
-    check_memory(check_agents(n) * (n - 1) / 2 * check_probability("p", p))
+    _check("erdos_renyi", n=n, p=p)
     network = _from_ends(n, random_pairs(n, p, rng))
     if connected and not network.is_connected:
         rule = "an Erdős–Rényi network must come out connected"
@@ -307,12 +345,11 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
     rng = random_generator(seed)
-    check_integer("k", k, least=2, remedy="each agent needs a neighbour on either side")
-    if k % 2 or k >= check_agents(n):
+    _check("watts_strogatz", n=n, k=k, p=p)
+    if k % 2 or k >= n:
         remedy = "half of the k neighbours stand on either side"
         raise network_error(f"k must be even and below n = {n}", got=k, remedy=remedy)
-    check_memory(n * k / 2)
-    network = _from_ends(n, rewired_ring(n, k, check_probability("p", p), rng))
+    network = _from_ends(n, rewired_ring(n, k, p, rng))
     return _require_connected(
         network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p"
     )
@@ -359,11 +396,9 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
     """
     rng = random_generator(seed)
-    check_integer("m", m, least=1, remedy="every new agent must join at least one other")
-    check_agents(n)
+    _check("barabasi_albert", n=n, m=m)
     if m >= n:
         raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
-    check_memory(m * (n - m))
     return Network.from_edges(_grown(n, m, rng).reshape(-1, 2), n=n)
 
 
@@ -416,11 +451,10 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """
     rng = random_generator(seed)
-    check_integer("degree", degree, least=1, remedy="every agent needs a neighbour")
-    if degree >= check_agents(n) or n * degree % 2:
+    _check("random_regular", n=n, degree=degree)
+    if degree >= n or n * degree % 2:
         remedy = "n times degree counts every edge twice, so it must be even"
         raise network_error(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
-    check_memory(n * degree / 2)
     # The pairing hardly ever succeeds for dense graphs, but the complement of a dense graph is sparse.
     dense = 2 * degree > n - 1
     ends = (
@@ -451,17 +485,145 @@ def _require_connected(network: Network, asked: str, remedy: str) -> Network:
     return network
 
 
-GENERATORS: Mapping[str, Callable[..., Network]] = MappingProxyType(
+def _check(name: str, **values: Any) -> None:
+    GENERATORS[name].check(**values)
+
+
+def number_of_agents(slider: Slider, at_least: int = 2) -> Parameter:
+    """Return the declaration of the number of agents n."""
+    remedy = f"ask for {at_least} agents or more"
+    return Parameter("n", "whole", "agents", "number of agents", at_least=at_least, remedy=remedy, slider=slider)
+
+
+def _up_to(maximum: int, minimum: int, start: int = 100) -> Slider:
+    return Slider(minimum, maximum, start=start, log=True)
+
+
+_MANY = 50_000
+_SIDE = Slider(1, 220, start=10, log=True)
+GENERATORS: Mapping[str, Generator] = MappingProxyType(
     {
-        "k2": k2,
-        "path": path,
-        "cycle": cycle,
-        "complete": complete,
-        "star": star,
-        "grid": grid,
-        "erdos_renyi": erdos_renyi,
-        "watts_strogatz": watts_strogatz,
-        "barabasi_albert": barabasi_albert,
-        "random_regular": random_regular,
+        "barabasi_albert": Generator(
+            barabasi_albert,
+            "Scale-free (Barabási–Albert)",
+            "New agents are linked with earlier ones in proportion to their degrees: a few hubs, many leaves.",
+            lambda n, m: m * (n - m),
+            (
+                number_of_agents(_up_to(_MANY, 3)),
+                Parameter(
+                    "m",
+                    "whole",
+                    "edges per new agent",
+                    "earlier agents that each new agent joins",
+                    at_least=1,
+                    remedy="every new agent must join at least one other",
+                    slider=Slider(1, 20, start=2),
+                ),
+            ),
+            short="ba",
+        ),
+        "watts_strogatz": Generator(
+            watts_strogatz,
+            "Small world (Watts–Strogatz)",
+            "A ring of near neighbours in which some edges are rewired at random.",
+            lambda n, k, p: n * k / 2,
+            (
+                number_of_agents(_up_to(_MANY, 5)),
+                Parameter(
+                    "k",
+                    "whole",
+                    "neighbours (even)",
+                    "nearest neighbours on the ring, an even number",
+                    at_least=2,
+                    remedy="each agent needs a neighbour on either side",
+                    slider=Slider(2, 20, start=4),
+                ),
+                Parameter(
+                    "p",
+                    "probability",
+                    "share rewired",
+                    "of each edge to be rewired",
+                    slider=Slider(0.0, 1.0, 0.01, start=0.1),
+                ),
+            ),
+            short="ws",
+        ),
+        "erdos_renyi": Generator(
+            erdos_renyi,
+            "Random (Erdős–Rényi)",
+            "Each pair of agents is linked with probability p, independently.",
+            lambda n, p, **_: p * n * (n - 1) / 2,
+            (
+                number_of_agents(_up_to(5_000, 3)),
+                Parameter(
+                    "p",
+                    "probability",
+                    "probability of an edge",
+                    "of each pair to be joined",
+                    slider=Slider(0.001, 1.0, 0.001, start=0.05, log=True),
+                ),
+                Parameter("connected", "flag", "connected", "false takes the largest component"),
+            ),
+            short="er",
+        ),
+        "random_regular": Generator(
+            random_regular,
+            "Random regular",
+            "All agents have the same number of neighbours, and are otherwise linked at random.",
+            lambda n, degree: n * degree / 2,
+            (
+                number_of_agents(_up_to(_MANY, 4)),
+                Parameter(
+                    "degree",
+                    "whole",
+                    "neighbours",
+                    "neighbours of every agent",
+                    at_least=1,
+                    remedy="every agent needs a neighbour",
+                    slider=Slider(3, 20, start=4),
+                ),
+            ),
+            short="regular",
+        ),
+        "grid": Generator(
+            grid,
+            "Lattice",
+            "A rectangular lattice in which agents have up to four neighbours; it is bipartite.",
+            lambda rows, columns: 2 * rows * columns - rows - columns,
+            (
+                Parameter("rows", "whole", "rows", at_least=1, slider=_SIDE),
+                Parameter("columns", "whole", "columns", at_least=1, slider=replace(_SIDE, minimum=2)),
+            ),
+            agents=lambda rows, columns: rows * columns,
+        ),
+        "cycle": Generator(
+            cycle,
+            "Ring",
+            "Agents in a ring; it is bipartite if their number is even.",
+            lambda n: n,
+            (number_of_agents(_up_to(_MANY, 3), at_least=3),),
+        ),
+        "path": Generator(path, "Line", "Agents in a line.", lambda n: n - 1, (number_of_agents(_up_to(_MANY, 2)),)),
+        "star": Generator(
+            star,
+            "Star",
+            "One agent is linked with all others, who have no other neighbours.",
+            lambda n: n - 1,
+            (number_of_agents(_up_to(_MANY, 3)),),
+        ),
+        "complete": Generator(
+            complete,
+            "Complete",
+            "All agents are linked with each other.",
+            lambda n: n * (n - 1) / 2,
+            (number_of_agents(_up_to(900, 3, start=30)),),
+        ),
+        "k2": Generator(
+            k2,
+            "Two agents",
+            "Two agents linked by one edge, which the paper solves in closed form.",
+            lambda: 1,
+            agents=lambda: 2,
+        ),
     }
 )

@@ -1,21 +1,24 @@
 """Generators of temporal networks, each with its known expectations in closed form.
 
 Every generator has a ``seed``; the same seed gives the same network on every machine.  After the last generated step
-the network stays as it is, or starts again if ``repeat`` is True.
+the network stays as it is, or starts again if ``repeat`` is True. A new generator is one function and one entry in
+`TEMPORAL`, where it starts from a number of agents, or in `DYNAMICS`, where it changes a given network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._contacts import one_step_events
 from peerpressure.networks._events import Events, Positions
-from peerpressure.networks._generators import barabasi_albert
+from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import (
     activities,
@@ -27,16 +30,49 @@ from peerpressure.networks._sampling import (
     truncated_geometric,
 )
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import (
-    check_agents,
-    check_integer,
-    check_memory,
-    check_probability,
-    network_error,
-    random_generator,
-)
+from peerpressure.networks._validation import check_integer, check_memory, network_error, random_generator
+from peerpressure.parameters import Parameter
 
 Ids = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True)
+class TemporalGenerator:
+    """Declaration of a generator of temporal networks.
+
+    Parameters
+    ----------
+    build : callable
+        Function of a number of agents or of a network, of the declared parameters, and of ``steps`` and ``seed``.
+    title, help : str
+        Name for a label, and a description in one line.
+    events : callable
+        Estimate of the number of edge events from the number of steps, the parameters and, in `DYNAMICS`, the number of
+        ``edges``.
+    parameters : tuple of Parameter
+        Declared arguments of the function, other than the network, ``steps``, ``seed`` and ``repeat``.
+    pairs : callable, optional
+        Number of pairs that may meet, from the parameters.
+    short : str, optional
+        Abbreviation for the command line.
+    """
+
+    build: Callable[..., TemporalNetwork]
+    title: str
+    help: str
+    events: Callable[..., float]
+    parameters: tuple[Parameter, ...]
+    pairs: Callable[..., float] = lambda **_: 0.0
+    short: str = ""
+
+    def check(self, steps: int, **values: Any) -> None:
+        """Raise unless each value is in its legal range and the events fit into memory."""
+        for one in self.parameters:
+            if one.name in values:
+                one.check(values[one.name], NetworkError)
+        check_integer("steps", steps, least=1, remedy="ask for one step or more")
+        check_memory(self.events(steps=steps, **values))
 
 
 def failing_edges(
@@ -83,11 +119,10 @@ def failing_edges(
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
-    p = check_probability("probability", probability)
-    if p == 1:
-        raise network_error("edges must not fail always", got="probability 1", remedy="give a number below 1")
+    DYNAMICS["failing_edges"].check(steps, edges=_check_network(network).edge_count, probability=probability)
+    p = float(probability)
     # Independence from step to step is the Markov chain without memory: birth + death = 1.
-    return edge_markovian(_check_network(network), 1 - p, p, steps, seed=seed, repeat=repeat)
+    return edge_markovian(network, 1 - p, p, steps, seed=seed, repeat=repeat)
 
 
 def edge_markovian(
@@ -139,14 +174,12 @@ def edge_markovian(
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
     rng = random_generator(seed)
-    born, dies, length = check_probability("birth", birth), check_probability("death", death), _check_steps(steps)
-    if born == 0:
-        raise network_error("edges must be born", got="birth 0", remedy="give a probability above 0")
-    pairs = EdgesOf(base) if isinstance(base, Network) else AllPairs(check_agents(base))
-    number = base.edge_count if isinstance(base, Network) else base * (base - 1) / 2
-    check_memory(number * born / (born + dies) * (1 + 2 * dies * length))
-    labels = base.labels if isinstance(base, Network) else range(base)
-    return _temporal_network(markovian_events(pairs, born, dies, length, rng), labels, length, repeat)
+    if isinstance(base, Network):
+        DYNAMICS["edge_markovian"].check(steps, edges=base.edge_count, birth=birth, death=death)
+    else:
+        TEMPORAL["edge_markovian"].check(steps, n=base, birth=birth, death=death)
+    pairs, labels = (EdgesOf(base), base.labels) if isinstance(base, Network) else (AllPairs(base), range(base))
+    return _temporal_network(markovian_events(pairs, float(birth), float(death), steps, rng), labels, steps, repeat)
 
 
 def activity_driven(
@@ -204,22 +237,16 @@ def activity_driven(
     TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
     """
     rng = random_generator(seed)
-    length = _check_steps(steps)
-    check_integer("contacts", contacts, least=1, remedy="an active agent is linked with others")
-    if contacts >= check_agents(n):
+    TEMPORAL["activity_driven"].check(steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
+    if contacts >= n:
         raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
-    if not 0 <= exponent < np.inf:
-        raise network_error("the exponent must not be negative", got=exponent, remedy="the literature has 2 to 3")
-    if not 0 < floor < 1:
-        raise network_error("the floor must lie between 0 and 1", got=floor, remedy="it is the smallest activity")
-    check_memory(2 * float(n) * length * contacts * mean_activity(exponent, floor))
     active = activities(exponent, floor, n, rng)
-    who, times, _ = switches(np.zeros(n, np.int64), active, active, length, rng)
+    who, times, _ = switches(np.zeros(n, np.int64), active, active, steps, rng)
     chosen = distinct_others(who, n, contacts, rng)
     ends = np.repeat(who, contacts), chosen.ravel()
     pairs = np.minimum(*ends), np.maximum(*ends)
     links = Events(np.repeat(times, contacts), *pairs, np.ones(chosen.size))
-    return _temporal_network(one_step_events(links, weighted=False), range(n), length, repeat)
+    return _temporal_network(one_step_events(links, weighted=False), range(n), steps, repeat)
 
 
 def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> TemporalNetwork:
@@ -265,14 +292,14 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     TemporalNetwork(100 agents, 143 pairs, 86 changes over 1…50, on average 100 edges)
     """
     rng = random_generator(seed)
-    length, edges = _check_steps(steps), _check_network(network).edge_count
-    rates = np.full(edges, check_probability("rate", rate))
-    check_memory(edges * (1 + 2 * float(rates[0]) * length))
-    who, times, _ = switches(np.ones(edges, np.int64), rates, rates, length, rng)
+    edges = _check_network(network).edge_count
+    DYNAMICS["rewiring"].check(steps, edges=edges, rate=rate)
+    rates = np.full(edges, float(rate))
+    who, times, _ = switches(np.ones(edges, np.int64), rates, rates, steps, rng)
     order = np.lexsort((who, times))
     start = TemporalNetwork.constant(network).events
     events = Events.joined([start, rewiring_events(network, who[order], times[order], rng)])
-    return _temporal_network(events, network.labels, length, repeat=False)
+    return _temporal_network(events, network.labels, steps, repeat=False)
 
 
 def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
@@ -315,26 +342,22 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     >>> growing(100, 2, 50, seed=1)
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """
-    length = _check_steps(steps)
+    TEMPORAL["growing"].check(steps, n=n, m=m)
     final = barabasi_albert(n, m, seed=seed)
     newcomers = n - m - 1
-    if newcomers and length == 1:
+    if newcomers and steps == 1:
         raise network_error("agents need time to join", got=f"1 step for {newcomers}", remedy="ask for 2 steps or more")
     i, j, weights = final.edges()
     # Newcomers are linked with earlier agents only, so an edge appears with the later of its ends.
     rank = np.maximum(j.astype(np.int64) - m, 0)
-    times = 1 + -(-rank * (length - 1) // max(newcomers, 1))
+    times = 1 + -(-rank * (steps - 1) // max(newcomers, 1))
     order = np.argsort(times, kind="stable")
-    return _temporal_network(Events(times, i, j, weights).taken(order), range(n), length, repeat=False)
+    return _temporal_network(Events(times, i, j, weights).taken(order), range(n), steps, repeat=False)
 
 
 def _temporal_network(events: Events, labels: Any, steps: int, repeat: bool) -> TemporalNetwork:
     period = steps if repeat else None
     return TemporalNetwork(*events.within(period), labels=labels, period=period)
-
-
-def _check_steps(steps: Any) -> int:
-    return check_integer("steps", steps, least=1, remedy="ask for one step or more")
 
 
 def _check_network(network: Any) -> Network:
@@ -450,12 +473,88 @@ def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> E
     return kept.taken(np.argsort(kept.times, kind="stable"))
 
 
-TEMPORAL: Mapping[str, Callable[..., TemporalNetwork]] = MappingProxyType(
+def _chain_events(edges: float, steps: int, birth: float, death: float) -> float:
+    """Return the expected events of a stationary chain: the edges at the start, and two for each death."""
+    return edges * birth / (birth + death) * (1 + 2 * death * steps)
+
+
+_MARKOVIAN = "Each edge is a two-state Markov chain: it appears with probability birth, and disappears with death."
+_AGENTS, _ATTACHED = GENERATORS["barabasi_albert"].parameters
+_BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0)
+_DEATH = Parameter("death", "probability", "death", "of a present edge to disappear")
+
+DYNAMICS: Mapping[str, TemporalGenerator] = MappingProxyType(
     {
-        "failing_edges": failing_edges,
-        "edge_markovian": edge_markovian,
-        "activity_driven": activity_driven,
-        "rewiring": rewiring,
-        "growing": growing,
+        "failing_edges": TemporalGenerator(
+            failing_edges,
+            "Failing edges",
+            "Each edge is absent with a given probability at each step, independently.",
+            lambda edges, steps, probability: _chain_events(edges, steps, 1 - probability, probability),
+            (Parameter("probability", "probability", "probability", "of an edge to be absent", below=1),),
+            short="failing",
+        ),
+        "edge_markovian": TemporalGenerator(
+            edge_markovian, "Edge-Markovian", _MARKOVIAN, _chain_events, (_BIRTH, _DEATH), short="markov"
+        ),
+        "rewiring": TemporalGenerator(
+            rewiring,
+            "Rewiring",
+            "Each edge is rewired with a given probability at each step: one of its ends moves to a new neighbour.",
+            lambda edges, steps, rate: edges * (1 + 2 * rate * steps),
+            (Parameter("rate", "probability", "rate", "of an edge to move in a step"),),
+        ),
+    }
+)
+TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
+    {
+        "activity_driven": TemporalGenerator(
+            activity_driven,
+            "Activity-driven",
+            "Agents of unequal activity are linked with others drawn at random at each step in which they are active.",
+            lambda steps, n, contacts, exponent, floor: 2.0 * n * steps * contacts * mean_activity(exponent, floor),
+            (
+                _AGENTS,
+                Parameter(
+                    "contacts",
+                    "whole",
+                    "contacts",
+                    "others whom an active agent meets",
+                    at_least=1,
+                    remedy="an active agent meets somebody",
+                ),
+                Parameter(
+                    "exponent",
+                    "real",
+                    "exponent",
+                    "of the distribution of activities",
+                    at_least=0,
+                    remedy="the literature has 2 to 3",
+                ),
+                Parameter(
+                    "floor",
+                    "real",
+                    "floor",
+                    "smallest activity",
+                    above=0,
+                    below=1,
+                    remedy="choose a number between 0 and 1",
+                ),
+            ),
+        ),
+        "edge_markovian": TemporalGenerator(
+            edge_markovian,
+            "Edge-Markovian",
+            _MARKOVIAN,
+            lambda steps, n, birth, death: _chain_events(n * (n - 1) / 2, steps, birth, death),
+            (_AGENTS, _BIRTH, _DEATH),
+            pairs=lambda n, **_: n * (n - 1) / 2,
+        ),
+        "growing": TemporalGenerator(
+            growing,
+            "Growing",
+            "Agents join one by one over the steps, by preferential attachment.",
+            lambda steps, n, m: m * (n - m),
+            (_AGENTS, _ATTACHED),
+        ),
     }
 )

@@ -38,18 +38,6 @@ def check_integer(name: str, value: Any, *, least: int, remedy: str) -> int:
     return int(value)
 
 
-def check_agents(n: Any, least: int = 2) -> int:
-    """Return a number of agents."""
-    return check_integer("n", n, least=least, remedy=f"ask for {least} agents or more")
-
-
-def check_probability(name: str, p: Any) -> float:
-    """Return a probability."""
-    if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not 0 <= p <= 1:
-        raise network_error(f"{name} must be a probability", got=repr(p), remedy="give a number from 0 to 1")
-    return float(p)
-
-
 def random_generator(seed: Any) -> np.random.Generator:
     """Return the random number generator of a seed."""
     remedy = "give for instance seed=1; the same seed gives the same network"

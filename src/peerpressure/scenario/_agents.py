@@ -1,4 +1,7 @@
-"""Numbers of agents, one each: given, drawn from a law, or read from a file."""
+"""Section [agents]: hidden opinions, stubbornness, the start of the public opinions, and adaptation.
+
+Each is one number per agent: given as a list, drawn from a law, or read from a column of a file.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from peerpressure.scenario._section import (
     key_of,
     tag,
 )
-from peerpressure.scenario._system import Given, Named, choose_scale
+from peerpressure.scenario._system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
 from peerpressure.tables import Table, naming, places_in, read_table, texts_of
 
@@ -35,7 +38,7 @@ _BY = "add a column with their names, or set by = to the column that has them"
 
 
 class UniformDraw(Section):
-    """Drawn evenly between two values."""
+    """Values drawn uniformly between two numbers."""
 
     law: Literal["uniform"] = "uniform"
     low: float = 0.0
@@ -55,7 +58,7 @@ class UniformDraw(Section):
 
 
 class NormalDraw(Section):
-    """Drawn from a normal law."""
+    """Values drawn from a normal distribution."""
 
     law: Literal["normal"] = "normal"
     mean: float = 0.0
@@ -68,7 +71,7 @@ class NormalDraw(Section):
 
 
 class TwoCamps(Section):
-    """Two camps: a ``share`` of agents, picked at random, around ``high``, and the others around ``low``."""
+    """Two groups: a ``share`` of the agents, chosen at random, around ``high``, and the others around ``low``."""
 
     law: Literal["two_camps"] = "two_camps"
     low: float = 0.0
@@ -84,20 +87,18 @@ class TwoCamps(Section):
 
 
 class FromColumn(Section):
-    """A column of a table; ``by`` names the column that says whose value each is, which is found out if left out."""
+    """A column of a table; ``by`` is the column with the names of the agents, detected if left out."""
 
     file: InputFile
     column: Annotated[str, Field(min_length=1)]
-    by: Annotated[str | None, Field(description="the column with the names of the agents; found out if left out")] = (
-        None
-    )
+    by: Annotated[str | None, Field(description="the column with the names of the agents; detected if left out")] = None
 
     def values(self, network: Network, rng: np.random.Generator) -> Vector:
         """Return one value for each agent."""
         return self.matched(network)[1]
 
     def matched(self, network: Network) -> tuple[Match, Vector]:
-        """Return whose row each is, and one value for each agent, in the order of the network."""
+        """Return the match of rows to agents, and one value for each agent in the order of the network."""
         with naming(self.file, "a table of agents"):
             table = read_table(self.file)
             table = table.headed() if table.rows else table
@@ -107,7 +108,7 @@ class FromColumn(Section):
             return match, table.taken(match.rows).numbers(column, self.column)
 
     def found(self, network: Network) -> str:
-        """Say whose values were found, and by what."""
+        """Describe which values were matched to which agents, and how."""
         match, values = self.matched(network)
         pairs = zip(network.labels, values.tolist(), strict=True)
         first = first_few((f"{label!r} {value:g}" for label, value in pairs), network.n)
@@ -223,7 +224,7 @@ def _listed(labels: Sequence[Any]) -> str:
 
 
 def choose_draw(value: Any) -> str | None:
-    """Return the tag of the alternative that a value is: a list, a number, a word, a law or a file."""
+    """Return the tag of the alternative: a list, a number, a word, a law or a file."""
     if isinstance(value, list | tuple):
         return tag("list")
     if isinstance(value, int | float | str):
@@ -232,12 +233,12 @@ def choose_draw(value: Any) -> str | None:
     return tag("file") if key == "file" else tag(str(word)) if word in ("uniform", "normal", "two_camps") else None
 
 
-# Each part draws from a stream of its own, so that changing the law of one leaves the others as they are.
+# Each part draws from a stream of its own, so that changing the law of one does not change the others.
 _STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 
 
 def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | float | str:
-    """Return what a part of [agents] stands for: numbers, one for each agent, or a single number or word."""
+    """Return the values of a part of [agents]: one number for each agent, or a single number or word."""
     if isinstance(part, int | float | str):
         return part
     if isinstance(part, list):
@@ -245,9 +246,6 @@ def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | flo
     own = seed if isinstance(part, FromColumn) or part.seed is None else part.seed
     drawn: Vector = part.values(network, np.random.default_rng([own, _STREAMS[name]]))
     return drawn
-
-
-# agents.adaptation: how far hidden opinions adapt to what is said in public.
 
 
 def _checked(formula: str) -> str:
@@ -261,16 +259,16 @@ Formula: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_checked
 def _choose_rate(value: Any) -> str | None:
     if isinstance(value, int | float | str):
         return tag("text") if isinstance(value, str) else tag("number")
-    return choose_scale(value)
+    return choose_schedule(value)
 
 
-def _choose_susceptibility(value: Any) -> str | None:
+def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
     return None if chosen in (tag("word"), tag("normal")) else chosen
 
 
 Rate: TypeAlias = Annotated[
-    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Given,
+    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | AnySchedule,
     alternatives(
         _choose_rate,
         "the rate must be a number from 0 to 1, a formula in t, or a schedule with its kind",
@@ -284,19 +282,19 @@ Weights: TypeAlias = Annotated[
     | Annotated[TwoCamps, Tag("<two_camps>")]
     | Annotated[FromColumn, Tag("<file>")],
     alternatives(
-        _choose_susceptibility,
+        _choose_weight,
         "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps) or a file",
         "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents adapt and the others never do",
     ),
 ]
 
 
-def _rate_of(rate: float | str | Named) -> Schedule | float | str:
-    return rate.schedule() if isinstance(rate, Named) else rate
+def _rate_of(rate: float | str | ScheduleSection) -> Schedule | float | str:
+    return rate.schedule() if isinstance(rate, ScheduleSection) else rate
 
 
 class AdaptationTable(Section):
-    """η_t of an agent: a ``rate``, the same for all, times the agent's own ``adaptation_weight``."""
+    """Adaptation rate η_t of an agent: a ``rate``, the same for all, times the agent's ``adaptation_weight``."""
 
     rate: Rate
     adaptation_weight: Weights = 1.0
@@ -318,22 +316,19 @@ AdaptationSection: TypeAlias = Annotated[
     alternatives(
         _choose,
         "adaptation must be a number from 0 to 1, a formula in t, or { rate = …, adaptation_weight = … }",
-        "for instance 0.01: in every step a hundredth of the way to what the agent has just said",
+        "for instance 0.01: at every step 1 % of the way to the agent's own public opinion",
     ),
 ]
 
 
 def adaptation_of(part: float | str | AdaptationTable | None, network: Network, seed: int) -> Adaptation | None:
-    """Return how far hidden opinions adapt; None where they do not."""
+    """Return the adaptation of hidden opinions; None if they are constant."""
     if part is None:
         return None
     if not isinstance(part, AdaptationTable):
         return Adaptation(part)
     adaptation_weight: Any = values_of(part.adaptation_weight, "adaptation_weight", network, seed)
     return Adaptation(_rate_of(part.rate), adaptation_weight)
-
-
-# [agents]: hidden opinions, stubbornness, where agents start, and how far what they hold adapts.
 
 
 def _choose_hidden(value: Any) -> str | None:
@@ -377,11 +372,9 @@ Stubbornness: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Who the agents are: what they think, how much they mind it, what they show first, and whether they adapt."""
+    """Hidden opinions, stubbornness, the public opinions at the start, and adaptation."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
     start: Start = "hidden"
-    adaptation: Annotated[
-        AdaptationSection | None, Field(description="leave it out for hidden opinions that stay as they are")
-    ] = None
+    adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
