@@ -56,7 +56,7 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert np.array_equal(arrays["states"], run.states[0].astype(np.float32))
     for name in SUMMARIES:
         assert np.array_equal(arrays[name], getattr(run, name).astype(np.float32)), name
-    hidden = run.model.hidden if run.hidden is None else run.hidden[0]
+    hidden = run.model.hidden if run.hidden_path is None else run.hidden_path[0]
     assert np.array_equal(arrays["hidden"], hidden.astype(np.float32))
     assert np.array_equal(arrays["stubbornness"], run.model.stubbornness.astype(np.float32))
     assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
@@ -123,8 +123,8 @@ def test_a_long_run_is_thinned_and_never_changed(asker: Asker, scenario: dict[st
     assert facts["every"] % 2 == 1
     assert np.array_equal(arrays["states"], run.states[0, times].astype(np.float32))
     assert np.array_equal(arrays["maximum"], np.asarray(run.maximum)[:, times].astype(np.float32))
-    if run.hidden is not None:
-        assert np.array_equal(arrays["hidden"], run.hidden[0, times].astype(np.float32))
+    if run.hidden_path is not None:
+        assert np.array_equal(arrays["hidden"], run.hidden_path[0, times].astype(np.float32))
 
 
 @pytest.mark.parametrize("scenario", [SMALL, FLOWING, TEMPORAL], ids=["plain", "flowing", "temporal"])

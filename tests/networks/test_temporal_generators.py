@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.networks import (
+    DYNAMICS,
     TEMPORAL,
     Network,
     TemporalNetwork,
@@ -47,7 +48,7 @@ def presence(network: TemporalNetwork, steps: int) -> NDArray[np.bool_]:
 
 
 def test_the_table_has_them_all() -> None:
-    assert TEMPORAL.keys() == SMALL.keys()
+    assert TEMPORAL.keys() | DYNAMICS.keys() == SMALL.keys()
 
 
 @pytest.mark.parametrize("name", SMALL)

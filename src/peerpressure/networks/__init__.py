@@ -25,6 +25,7 @@ from peerpressure.networks._readers import read_network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_files import read_contacts, read_events, write_events
 from peerpressure.networks._temporal_generators import (
+    DYNAMICS,
     TEMPORAL,
     activity_driven,
     edge_markovian,
@@ -35,6 +36,7 @@ from peerpressure.networks._temporal_generators import (
 from peerpressure.networks._writers import write_network
 
 __all__ = [
+    "DYNAMICS",
     "GENERATORS",
     "NAMED",
     "RECORDED",

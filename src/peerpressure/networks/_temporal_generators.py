@@ -1,24 +1,73 @@
-"""The random choices behind networks that change, drawn for all agents or edges at once."""
+"""Generators of temporal networks: the models of the literature, each with its known closed forms.
+
+Every generator takes a ``seed`` and returns the same network for the same seed on every machine. After the last of its
+steps the network stays constant, or starts again where ``repeat`` is set. A new generator is one function and one entry
+in `TEMPORAL` (it starts from a number of agents) or in `DYNAMICS` (it changes a given network).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._contacts import events_of_meetings
 from peerpressure.networks._events import Events, Positions
-from peerpressure.networks._generators import barabasi_albert, random_pairs
+from peerpressure.networks._generators import GENERATORS, barabasi_albert, random_pairs
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import agents, generator, refusal, room_for, whole
+from peerpressure.networks._validation import generator, refusal, room_for, whole
+from peerpressure.parameters import Parameter
+
+
+@final
+@dataclass(frozen=True)
+class TemporalGenerator:
+    """Declaration of a generator of temporal networks.
+
+    Parameters
+    ----------
+    build : callable
+        Function of a number of agents or of a network, of the declared parameters, and of ``steps`` and ``seed``.
+    title : str
+        Name for a label; the description is the first line of the function's docstring.
+    events : callable
+        Estimate of the number of edge events from the number of steps, the parameters and, in `DYNAMICS`, the number of
+        ``edges``.
+    parameters : tuple of Parameter
+        Declared arguments of the function, other than the network, ``steps``, ``seed`` and ``repeat``.
+    pairs : callable, optional
+        Number of pairs that may meet, from the parameters.
+    short : str, optional
+        Abbreviation for the command line.
+    """
+
+    build: Callable[..., TemporalNetwork]
+    title: str
+    events: Callable[..., float]
+    parameters: tuple[Parameter, ...]
+    pairs: Callable[..., float] = lambda **_: 0.0
+    short: str = ""
+
+    def check(self, steps: int, **values: Any) -> None:
+        """Raise unless each value is in its legal range and the events fit into memory."""
+        for one in self.parameters:
+            if one.name in values:
+                one.check(values[one.name], NetworkError)
+        whole("steps", steps, least=1, remedy="ask for one step or more")
+        room_for(self.events(steps=steps, **values))
+
+
+# Random draws for all agents or edges at once.
 
 
 class Switches(NamedTuple):
-    """What happened to whom at which step; ``odd`` tells every second time from the others."""
+    """Items that switch, the steps at which they do, and whether it is their first, third, … switch (``odd``)."""
 
     who: NDArray[np.int64]
     times: NDArray[np.int64]
@@ -32,10 +81,10 @@ def switches(
     steps: int,
     rng: np.random.Generator,
 ) -> Switches:
-    """Return all that happens up to the last step to things that each wait geometric times, in turn of two kinds.
+    """Return all switches up to the last step of items whose waiting times are geometric, alternating in two rates.
 
-    Thing k first waits from ``times[k]`` with the chance ``odd[k]`` at each step, then with ``even[k]``, and so on
-    in turn.  The work is that of what happens, not that of the steps.
+    Item k waits from ``times[k]`` with the probability ``odd[k]`` per step, then with ``even[k]``, and so on in turn.
+    The work is proportional to the number of switches, not of steps.
     """
     who = np.flatnonzero(odd > 0)
     now = times[who]
@@ -56,7 +105,7 @@ def switches(
 
 
 def first_birth(chance: float, steps: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return geometric waiting times that are known to end within so many steps."""
+    """Return geometric waiting times conditioned on ending within ``steps``."""
     if chance == 1:
         return np.ones(count, np.int64)
     # The inverse of P(wait ≤ k | wait ≤ steps) = (1 − (1−p)^k) / (1 − (1−p)^steps), exact for small p too.
@@ -66,9 +115,9 @@ def first_birth(chance: float, steps: int, count: int, rng: np.random.Generator)
 
 
 def others(who: NDArray[np.int64], n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return m distinct agents other than itself for each of these, uniformly, shape (agents, m).
+    """Return m distinct agents other than itself for each agent in ``who``, uniformly, shape (agents, m).
 
-    Floyd's way to sample without repeats (Bentley and Floyd, Comm. ACM 30, 754, 1987), for all rows at once.
+    This is Floyd's sampling without replacement (Bentley and Floyd, Comm. ACM 30, 754, 1987), for all rows at once.
     """
     chosen = np.empty((who.size, m), np.int64)
     for k, top in enumerate(range(n - 1 - m, n - 1)):
@@ -89,7 +138,7 @@ def activities(exponent: float, floor: float, count: int, rng: np.random.Generat
 
 
 def mean_activity(exponent: float, floor: float) -> float:
-    """Return the mean of that law.
+    """Return the mean of the density ∝ a^(−exponent) on [floor, 1].
 
     >>> round(mean_activity(0, 0.5), 9)
     0.75
@@ -102,46 +151,46 @@ def _integral(power: float, top: float) -> float:
     return float(np.log(top)) if power == -1 else float(np.expm1((power + 1) * np.log(top))) / (power + 1)
 
 
-# Edges that come and go on their own: a two-state Markov chain for every pair.
+# Edge-Markovian networks: a two-state Markov chain for every pair.
 
 Ids = NDArray[np.int64]
 
 
 class EdgesOf(NamedTuple):
-    """The edges of a network as the pairs that may meet, counted as in ``network.edges()``."""
+    """Pairs that may meet: the edges of a network, numbered as in ``network.edges()``."""
 
     network: Network
 
     def chosen(self, chance: float, rng: np.random.Generator) -> Ids:
-        """Return each pair with this chance, independently."""
+        """Return each pair with probability ``chance``, independently."""
         return np.flatnonzero(rng.random(self.network.edge_count) < chance)
 
     def meeting(self, ids: Ids) -> tuple[Positions, Positions, NDArray[np.float64]]:
-        """Return the two ends of these pairs, and the weight that they have when they meet."""
+        """Return the two ends of these pairs, and the weight of their edge."""
         i, j, weights = self.network.edges()
         return i[ids], j[ids], weights[ids]
 
 
 class AllPairs(NamedTuple):
-    """All pairs of n agents, by the code i·n + j with i < j; no list of them is ever made."""
+    """Pairs that may meet: all pairs of n agents, as codes i·n + j with i < j, which are never listed."""
 
     n: int
 
     def chosen(self, chance: float, rng: np.random.Generator) -> Ids:
-        """Return each pair with this chance, independently."""
+        """Return each pair with probability ``chance``, independently."""
         larger, smaller = random_pairs(self.n, chance, rng)
         return smaller * self.n + larger
 
     def meeting(self, ids: Ids) -> tuple[Positions, Positions, NDArray[np.float64]]:
-        """Return the two ends of these pairs, and the weight that they have when they meet."""
+        """Return the two ends of these pairs, and the weight of their edge."""
         return ids // self.n, ids % self.n, np.ones(ids.size)
 
 
 def flicker(pairs: EdgesOf | AllPairs, birth: float, death: float, steps: int, rng: np.random.Generator) -> Events:
-    """Return the events of pairs that meet and part with these chances at each step, from the stationary law on.
+    """Return the events of pairs that are joined and separated with these probabilities, from the stationary law on.
 
-    Only pairs that ever meet are drawn: those joined at the start, and of the others those whose first birth comes
-    in time.
+    Only pairs that ever meet are drawn: those joined at the start, and of the others those whose first birth is within
+    the steps.
     """
     early = pairs.chosen(birth / (birth + death), rng)
     in_time = -np.expm1((steps - 1) * np.log1p(-birth)) if birth < 1 else float(steps > 1)
@@ -158,7 +207,7 @@ def flicker(pairs: EdgesOf | AllPairs, birth: float, death: float, steps: int, r
     return events.taken(np.argsort(events.times, kind="stable"))
 
 
-# Edges that move: one end stays, the other goes to somebody new.
+# Rewiring: one end of an edge stays, the other moves to a new neighbour.
 
 BLOCK = 4096  # random numbers drawn at a time
 
@@ -166,10 +215,10 @@ BLOCK = 4096  # random numbers drawn at a time
 def moved_edges(
     network: Network, edges: NDArray[np.int64], times: NDArray[np.int64], rng: np.random.Generator
 ) -> Events:
-    """Return the events of edges, counted as in ``network.edges()``, that move one after the other at these times.
+    """Return the events of edges, numbered as in ``network.edges()``, that move one after the other at these times.
 
     Either end stays with probability ½, and the other goes to an agent drawn uniformly from those that are not yet
-    neighbours of the one that stays; an edge of an agent who has all the others for neighbours stays where it is.
+    neighbours of the one that stays; an edge of an agent who has all others as neighbours does not move.
     """
     n = network.n
     i, j, weights = network.edges()
@@ -205,7 +254,7 @@ def _endless(n: int, rng: np.random.Generator) -> Iterator[int]:
 
 def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> Events:
     times, edges, old, new = moves.T
-    # Of each move first the end and then the beginning; where a pair has several in one step, the last one holds.
+    # Each move ends one edge and starts another; where a pair has several events in one step, the last one counts.
     codes = np.stack([old, new], axis=1).ravel()
     values = np.stack([np.zeros(times.size), weights[edges]], axis=1).ravel()
     events = Events(np.repeat(times, 2), codes // n, codes % n, values)
@@ -216,52 +265,103 @@ def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> E
     return kept.taken(np.argsort(kept.times, kind="stable"))
 
 
-# Networks that change, to order: the models of the literature, each with what is known of it in closed form.
-#
-# Every generator takes a ``seed`` and returns the same network for the same seed on every machine.  After the last of
-# its steps the network stays as it is, or begins anew where ``repeat`` is asked for.
+# The generators.
 
 
 def failing_edges(
     network: Network, probability: float, steps: int, *, seed: int, repeat: bool = False
 ) -> TemporalNetwork:
-    """Return a network of which each edge is absent with this probability at each step, independently.
+    """Each edge is absent with a given probability at each step, independently.
 
-    Of E edges, E(1 − p) are there on average, and 2Ep(1 − p) change from one step to the next.
+    Of E edges, E(1 − p) are present on average, and 2Ep(1 − p) change from one step to the next.
 
+    Parameters
+    ----------
+    network : Network
+        Network whose edges fail.
+    probability : float
+        Probability p of a failure, below 1.
+    steps : int
+        Number of steps.
+    seed : int
+        Seed of the random numbers.
+    repeat : bool, default False
+        Whether the network starts again after these steps.
+
+    Returns
+    -------
+    TemporalNetwork
+        The network with its failures.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is not legal.
+
+    Examples
+    --------
     >>> from peerpressure.networks import cycle
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
-    p = _chance("probability", probability)
-    if p == 1:
-        raise refusal("edges must not fail always", got="probability 1", remedy="give a number below 1")
-    # To be there or not independently at every step is the chain that forgets at once: birth + death = 1.
-    return edge_markovian(_network(network), 1 - p, p, steps, seed=seed, repeat=repeat)
+    DYNAMICS["failing_edges"].check(steps, edges=_network(network).edge_count, probability=probability)
+    # Independence between steps is the Markov chain with birth + death = 1.
+    p = float(probability)
+    return edge_markovian(network, 1 - p, p, steps, seed=seed, repeat=repeat)
 
 
 def edge_markovian(
     base: int | Network, birth: float, death: float, steps: int, *, seed: int, repeat: bool = False
 ) -> TemporalNetwork:
-    """Return a network whose pairs meet with probability ``birth`` and part with ``death`` at each step.
+    """Each pair is joined with probability ``birth`` and separated with probability ``death`` at each step.
 
-    ``base`` is a number of agents, any two of whom may meet, or a network whose edges come and go.  It starts in its
-    stationary law: a pair is joined with probability π = birth/(birth + death), stays so for 1/death steps on
-    average, and whether it is joined has the correlation (1 − birth − death)^k between t and t + k.  See Clementi
-    et al., SIAM J. Discrete Math. 24, 1694 (2010).
+    The chain starts in its stationary law: a pair is joined with probability π = birth/(birth + death), stays joined
+    for 1/death steps on average, and its state has the autocorrelation (1 − birth − death)^k at lag k.
 
+    Parameters
+    ----------
+    base : int or Network
+        Number of agents, any two of whom may meet, or a network whose edges come and go.
+    birth : float
+        Probability that an absent edge appears, above 0.
+    death : float
+        Probability that a present edge disappears.
+    steps : int
+        Number of steps.
+    seed : int
+        Seed of the random numbers.
+    repeat : bool, default False
+        Whether the network starts again after these steps.
+
+    Returns
+    -------
+    TemporalNetwork
+        The network as its edges come and go.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is not legal.
+
+    References
+    ----------
+    .. [1] Clementi et al. (2010), Flooding time of edge-Markovian evolving graphs, SIAM J. Discrete Math. 24, 1694.
+
+    Examples
+    --------
     >>> edge_markovian(100, 0.001, 0.1, 50, seed=1)
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
+    rates = {"birth": birth, "death": death}
     rng = generator(seed)
-    born, dies, length = _chance("birth", birth), _chance("death", death), _steps(steps)
-    if born == 0:
-        raise refusal("edges must be born", got="birth 0", remedy="give a probability above 0")
-    pairs = EdgesOf(base) if isinstance(base, Network) else AllPairs(agents(base))
-    number = base.edge_count if isinstance(base, Network) else base * (base - 1) / 2
-    room_for(number * born / (born + dies) * (1 + 2 * dies * length))
+    if isinstance(base, Network):
+        DYNAMICS["edge_markovian"].check(steps, edges=base.edge_count, **rates)
+        pairs: EdgesOf | AllPairs = EdgesOf(base)
+    else:
+        TEMPORAL["edge_markovian"].check(steps, n=base, **rates)
+        pairs = AllPairs(base)
     labels = base.labels if isinstance(base, Network) else range(base)
-    return _made(flicker(pairs, born, dies, length, rng), labels, length, repeat)
+    return _made(flicker(pairs, float(birth), float(death), steps, rng), labels, steps, repeat)
 
 
 def activity_driven(
@@ -274,91 +374,158 @@ def activity_driven(
     floor: float = 0.01,
     repeat: bool = False,
 ) -> TemporalNetwork:
-    """Return a network in which agents of unequal activity seek others anew at each step.
+    """Agents of unequal activity choose new neighbours at each step.
 
-    An agent's activity a has the density ∝ a^(−exponent) on [floor, 1].  At each step it is active with probability
-    a, and then meets ``contacts`` others drawn uniformly; all edges end with the step.  The mean degree is
-    2·contacts·⟨a⟩, less the few pairs who seek each other.  See Perra et al., Sci. Rep. 2, 469 (2012).
+    An agent's activity a has the density ∝ a^(−exponent) on [floor, 1]. At each step it is active with probability a,
+    and then meets ``contacts`` others drawn uniformly; all edges end with the step. The mean degree is 2·contacts·⟨a⟩,
+    less the few pairs who choose each other.
 
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+    steps : int
+        Number of steps.
+    seed : int
+        Seed of the random numbers.
+    contacts : int, default 1
+        Number of others whom an active agent meets, below n.
+    exponent : float, default 2.8
+        Exponent of the distribution of activities, at least 0.
+    floor : float, default 0.01
+        Smallest activity, between 0 and 1.
+    repeat : bool, default False
+        Whether the network starts again after these steps.
+
+    Returns
+    -------
+    TemporalNetwork
+        The contacts, one step long each.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is not legal.
+
+    References
+    ----------
+    .. [1] Perra et al. (2012), Activity driven modeling of time varying networks, Sci. Rep. 2, 469.
+
+    Examples
+    --------
     >>> activity_driven(100, 50, seed=1)
     TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
     """
     rng = generator(seed)
-    length = _steps(steps)
-    whole("contacts", contacts, least=1, remedy="an active agent meets somebody")
-    if contacts >= agents(n):
+    TEMPORAL["activity_driven"].check(steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
+    if contacts >= n:
         raise refusal(f"contacts must be below n = {n}", got=contacts, remedy="an agent meets distinct others")
-    if not 0 <= exponent < np.inf:
-        raise refusal("the exponent must not be negative", got=exponent, remedy="the literature has 2 to 3")
-    if not 0 < floor < 1:
-        raise refusal("the floor must lie between 0 and 1", got=floor, remedy="it is the least activity of all")
-    room_for(2 * float(n) * length * contacts * mean_activity(exponent, floor))
     active = activities(exponent, floor, n, rng)
-    who, times, _ = switches(np.zeros(n, np.int64), active, active, length, rng)
+    who, times, _ = switches(np.zeros(n, np.int64), active, active, steps, rng)
     met = others(who, n, contacts, rng)
     seeking = np.repeat(who, contacts), met.ravel()
     pairs = np.minimum(*seeking), np.maximum(*seeking)
     meetings = Events(np.repeat(times, contacts), *pairs, np.ones(met.size))
-    return _made(events_of_meetings(meetings, weighted=False), range(n), length, repeat)
+    return _made(events_of_meetings(meetings, weighted=False), range(n), steps, repeat)
 
 
 def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> TemporalNetwork:
-    """Return a network of which each edge moves with probability ``rate`` at each step after the first.
+    """Each edge moves with a given probability at each step: one of its ends goes to a new neighbour.
 
-    One of its ends, either with probability ½, stays; the other goes to an agent drawn uniformly from those that are
-    not yet neighbours.  The number of edges and their weights never change; of E edges, E(1 − rate)^(t − 1) have
-    not moved by step t.
+    Either end stays with probability ½; the other goes to an agent drawn uniformly from those that are not yet
+    neighbours. The number of edges and their weights do not change; of E edges, E(1 − rate)^(t − 1) have not moved by
+    step t.
 
+    Parameters
+    ----------
+    network : Network
+        Network at the first step.
+    rate : float
+        Probability that an edge moves.
+    steps : int
+        Number of steps.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    TemporalNetwork
+        The network as its edges move.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is not legal.
+
+    Examples
+    --------
     >>> from peerpressure.networks import cycle
     >>> rewiring(cycle(100), 0.01, 50, seed=1)
     TemporalNetwork(100 agents, 143 pairs, 86 changes over 1…50, on average 100 edges)
     """
     rng = generator(seed)
-    length, edges = _steps(steps), _network(network).edge_count
-    chances = np.full(edges, _chance("rate", rate))
-    room_for(edges * (1 + 2 * float(chances[0]) * length))
-    who, times, _ = switches(np.ones(edges, np.int64), chances, chances, length, rng)
+    edges = _network(network).edge_count
+    DYNAMICS["rewiring"].check(steps, edges=edges, rate=rate)
+    chances = np.full(edges, float(rate))
+    who, times, _ = switches(np.ones(edges, np.int64), chances, chances, steps, rng)
     order = np.lexsort((who, times))
     start = TemporalNetwork.constant(network).events
     events = Events.joined([start, moved_edges(network, who[order], times[order], rng)])
-    return _made(events, network.labels, length, repeat=False)
+    return _made(events, network.labels, steps, repeat=False)
 
 
 def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
-    """Return a network that agents join one by one, evenly over the steps, by preferential attachment.
+    """Agents join one by one, evenly over the steps, by preferential attachment.
 
-    It starts as a star of m + 1 agents and ends as ``barabasi_albert(n, m, seed=seed)``; when k have joined there are
-    m(k − m) edges.  Before an agent joins it has no neighbour.
+    The network starts as a star of m + 1 agents and ends as ``barabasi_albert(n, m, seed=seed)``; when k agents have
+    joined there are m(k − m) edges. Before an agent joins it has no neighbour.
 
+    Parameters
+    ----------
+    n : int
+        Number of agents in the end.
+    m : int
+        Number of edges that each new agent brings, below n.
+    steps : int
+        Number of steps, at least 2 unless all agents are there at the start.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    TemporalNetwork
+        The network as it grows.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is not legal.
+
+    See Also
+    --------
+    barabasi_albert : The network in the end.
+
+    Examples
+    --------
     >>> growing(100, 2, 50, seed=1)
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """
-    length = _steps(steps)
+    TEMPORAL["growing"].check(steps, n=n, m=m)
     final = barabasi_albert(n, m, seed=seed)
     newcomers = n - m - 1
-    if newcomers and length == 1:
+    if newcomers and steps == 1:
         raise refusal("agents need time to join", got=f"1 step for {newcomers}", remedy="ask for 2 steps or more")
     i, j, weights = final.edges()
-    # Newcomers attach to earlier agents only, so an edge is as old as the later of its ends.
+    # New agents attach to earlier ones only, so an edge is as old as the later of its ends.
     rank = np.maximum(j.astype(np.int64) - m, 0)
-    times = 1 + -(-rank * (length - 1) // max(newcomers, 1))
+    times = 1 + -(-rank * (steps - 1) // max(newcomers, 1))
     order = np.argsort(times, kind="stable")
-    return _made(Events(times, i, j, weights).taken(order), range(n), length, repeat=False)
+    return _made(Events(times, i, j, weights).taken(order), range(n), steps, repeat=False)
 
 
 def _made(events: Events, labels: Any, steps: int, repeat: bool) -> TemporalNetwork:
     period = steps if repeat else None
     return TemporalNetwork(*events.within(period), labels=labels, period=period)
-
-
-def _steps(steps: Any) -> int:
-    return whole("steps", steps, least=1, remedy="ask for one step or more")
-
-
-def _chance(name: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not 0 <= p <= 1:
-        raise refusal(f"{name} must be a probability", got=repr(p), remedy="give a number from 0 to 1")
-    return float(p)
 
 
 def _network(network: Any) -> Network:
@@ -368,12 +535,81 @@ def _network(network: Any) -> Network:
     return network
 
 
-TEMPORAL: Mapping[str, Callable[..., TemporalNetwork]] = MappingProxyType(
+def _chain_events(edges: float, steps: int, birth: float, death: float) -> float:
+    """Return the expected events of a stationary chain: the edges at the start, and two for each death."""
+    return edges * birth / (birth + death) * (1 + 2 * death * steps)
+
+
+_AGENTS, _ATTACHED = GENERATORS["barabasi_albert"].parameters
+_BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0)
+_DEATH = Parameter("death", "probability", "death", "of a present edge to disappear")
+
+DYNAMICS: Mapping[str, TemporalGenerator] = MappingProxyType(
     {
-        "failing_edges": failing_edges,
-        "edge_markovian": edge_markovian,
-        "activity_driven": activity_driven,
-        "rewiring": rewiring,
-        "growing": growing,
+        "failing_edges": TemporalGenerator(
+            failing_edges,
+            "Failing edges",
+            lambda edges, steps, probability: _chain_events(edges, steps, 1 - probability, probability),
+            (Parameter("probability", "probability", "probability", "of an edge to be absent", below=1),),
+            short="failing",
+        ),
+        "edge_markovian": TemporalGenerator(
+            edge_markovian, "Edge-Markovian", _chain_events, (_BIRTH, _DEATH), short="markov"
+        ),
+        "rewiring": TemporalGenerator(
+            rewiring,
+            "Rewiring",
+            lambda edges, steps, rate: edges * (1 + 2 * rate * steps),
+            (Parameter("rate", "probability", "rate", "of an edge to move in a step"),),
+        ),
+    }
+)
+TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
+    {
+        "activity_driven": TemporalGenerator(
+            activity_driven,
+            "Activity-driven",
+            lambda steps, n, contacts, exponent, floor: (
+                2.0 * n * steps * contacts * mean_activity(exponent, floor)
+            ),
+            (
+                _AGENTS,
+                Parameter(
+                    "contacts",
+                    "whole",
+                    "contacts",
+                    "others whom an active agent meets",
+                    at_least=1,
+                    remedy="an active agent meets somebody",
+                ),
+                Parameter(
+                    "exponent",
+                    "real",
+                    "exponent",
+                    "of the distribution of activities",
+                    at_least=0,
+                    remedy="the literature has 2 to 3",
+                ),
+                Parameter(
+                    "floor",
+                    "real",
+                    "floor",
+                    "smallest activity",
+                    above=0,
+                    below=1,
+                    remedy="choose a number between 0 and 1",
+                ),
+            ),
+        ),
+        "edge_markovian": TemporalGenerator(
+            edge_markovian,
+            "Edge-Markovian",
+            lambda steps, n, birth, death: _chain_events(n * (n - 1) / 2, steps, birth, death),
+            (_AGENTS, _BIRTH, _DEATH),
+            pairs=lambda n, **_: n * (n - 1) / 2,
+        ),
+        "growing": TemporalGenerator(
+            growing, "Growing", lambda steps, n, m: m * (n - m), (_AGENTS, _ATTACHED)
+        ),
     }
 )

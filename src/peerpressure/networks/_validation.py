@@ -60,18 +60,6 @@ def whole(name: str, value: Any, *, least: int, remedy: str) -> int:
     return int(value)
 
 
-def agents(n: Any, least: int = 2) -> int:
-    """Return a number of agents."""
-    return whole("n", n, least=least, remedy=f"ask for {least} agents or more")
-
-
-def chance(p: Any) -> float:
-    """Return a probability."""
-    if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not 0 <= p <= 1:
-        raise refusal("p must be a probability", got=repr(p), remedy="give a number from 0 to 1")
-    return float(p)
-
-
 def generator(seed: Any) -> np.random.Generator:
     """Return the generator of random numbers that belongs to a seed."""
     remedy = "give for instance seed=1; the same seed gives the same network"
