@@ -49,6 +49,10 @@ class TooLargeError(PeerPressureError, MemoryError):
     """A run would need more memory, or its results more room on the disk, than is free; it was not started."""
 
 
+class CancelledError(PeerPressureError):
+    """A ``should_stop`` callback returned True before the computation was done."""
+
+
 class FileFormatError(PeerPressureError, OSError):
     """A file is missing, damaged, or not of a kind that can be read."""
 

@@ -16,7 +16,7 @@ from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.parameters import Parameter
 from peerpressure.scenario import scenario_from
 
-STUDY = ModelCache(Limits())
+CACHE = ModelCache(Limits())
 
 
 def section(choice: Choice, key: str, ends: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def value(parameter: Parameter, ends: str) -> float:
 
 
 def read(**sections: Any) -> Any:
-    return STUDY.read({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 3}} | sections})
+    return CACHE.load({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 3}} | sections})
 
 
 def test_every_family_is_offered_in_full() -> None:
@@ -85,7 +85,7 @@ def test_every_example_formula_is_one(formula: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
 def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
-    scenario = STUDY.read({"scenario": preset.state["scenario"]})
+    scenario = CACHE.load({"scenario": preset.state["scenario"]})
     assert scenario.model().n >= 2
     assert set(preset.view) <= {"tab", "agents", "logTime", "logSize", "colour", "time", "speed"}
     if preset.view.get("tab") == "observer":
@@ -93,7 +93,7 @@ def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
 
 
 def test_the_page_opens_on_a_hundred_agents_unless_told_otherwise() -> None:
-    assert STUDY.read({"scenario": DEFAULT["scenario"]}).graph.n == 100
+    assert CACHE.load({"scenario": DEFAULT["scenario"]}).graph.n == 100
     own = {"scenario": {"network": {"generator": "k2"}, "run": {"steps": 9}}, "view": {}}
     assert catalogue(Limits(), own)["default"] == own
 

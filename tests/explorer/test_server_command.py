@@ -21,10 +21,10 @@ import pytest
 import peerpressure as pp
 from peerpressure import cli
 from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.models import page_state
 from peerpressure.explorer.requests import RequestError
 from peerpressure.explorer.security import LOOPBACK
 from peerpressure.explorer.server import PORT, address_of, is_loopback, names_for, open_socket
-from peerpressure.explorer.upload import state_of
 from peerpressure.scenario import load_scenario, scenario_from
 
 FILES = """
@@ -167,7 +167,7 @@ def test_ctrl_c_ends_it_whatever_is_being_computed(kind: str, endpoint: str) -> 
 
 def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
     read = load_scenario(scenario)
-    state = state_of(read, Limits())["scenario"]
+    state = page_state(read, Limits())["scenario"]
     assert state["network"] == {
         "edges": [[0, 1], [0, 2], [1, 2]],
         "weights": [2.0, 1.0, 1.0],
@@ -187,7 +187,7 @@ def test_a_scenario_beyond_the_bounds_is_refused_at_once(tmp_path: Path, capfd: 
     assert cli.run(["explore", "--no-browser", str(file)]) == 1
     assert "at most 50,000 here, got 60,000" in capfd.readouterr().err
     with pytest.raises(RequestError):
-        state_of(load_scenario(file), Limits(agents=100))
+        page_state(load_scenario(file), Limits(agents=100))
 
 
 def test_the_next_free_port_is_taken_unless_one_was_named() -> None:

@@ -31,10 +31,10 @@ def explore(
     """
     _leave_threads_to_requests()
     from peerpressure.explorer.limits import Limits
+    from peerpressure.explorer.models import page_state
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
-    from peerpressure.explorer.upload import state_of
 
-    default = None if file is None else state_of(open_scenario(file), Limits())
+    default = None if file is None else page_state(open_scenario(file), Limits())
     with open_socket(host, port) as listening:
         address, names = address_of(host, listening.getsockname()[1]), names_for(host)
         if not is_loopback(host):

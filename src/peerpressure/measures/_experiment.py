@@ -156,10 +156,10 @@ class Experiment:
     def truth(self) -> NDArray[np.float64]:
         """What the estimates are of, (replicates, agents)."""
         run = self.run
-        if self.target == "initial" or run.hidden is None:
+        if self.target == "initial" or run.hidden_path is None:
             return np.broadcast_to(self.model.x0, run.final.public.shape)
         last = self.scenario.observation().resolve(run.model, run.times).last
-        return np.asarray(run.hidden[:, np.searchsorted(run.times, last)])
+        return np.asarray(run.hidden_path[:, np.searchsorted(run.times, last)])
 
     @cached_property
     def exposure(self) -> Exposure:
