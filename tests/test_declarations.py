@@ -150,7 +150,7 @@ def problem(**sections):
 def command(*words):
     out = io.StringIO()
     with redirect_stdout(out), redirect_stderr(out):
-        status = cli.run(["diagnose", *words])
+        status = cli.invoke(["diagnose", *words])
     return status, out.getvalue()
 
 

@@ -10,30 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.errors import NetworkError
 from peerpressure.networks._contacts import one_step_events
-from peerpressure.networks._events import Events, Positions
+from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import (
+    AllPairs,
+    EdgesOf,
     activities,
     distinct_others,
+    markovian_events,
     mean_activity,
-    random_agents,
-    random_pairs,
+    rewiring_events,
     switches,
-    truncated_geometric,
 )
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import check_integer, check_memory, network_error, random_generator
 from peerpressure.parameters import Parameter
-
-Ids = NDArray[np.int64]
 
 
 @final
@@ -367,110 +365,7 @@ def _check_network(network: Any) -> Network:
     return network
 
 
-# Edge-Markovian dynamics
-
-
-class EdgesOf(NamedTuple):
-    """The edges of a network as the pairs that may be linked, numbered as in ``network.edges()``."""
-
-    network: Network
-
-    def chosen(self, p: float, rng: np.random.Generator) -> Ids:
-        """Return each pair with probability p, independently."""
-        return np.flatnonzero(rng.random(self.network.edge_count) < p)
-
-    def ends(self, ids: Ids) -> tuple[Positions, Positions, NDArray[np.float64]]:
-        """Return the two ends of these pairs, and their weights when linked."""
-        i, j, weights = self.network.edges()
-        return i[ids], j[ids], weights[ids]
-
-
-class AllPairs(NamedTuple):
-    """All pairs of n agents as codes i·n + j with i < j, which are never listed."""
-
-    n: int
-
-    def chosen(self, p: float, rng: np.random.Generator) -> Ids:
-        """Return each pair with probability p, independently."""
-        larger, smaller = random_pairs(self.n, p, rng)
-        return smaller * self.n + larger
-
-    def ends(self, ids: Ids) -> tuple[Positions, Positions, NDArray[np.float64]]:
-        """Return the two ends of these pairs, and their weights when linked."""
-        return ids // self.n, ids % self.n, np.ones(ids.size)
-
-
-def markovian_events(
-    pairs: EdgesOf | AllPairs, birth: float, death: float, steps: int, rng: np.random.Generator
-) -> Events:
-    """Return the events of edges that appear and disappear with these probabilities per step.
-
-    Only pairs that are ever linked are drawn: those present at the start, by the stationary distribution, and those
-    whose first birth is within the steps.
-    """
-    early = pairs.chosen(birth / (birth + death), rng)
-    in_time = -np.expm1((steps - 1) * np.log1p(-birth)) if birth < 1 else float(steps > 1)
-    late = pairs.chosen(in_time, rng)
-    late = late[~np.isin(late, early)]
-    births = 1 + truncated_geometric(birth, steps - 1, late.size, rng)
-    ids = np.concatenate([early, late])
-    starts = np.concatenate([np.ones(early.size, np.int64), births])
-    later = switches(starts, np.full(ids.size, birth), np.full(ids.size, death), steps, rng)
-    i, j, weights = pairs.ends(ids)
-    started = Events(starts, i, j, weights)
-    changed = Events(later.times, i[later.who], j[later.who], np.where(later.odd, 0, weights[later.who]))
-    events = Events.joined([started, changed])
-    return events.taken(np.argsort(events.times, kind="stable"))
-
-
-# Rewiring
-
-
-def rewiring_events(
-    network: Network, edges: NDArray[np.int64], times: NDArray[np.int64], rng: np.random.Generator
-) -> Events:
-    """Return the events of edges, numbered as in ``network.edges()``, that are rewired one by one at these times.
-
-    An edge stays where it is if the agent at its fixed end is linked with all others already.
-    """
-    n = network.n
-    i, j, weights = network.edges()
-    ends: list[list[int]] = np.stack([i, j], axis=1).tolist()
-    present = {a * n + b for a, b in ends}
-    degrees: list[int] = np.diff(network.adjacency.indptr).tolist()
-    draws = random_agents(n, rng)
-    moves: list[tuple[int, int, int, int]] = []
-    sides: list[int] = rng.integers(2, size=edges.size).tolist()
-    for time, edge, side in zip(times.tolist(), edges.tolist(), sides, strict=True):
-        stays, goes = ends[edge][side], ends[edge][1 - side]
-        if degrees[stays] == n - 1:
-            continue
-        comes = next(k for k in draws if k != stays and _code(stays, k, n) not in present)
-        old, new = _code(stays, goes, n), _code(stays, comes, n)
-        present.remove(old)
-        present.add(new)
-        degrees[goes] -= 1
-        degrees[comes] += 1
-        ends[edge][1 - side] = comes
-        moves.append((time, edge, old, new))
-    return _events(np.array(moves, dtype=np.int64).reshape(-1, 4), weights, n)
-
-
-def _code(a: int, b: int, n: int) -> int:
-    return a * n + b if a < b else b * n + a
-
-
-def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> Events:
-    times, edges, old, new = moves.T
-    # Of each move first the end and then the beginning; where a pair has several in one step, the last one holds.
-    codes = np.stack([old, new], axis=1).ravel()
-    values = np.stack([np.zeros(times.size), weights[edges]], axis=1).ravel()
-    events = Events(np.repeat(times, 2), codes // n, codes % n, values)
-    order = np.lexsort((events.times, codes))
-    last = np.ones(order.size, dtype=bool)
-    last[:-1] = (np.diff(codes[order]) != 0) | (np.diff(events.times[order]) != 0)
-    kept = events.taken(order[last])
-    return kept.taken(np.argsort(kept.times, kind="stable"))
+# Declarations
 
 
 def _chain_events(edges: float, steps: int, birth: float, death: float) -> float:
