@@ -21,7 +21,7 @@ from peerpressure.model import Model
 from peerpressure.privacy import exposure
 from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, Observation, recover
-from peerpressure.scenario._run import Observe, Privacy
+from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory import Outcome, Rate, Verdict, agent, diagnose, mean, moments, regime_of
 from peerpressure.theory._forecast import MOST_AGENTS
@@ -333,7 +333,7 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
         return facts | {"epsilon": None, "mu": None, "text": error_text(error)}, {}
     last = budgets[-1]
     # An export holds every step and every replicate, whatever the observer of the scenario sees.
-    exported = experiment_of(built, built.scenario.run.what_to_keep()).budget_after(built.steps, recorded=True)
+    exported = experiment_of(built, built.scenario.run.recording()).budget_after(built.steps, recorded=True)
     warning = f"Of all that an export records, ε is {recorded_epsilon(exported)}."
     arrays = {
         "budget_times": times.astype(np.float64),

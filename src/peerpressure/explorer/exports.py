@@ -57,14 +57,14 @@ def netcdf_file(built: BuiltScenario, limits: Limits) -> bytes:
 
 
 def _numbers(built: BuiltScenario) -> int:
-    keep, run = built.scenario.run.what_to_keep(), built.scenario.run
+    keep, run = built.scenario.run.recording(), built.scenario.run
     agents = 1 if not keep.states else built.model.n if keep.agents is None else len(keep.agents)
     return run.replicates * (built.steps // keep.every + 2) * agents
 
 
 def _run(built: BuiltScenario) -> Trajectory:
     run = built.scenario.run
-    return simulate(built.system, run.steps, run.replicates, seed=run.seed, record=run.what_to_keep())
+    return simulate(built.system, run.steps, run.replicates, seed=run.seed, record=run.recording())
 
 
 # Pictures; the functions that draw import Matplotlib, which takes a second and which most users never need.

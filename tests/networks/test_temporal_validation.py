@@ -1,4 +1,4 @@
-"""Every refusal of a network that changes names what broke the rule, where, and what to do about it."""
+"""Invalid events, contacts, snapshots and parameters raise errors that name rule, value, place and remedy."""
 
 from __future__ import annotations
 
@@ -113,7 +113,10 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "stored without times": (lambda: TemporalNetwork.from_arrays({}), ["event_times", "temporal.arrays()"]),
     "stored labels": (stored(labels=np.array(["{"])), ["stored labels must be JSON"]),
     "stored period": (stored(period=np.array("x")), ["event_times", "invalid literal"]),
-    "probability": (lambda: failing_edges(cycle(3), 1.5, 5, seed=1), ["probability must be a probability below 1, got 1.5"]),
+    "probability": (
+        lambda: failing_edges(cycle(3), 1.5, 5, seed=1),
+        ["probability must be a probability below 1, got 1.5"],
+    ),
     "always failing": (lambda: failing_edges(cycle(3), 1, 5, seed=1), ["probability must be", "below 1", "got 1"]),
     "failing what": (lambda: failing_edges(5, 0.5, 5, seed=1), ["Network, got int"]),  # type: ignore[arg-type]
     "no birth": (lambda: edge_markovian(5, 0, 0.5, 5, seed=1), ["birth must be a probability above 0, got 0"]),
@@ -136,15 +139,15 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
 
 
 @pytest.mark.parametrize(("make", "parts"), CASES.values(), ids=CASES.keys())
-def test_refusals(make: Callable[[], object], parts: list[str]) -> None:
-    with pytest.raises(NetworkError) as refusal:
+def test_invalid_temporal_input_raises(make: Callable[[], object], parts: list[str]) -> None:
+    with pytest.raises(NetworkError) as caught:
         make()
-    message = str(refusal.value)
+    message = str(caught.value)
     assert all(part in message for part in parts), message
     assert re.fullmatch(r".+, got .+; .+", message), message
 
 
-def test_what_cannot_fit_is_refused_first() -> None:
+def test_too_large_temporal_networks_raise() -> None:
     for make in (
         lambda: edge_markovian(10**6, 0.5, 0.5, 10, seed=1),
         lambda: activity_driven(10**9, 10**6, seed=1),
