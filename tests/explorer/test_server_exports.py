@@ -26,8 +26,7 @@ from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.requests import WithdrawnError
 from peerpressure.explorer.script import script
-from peerpressure.measures import Experiment
-from peerpressure.measures._results import estimates
+from peerpressure.measures import Experiment, estimates
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, served

@@ -21,7 +21,7 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
     for replicate in range(replicates):
         reach = (1 + 0.4 * np.sin(7 * t)) / np.sqrt(1 + t)
         middle = 0.5 + 0.01 * replicate
-        held = np.exp(-t / t[-1])
+        hidden = np.exp(-t / t[-1])
         parts.append(
             pd.DataFrame(
                 {
@@ -32,10 +32,10 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
                     "mean": middle,
                     "spread": 2 * reach,
                     "distance": reach + abs(middle - 0.5),
-                    "held_minimum": middle - held,
-                    "held_maximum": middle + held,
-                    "held_mean": middle + 0.001,
-                    "held_spread": 2 * held,
+                    "hidden_minimum": middle - hidden,
+                    "hidden_maximum": middle + hidden,
+                    "hidden_mean": middle + 0.001,
+                    "hidden_spread": 2 * hidden,
                 }
             )
         )
@@ -44,7 +44,7 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
 
 def network(rounds: int) -> pd.DataFrame:
     time = np.arange(1, rounds + 1)
-    return pd.DataFrame({"time": time, "edges": 40 + time % 7, "alone": time % 3})
+    return pd.DataFrame({"time": time, "edges": 40 + time % 7, "isolated": time % 3})
 
 
 def spent(steps: int = 500) -> pd.DataFrame:
@@ -59,9 +59,9 @@ def curves(axes: Axes) -> list[np.ndarray]:
 FIGURES = {
     "opinions": lambda: run.opinions(summaries(np.arange(401)), 0.5),
     "opinions at real times": lambda: run.opinions(summaries(np.arange(401) * 0.05), 0.5),
-    "held": lambda: run.held(summaries(np.arange(401)), 0.5),
-    "changing": lambda: run.changing(network(100)),
-    "changing for long": lambda: run.changing(network(2000)),
+    "hidden": lambda: run.hidden(summaries(np.arange(401)), 0.5),
+    "temporal network": lambda: run.temporal_network(network(100)),
+    "temporal network for long": lambda: run.temporal_network(network(2000)),
     "spent": lambda: run.spent(spent()),
 }
 
@@ -80,7 +80,7 @@ def test_every_figure_is_named_and_no_word_is_cut_or_covered(name: str) -> None:
     assert figure.axes[0].get_ylabel()
 
 
-@pytest.mark.parametrize("name", ["opinions", "opinions at real times", "held"])
+@pytest.mark.parametrize("name", ["opinions", "opinions at real times", "hidden"])
 def test_words_stand_where_no_curve_comes(name: str) -> None:
     figure: Figure = FIGURES[name]()
     figure.draw_without_rendering()
@@ -109,11 +109,11 @@ def test_what_agents_show_is_the_range_over_replicates_and_the_mean_of_each() ->
 
 def test_what_agents_hold_stands_beside_what_they_show() -> None:
     table = summaries(np.arange(101))
-    left, right = run.held(table, 0.5).axes
+    left, right = run.hidden(table, 0.5).axes
     middle = table[table["time"] > 0].groupby("time")
-    assert np.array_equal(curves(left)[1], middle["held_maximum"].mean())
+    assert np.array_equal(curves(left)[1], middle["hidden_maximum"].mean())
     assert curves(left)[2][0] == pytest.approx(0.501)
-    assert np.array_equal(curves(right)[0], middle["held_spread"].median())
+    assert np.array_equal(curves(right)[0], middle["hidden_spread"].median())
     assert np.array_equal(curves(right)[1], middle["spread"].median())
     assert right.get_xscale() == "log"
 
@@ -129,15 +129,15 @@ def test_real_times_are_shown_as_they_are_and_long_runs_are_thinned_from_the_fir
 
 def test_a_short_run_on_a_changing_network_is_drawn_round_by_round() -> None:
     table = network(100)
-    left, right = run.changing(table).axes
+    left, right = run.temporal_network(table).axes
     assert np.array_equal(curves(left)[0], table["edges"])
-    assert np.array_equal(curves(right)[0], table["alone"])
+    assert np.array_equal(curves(right)[0], table["isolated"])
     assert left.get_ylim()[0] == 0
 
 
 def test_a_long_run_is_drawn_in_stretches_with_their_extremes() -> None:
     table = network(2000)
-    left, _ = run.changing(table).axes
+    left, _ = run.temporal_network(table).axes
     stretches = table.groupby(np.arange(2000) // 9)
     assert np.allclose(curves(left)[0], stretches["edges"].mean())
     assert np.allclose(np.asarray(left.lines[0].get_xdata(), dtype=np.float64), stretches["time"].mean())
@@ -154,7 +154,7 @@ def test_the_budget_spent_leaves_out_what_is_infinite() -> None:
     assert axes.get_xlim()[1] == 500
 
 
-@pytest.mark.parametrize(("target", "says"), [("initial", "hidden opinion $x_0$"), ("current", "held in the end")])
+@pytest.mark.parametrize(("target", "says"), [("initial", "hidden opinion $x_0$"), ("current", "current hidden")])
 def test_estimates_say_which_opinions_they_are_of(target: str, says: str) -> None:
     table = pd.DataFrame(
         {"method": "kalman", "replicate": 0, "hidden": [0.0, 1.0], "value": [0.1, 0.9], "std": 0.1, "identified": True}

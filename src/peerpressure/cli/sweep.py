@@ -152,7 +152,7 @@ def plot(
     table = gather(folder, partial=True)
     with telling() as tell:
         from peerpressure.plotting import save
-        from peerpressure.plotting.sweep_plots import sweep_plot
+        from peerpressure.plotting.sweep import sweep_plot
 
         tell("drawing")
         drawn = sweep_plot(table, kind, measure=measure, x=x, by=by)

@@ -23,7 +23,7 @@ from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache, Prepared
 from peerpressure.explorer.observer import FAILURES, experiment_of, first_replicate, last_observed
 from peerpressure.explorer.requests import ENDS, RequestError
-from peerpressure.measures._results import estimates, summaries
+from peerpressure.measures import estimates, summaries
 from peerpressure.networks import Network
 from peerpressure.plotting import run
 from peerpressure.plotting.style import GREY, ONE_COLUMN, OPINIONS, render, styled

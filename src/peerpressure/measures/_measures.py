@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.measures._experiment import Experiment, meetings
+from peerpressure.measures._experiment import Experiment, network_counts
 from peerpressure.model import Model
 from peerpressure.networks import shortest_window
 from peerpressure.scenario import Scenario, scenario_from
@@ -100,7 +100,7 @@ def hidden_spread(experiment: Experiment) -> Values:
 def alone(experiment: Experiment) -> Values:
     """Return the share of agents without a neighbour: on average over the steps of the run, and in the worst round."""
     network, rounds = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
-    share = np.zeros(1) if network is None else meetings(network, rounds).alone / network.n
+    share = np.zeros(1) if network is None else network_counts(network, rounds).isolated / network.n
     yield "mean", None, float(share.mean())
     yield "worst", None, float(share.max())
 
