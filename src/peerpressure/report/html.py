@@ -294,5 +294,9 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": lambda value, digits=3: typeset(number(value, digits)), "typeset": typeset}
+    environment.filters |= {"number": _typeset_number, "typeset": typeset}
     return environment
+
+
+def _typeset_number(value: Any, digits: int = 3) -> Markup:
+    return typeset(number(value, digits))
