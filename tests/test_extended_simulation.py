@@ -23,23 +23,24 @@ def test_every_extension_matches_the_dense_oracle(kind: str, noise: str) -> None
     run = pp.simulate(model, 40, replicates=[0, *range(4, 20)], seed=11)
     assert run.states is not None
     for row, replicate in ((0, 0), (1, 4), (16, 19)):
-        shown, held = dense_run(model, 40, replicate, 11)
-        np.testing.assert_allclose(run.states[row], shown, rtol=1e-11, atol=1e-12)
-        if run.hidden is not None:
-            np.testing.assert_allclose(run.hidden[row], held, rtol=1e-11, atol=1e-12)
-    assert (run.hidden is None) == (model.adaptation is None)
+        public, hidden = dense_run(model, 40, replicate, 11)
+        np.testing.assert_allclose(run.states[row], public, rtol=1e-11, atol=1e-12)
+        if run.hidden_path is not None:
+            np.testing.assert_allclose(run.hidden_path[row], hidden, rtol=1e-11, atol=1e-12)
+    assert (run.hidden_path is None) == (model.adaptation is None)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "ar1", "frozen", "custom"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_opinions_that_give_way_by_nothing_are_constant_to_the_bit(noise: str, dtype: str) -> None:
     plain = random_model(noise=NOISES[noise])
-    still = random_model(noise=NOISES[noise], adaptation=0.0)
+    # A table of zeros, which is not known to be zero at later times, goes through the engine's adapting kernels.
+    still = random_model(noise=NOISES[noise], adaptation=pp.Adaptation([0.0] * 30))
     for replicates in (1, 20):
         a, b = (pp.simulate(model, 30, replicates, seed=2, dtype=dtype) for model in (plain, still))
-        assert b.hidden is not None
+        assert b.hidden_path is not None
         np.testing.assert_array_equal(a.states, b.states)
-        np.testing.assert_array_equal(b.hidden, np.broadcast_to(plain.x0.astype(dtype), b.hidden.shape))
+        np.testing.assert_array_equal(b.hidden_path, np.broadcast_to(plain.x0.astype(dtype), b.hidden_path.shape))
 
 
 @pytest.mark.parametrize("replicates", [1, 20])
@@ -51,13 +52,15 @@ def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: i
     repeated = pp.TemporalNetwork.from_events(
         [(1, a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)], period=3
     )
+    first = [(1, a, b, 1.0) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+    later = pp.TemporalNetwork.from_events([*first, (100, int(i[0]), int(j[0]), 0.0)])
     expected = pp.simulate(plain, 20, replicates, seed=2).states
-    for network in (once, repeated):
+    for network in (once, repeated, later):
         np.testing.assert_array_equal(pp.simulate(pp.Model(network, **rest), 20, replicates, seed=2).states, expected)
 
 
 def test_a_switch_of_networks_is_two_runs_one_after_the_other() -> None:
-    first, second = pp.cycle(9), pp.complete(9)
+    first, second = pp.networks.cycle(9), pp.networks.complete(9)
     rest: dict[str, Any] = {"hidden": np.arange(9.0), "noise": pp.Gaussian(0.5), "pressure": pp.Linear(0.2)}
     both = pp.TemporalNetwork.from_snapshots([first, second], times=[1, 6])
     whole = pp.simulate(pp.Model(both, **rest), 12, 18, seed=3)
@@ -70,7 +73,7 @@ def test_agents_without_a_neighbour_show_their_own_noisy_opinion_under_any_press
     network = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (5, 1, 2, 0.0)])
     for pressure in (pp.Linear(), pp.StretchedExponential(), pp.Constant(0.0)):
         model = pp.Model(network, hidden=[0.0, 1.0, 5.0], noise=pp.Gaussian(0.3), pressure=pressure)
-        start = pp.State(10**6, np.array([[3.0, 4.0, 9.0]]), None)
+        start = pp.trajectory.State(10**6, np.array([[3.0, 4.0, 9.0]]), None)
         for dtype in ("float64", "float32"):
             run = pp.simulate(model, 4, seed=8, start=start, dtype=dtype)
             assert run.states is not None
@@ -94,7 +97,7 @@ def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch:
         for part, threads in ((range(20, 40), 2), (range(7, 8), 3), (range(3, 36), 1)):
             run = pp.simulate(model, 30, replicates=part, seed=3, threads=threads)
             rows = slice(part[0], part[-1] + 1)
-            for name in ("states", "hidden", "mean"):
+            for name in ("states", "hidden_path", "mean"):
                 values = getattr(whole, name)
                 if values is not None:
                     np.testing.assert_array_equal(values[rows], getattr(run, name))
@@ -119,7 +122,7 @@ def test_agents_of_a_step_can_be_shared_among_threads(
 ) -> None:
     n = 3000
     rng = np.random.default_rng(1)
-    network: Any = pp.barabasi_albert(n, 2, seed=1)
+    network: Any = pp.networks.barabasi_albert(n, 2, seed=1)
     if kind != "adapting":
         i, j, _ = network.edges()
         down = [(3, a, b, 0.0) for a, b in zip(i[::5].tolist(), j[::5].tolist(), strict=True)]
@@ -148,9 +151,11 @@ def test_a_euler_step_of_length_one_is_the_discrete_model_to_the_bit(replicates:
 
 
 @pytest.mark.parametrize("scaling", ["printed", "model"])
-@pytest.mark.parametrize("pressure", [pp.Linear(), pp.Table(np.linspace(0, 3, 12)), pp.Formula("1 + sqrt(t)")])
+@pytest.mark.parametrize(
+    "pressure", [pp.Linear(), pp.schedules.Table(np.linspace(0, 3, 12)), pp.schedules.Formula("1 + sqrt(t)")]
+)
 @pytest.mark.parametrize("replicates", [3, 20])
-def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.Schedule, replicates: int) -> None:
+def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.schedules.Schedule, replicates: int) -> None:
     noise = pp.Gaussian(np.random.default_rng(0).uniform(0.1, 1.0, N), time_scale=pp.Power(-0.3))
     flow = pp.SDE(random_model(noise=noise, pressure=pressure), step=0.07, scaling=scaling, method="euler")
     run = pp.simulate(flow, 60, replicates, seed=4)
@@ -191,21 +196,25 @@ def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
     assert again.provenance() == run.provenance()
     going_on = [pp.simulate(each.model, 10, replicates=3, seed=2, start=each).final for each in (run, again)]
     np.testing.assert_array_equal(going_on[0].public, going_on[1].public)
-    if run.hidden is not None:
-        np.testing.assert_array_equal(run.hidden, again.hidden)
-        np.testing.assert_array_equal(run.to_xarray()["held"], run.hidden)
-        assert list(run.to_dataframe().columns) == ["replicate", "time", "agent", "public", "held"]
+    np.testing.assert_array_equal(np.asarray(run.hidden), np.asarray(again.hidden))
+    np.testing.assert_array_equal(run.to_xarray()["hidden"], np.asarray(run.hidden))
+    np.testing.assert_array_equal(run.to_xarray()["initial_hidden"], run.model.x0)
+    if run.hidden_path is None:
+        np.testing.assert_array_equal(np.asarray(run.hidden), run.model.x0)
+        assert list(run.to_dataframe().columns) == ["replicate", "time", "agent", "public"]
+    else:
+        assert list(run.to_dataframe().columns) == ["replicate", "time", "agent", "public", "hidden"]
 
 
 def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
     model = extended_model("adapting")
-    with pytest.raises(pp.InvalidInputError, match="must start with what agents hold, got a state without it"):
-        pp.simulate(model, 3, start=pp.State(5, np.asarray(model.x0)[None, :], None))
+    with pytest.raises(pp.errors.InvalidInputError, match="must start with what agents hold, got a state without it"):
+        pp.simulate(model, 3, start=pp.trajectory.State(5, np.asarray(model.x0)[None, :], None))
 
 
 def test_all_agents_must_meet_over_time() -> None:
     apart = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
-    with pytest.raises(pp.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
+    with pytest.raises(pp.errors.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
         pp.Model(apart, hidden=[0, 1, 2, 3])
     late = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
     assert pp.Model(late, hidden=[0, 1, 2, 3]).temporal_network is late

@@ -63,9 +63,9 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
     with xarray.open_dataset(out / "run.nc") as data:
         assert np.array_equal(data["public"], np.asarray(experiment.run.states))
         assert np.array_equal(data["time"], experiment.run.times)
-        assert ("held" in data) == (kind == "adapting")
-        if kind == "adapting":
-            assert np.array_equal(data["held"], np.asarray(experiment.run.hidden))
+        assert ("time" in data["hidden"].dims) == (kind == "adapting")
+        assert np.array_equal(data["hidden"], np.asarray(experiment.run.hidden))
+        assert np.array_equal(data["initial_hidden"], experiment.model.x0)
     words = {"adapting": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
     assert words[kind] in page
 

@@ -11,7 +11,6 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.explorer.answers import exact_answer, run_answer
-from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
@@ -57,7 +56,7 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert np.array_equal(arrays["states"], run.states[0].astype(np.float32))
     for name in SUMMARIES:
         assert np.array_equal(arrays[name], getattr(run, name).astype(np.float32)), name
-    hidden = run.model.hidden if run.hidden is None else run.hidden[0]
+    hidden = run.model.hidden if run.hidden_path is None else run.hidden_path[0]
     assert np.array_equal(arrays["hidden"], hidden.astype(np.float32))
     assert np.array_equal(arrays["stubbornness"], run.model.stubbornness.astype(np.float32))
     assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
@@ -92,14 +91,14 @@ FOLLOWED = SMALL | {
     ("limits", "scenario"), [(Limits(rounds=500), TEMPORAL), (Limits(verdict_seconds=0.0), FOLLOWED)]
 )
 def test_a_run_does_not_wait_for_a_verdict_that_takes_too_long(limits: Limits, scenario: dict[str, Any]) -> None:
-    asked = ModelCache(limits).prepare({"scenario": scenario}, CancellationToken(60))
-    facts, arrays = unpack(run_answer(asked, limits))
+    built = ModelCache(limits).build({"scenario": scenario})
+    facts, arrays = unpack(run_answer(built, limits))
     assert arrays["times"][-1] == 40
     assert facts["verdict"]["outcome"] == "unknown"
     assert "peerpressure diagnose" in facts["verdict"]["reason"]
     # The page may look for whatever a verdict has.
     assert set(facts["verdict"]) == {*pp.diagnose(scenario_from(SMALL).model()).to_dict(), "text"}
-    assert unpack(exact_answer(asked, {}, limits)).facts["verdict"] is None
+    assert unpack(exact_answer(built, {}, limits)).facts["verdict"] is None
 
 
 def test_many_replicates_are_averaged_over_all_and_some_are_drawn(asker: Asker) -> None:
@@ -124,8 +123,8 @@ def test_a_long_run_is_thinned_and_never_changed(asker: Asker, scenario: dict[st
     assert facts["every"] % 2 == 1
     assert np.array_equal(arrays["states"], run.states[0, times].astype(np.float32))
     assert np.array_equal(arrays["maximum"], np.asarray(run.maximum)[:, times].astype(np.float32))
-    if run.hidden is not None:
-        assert np.array_equal(arrays["hidden"], run.hidden[0, times].astype(np.float32))
+    if run.hidden_path is not None:
+        assert np.array_equal(arrays["hidden"], run.hidden_path[0, times].astype(np.float32))
 
 
 @pytest.mark.parametrize("scenario", [SMALL, FLOWING, TEMPORAL], ids=["plain", "flowing", "temporal"])
@@ -208,12 +207,12 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
         assert method["rmse"] == pytest.approx(float(np.sqrt((estimate.residuals()[0] ** 2).mean())))
         assert method["expected_rmse"] == pytest.approx(float(np.sqrt(estimate.variance.mean())))
     last = max(look.times or [40])
-    table = pp.exposure(run.model, last, look, prior).table
+    table = pp.privacy.exposure(run.model, last, look, prior).table
     assert np.allclose(arrays["exposure"] ** 2, table["posterior_variance"])
     assert np.allclose(arrays["bits"], table["bits"])
     assert np.array_equal(arrays["seen"], table["seen"].astype(int))
     assert np.array_equal(arrays["truth"], run.model.hidden)
-    promised = pp.budget(run.model, last, 2.0, 1e-6)
+    promised = pp.privacy.budget(run.model, last, 2.0, 1e-6)
     assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (1, last)
     assert arrays["budget_epsilon"][-1] == pytest.approx(promised.epsilon)
     assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
@@ -257,7 +256,7 @@ def test_of_a_network_in_pieces_the_largest_is_taken(asker: Asker) -> None:
 
 
 def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:
-    pp.write_network(pp.named("karate"), tmp_path / "karate.graphml")
+    pp.networks.write_network(pp.networks.named("karate"), tmp_path / "karate.graphml")
     data = (tmp_path / "karate.graphml").read_bytes()
     told = asker.http.post("api/upload", params={"name": "karate.graphml"}, content=data).json()
     assert len(told["network"]["edges"]) == 78

@@ -11,19 +11,19 @@ from scipy.sparse import csgraph
 import peerpressure as pp
 from peerpressure.explorer import layout
 from peerpressure.explorer.layout import Drawing, drawing
-from peerpressure.explorer.limits import shown
+from peerpressure.explorer.limits import thinned
 from peerpressure.explorer.stress import hops, hops_compiled
 
 NETWORKS: dict[str, pp.Network] = {
-    "two": pp.k2(),
-    "line": pp.path(17),
-    "ring": pp.cycle(24),
-    "star": pp.star(30),
-    "all": pp.complete(12),
-    "lattice": pp.grid(5, 8),
-    "tree": pp.barabasi_albert(90, 1, seed=3),
-    "scale-free": pp.barabasi_albert(90, 2, seed=3),
-    "real": pp.named("les_miserables"),
+    "two": pp.networks.k2(),
+    "line": pp.networks.path(17),
+    "ring": pp.networks.cycle(24),
+    "star": pp.networks.star(30),
+    "all": pp.networks.complete(12),
+    "lattice": pp.networks.grid(5, 8),
+    "tree": pp.networks.barabasi_albert(90, 1, seed=3),
+    "scale-free": pp.networks.barabasi_albert(90, 2, seed=3),
+    "real": pp.networks.named("les_miserables"),
 }
 
 
@@ -73,7 +73,7 @@ def test_shapes_are_recognised() -> None:
 
 
 def test_large_networks_are_drawn_by_their_pivots(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = pp.grid(14, 14)
+    network = pp.networks.grid(14, 14)
     whole = stress(network, drawing(network).astype(np.float64))
     monkeypatch.setattr(layout, "ALL_PAIRS", 50)
     some = drawing(network)
@@ -108,8 +108,8 @@ def test_weights_do_not_matter_to_a_drawing() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(1, 10**6), st.integers(8, 3_000))
-def test_the_steps_that_are_shown(steps: int, most: int) -> None:
-    choice = shown(steps, most)
+def test_thinning_keeps_the_first_steps_and_an_odd_stride(steps: int, most: int) -> None:
+    choice = thinned(steps, most)
     times = choice.times
     assert times.size <= most
     assert (times[0], times[-1]) == (0, steps)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peerpressure import Gaussian, Model, barabasi_albert, simulate
+from peerpressure import Gaussian, Model, simulate
+from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import recover
 from peerpressure.reproduction import _regression
 from peerpressure.reproduction._regression import expected_variance, ols_law, variance_over_agents

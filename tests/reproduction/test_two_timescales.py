@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure import Linear, Model, NoNoise, information, simulate
+from peerpressure import Linear, Model, NoNoise, simulate
+from peerpressure.recovery import information
 from peerpressure.reproduction import TwoTimescalesResult, forgetting, two_timescales
 from peerpressure.reproduction._adaptation import adapting_at, information_over_time
 from peerpressure.reproduction.design import (

@@ -15,7 +15,7 @@ from peerpressure.theory._continuous_reasons import continuous_reason_for
 from peerpressure.theory._continuous_time import agreed_value, continuous_fate, mode_noise
 from tests.builders import SCHEDULES, random_model
 
-TREE, CYCLES = pp.barabasi_albert(8, 1, seed=2), pp.barabasi_albert(8, 2, seed=2)
+TREE, CYCLES = pp.networks.barabasi_albert(8, 1, seed=2), pp.networks.barabasi_albert(8, 2, seed=2)
 
 
 def build(network: pp.Network = TREE, **parts: Any) -> SDE:
@@ -31,7 +31,7 @@ def build(network: pp.Network = TREE, **parts: Any) -> SDE:
 OUTCOMES: list[tuple[dict[str, Any], str, str]] = [
     ({"pressure": pp.Linear()}, "CONSENSUS", "the start is forgotten"),
     ({"pressure": pp.Power(0.5)}, "CONSENSUS", "variance that falls like t^−0.5"),
-    ({"pressure": pp.Formula("t*log(1 + t)")}, "CONSENSUS", "∫ dt/ρ diverges"),
+    ({"pressure": pp.schedules.Formula("t*log(1 + t)")}, "CONSENSUS", "∫ dt/ρ diverges"),
     ({"pressure": pp.Power(1.5)}, "BIASED_CONSENSUS", "two sides fades like e"),
     ({"pressure": pp.Power(1.5), "network": CYCLES}, "BIASED_CONSENSUS", "are never forgotten. All agree"),
     ({"pressure": pp.StretchedExponential()}, "BIASED_CONSENSUS", "while v ="),
@@ -54,7 +54,7 @@ OUTCOMES: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"pressure": "t^2", "noise": pp.Gaussian(1.0, time_scale="log(1 + t)")}, "BIASED_CONSENSUS", "depends on start"),
     ({"pressure": [1.0, 2.0]}, "UNKNOWN", "therefore not known"),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Table([1.0, 2.0]))}, "UNKNOWN", "how the noise grows"),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.schedules.Table([1.0, 2.0]))}, "UNKNOWN", "how the noise grows"),
     ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, "CONSENSUS", "nothing to agree on"),
 ]
 
@@ -67,7 +67,7 @@ def test_outcomes(parts: dict[str, Any], outcome: str, words: str) -> None:
     assert words in continuous_reason_for(sde, fate)
     assert fate.agrees is {"UNKNOWN": None, "DISAGREEMENT": False}.get(outcome, True)
     assert fate.reaches_value is {"UNKNOWN": None, "CONSENSUS": True}.get(outcome, False)
-    assert outcome in {*(one.name for one in pp.Outcome)}
+    assert outcome in {*(one.name for one in pp.theory.Outcome)}
 
 
 def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
@@ -83,17 +83,19 @@ def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     assert not continuous_fate(build(hidden=hidden, start=np.ones(8), pressure=pp.Power(2))).balanced
 
 
-LAWS: list[tuple[pp.Schedule, pp.Schedule]] = [
+LAWS: list[tuple[pp.schedules.Schedule, pp.schedules.Schedule]] = [
     (pp.Linear(0.2), pp.Constant(1.0)),
     (pp.Linear(0.2), pp.Power(0.2)),
     (pp.Power(0.5), pp.Constant(2.0)),
-    (pp.Power(0.3, 2.0), pp.Formula("(1 + t)^(-0.2)")),
+    (pp.Power(0.3, 2.0), pp.schedules.Formula("(1 + t)^(-0.2)")),
 ]
 
 
 @pytest.mark.parametrize("scaling", ["printed", "model"])
 @pytest.mark.parametrize(("pressure", "scale"), LAWS, ids=str)
-def test_the_variance_of_the_common_mode_obeys_its_law(pressure: pp.Schedule, scale: pp.Schedule, scaling: Any) -> None:
+def test_the_variance_of_the_common_mode_obeys_its_law(
+    pressure: pp.schedules.Schedule, scale: pp.schedules.Schedule, scaling: Any
+) -> None:
     model = build(CYCLES, pressure=pressure, noise=pp.Gaussian(0.5, time_scale=scale)).model
     sde = SDE(model, scaling=scaling)
     law = continuous_fate(sde).variance
@@ -136,17 +138,17 @@ def test_logarithms_where_two_powers_meet() -> None:
 
 def test_two_sides_do_not_swing_in_continuous_time() -> None:
     # The discrete model oscillates for ever here; the swing of the equation is e^(−2t).
-    model = pp.Model(pp.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
-    assert pp.diagnose(model).outcome is pp.Outcome.OSCILLATION
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
+    assert pp.diagnose(model).outcome is pp.theory.Outcome.OSCILLATION
     gaps = moments_of(SDE(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]
     assert np.log(gaps[0] / gaps[1]) == pytest.approx(2.0, abs=0.02)
     # All agree on ½ = v here, as the network is symmetric: s is proportional to d.
-    assert continuous_fate(SDE(model)).outcome is pp.Outcome.CONSENSUS
+    assert continuous_fate(SDE(model)).outcome is pp.theory.Outcome.CONSENSUS
 
 
 @pytest.mark.parametrize("network", [TREE, CYCLES], ids=["tree", "cycles"])
 @pytest.mark.parametrize("pressure", [pp.Power(2.0), pp.StretchedExponential()], ids=str)
-def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pressure: pp.Schedule) -> None:
+def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pressure: pp.schedules.Schedule) -> None:
     sde = build(network, pressure=pressure, start=np.arange(8.0))
     ends = agreed_value(sde, tolerance=1e-4)
     law = moments_at(sde, [300.0])
@@ -213,4 +215,4 @@ def test_no_stationary_law_without_an_own_opinion_or_for_too_many() -> None:
     with pytest.raises(InvalidInputError, match="still hear their own opinion"):
         stationary(build(pressure=pp.StretchedExponential()), 1e5)
     with pytest.raises(InvalidInputError, match="up to 1,000 agents"):
-        stationary(SDE(pp.Model(pp.cycle(1001), np.zeros(1001))), 1.0)
+        stationary(SDE(pp.Model(pp.networks.cycle(1001), np.zeros(1001))), 1.0)

@@ -18,7 +18,7 @@ from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
 from peerpressure.recovery import Estimate, Target, recover
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._run import Privacy
+from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
 from peerpressure.storage import read_frame
@@ -99,7 +99,7 @@ class Experiment:
             asked.steps,
             asked.replicates,
             seed=asked.seed,
-            record=self.record or asked.what_to_keep(),
+            record=self.record or asked.recording(),
             threads=self.threads,
             progress=self.progress,
         )
@@ -135,10 +135,10 @@ class Experiment:
     def truth(self) -> NDArray[np.float64]:
         """The true values of the estimates, (replicates, agents)."""
         run = self.run
-        if self.target == "initial" or run.hidden is None:
+        if self.target == "initial" or run.hidden_path is None:
             return np.broadcast_to(self.model.x0, run.final.public.shape)
         last = self.scenario.observation().resolve(run.model, run.times).last
-        return np.asarray(run.hidden[:, np.searchsorted(run.times, last)])
+        return np.asarray(run.hidden_path[:, np.searchsorted(run.times, last)])
 
     @cached_property
     def exposure(self) -> Exposure:
@@ -158,7 +158,7 @@ class Experiment:
     def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
         """Return the privacy budget up to a step, of one run without y₀ or of all recorded data."""
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
-        keep = self.record or run.what_to_keep()
+        keep = self.record or run.recording()
         return budget(
             self.system,
             steps,
@@ -232,7 +232,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
                 replicates=run.replicates[part[0]],
                 times=run.times[part[1]],
                 states=run.states[part],
-                hidden=None if run.hidden is None else run.hidden[part],
+                hidden=run.hidden if run.hidden_path is None else run.hidden_path[part],
                 minimum=None,
                 maximum=None,
                 mean=None,
@@ -242,7 +242,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
 def disk_needed(scenario: Scenario) -> int:
     """Return an upper estimate of the bytes that the results of a scenario take on disk."""
     keep, n, replicates, output = (
-        scenario.run.what_to_keep(),
+        scenario.run.recording(),
         scenario.graph.n,
         scenario.run.replicates,
         scenario.output,
@@ -273,8 +273,8 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
     for name in ("minimum", "maximum", "mean", "spread", "distance"):
         columns[name] = np.asarray(getattr(run, name)).ravel()
-    if run.hidden is not None and run.agents.size == run.model.n:
-        hidden = run.hidden
+    hidden = run.hidden_path
+    if hidden is not None and run.agents.size == run.model.n:
         columns |= {"hidden_minimum": hidden.min(axis=2).ravel(), "hidden_maximum": hidden.max(axis=2).ravel()}
         columns |= {"hidden_mean": hidden.mean(axis=2).ravel(), "hidden_spread": np.ptp(hidden, axis=2).ravel()}
     return pd.DataFrame(columns)

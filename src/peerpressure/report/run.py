@@ -245,7 +245,7 @@ def run_files(
         "verdict.json": _verdict(experiment),
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
-    files["run.nc"] = lambda file: write_netcdf(experiment.run, file)
+    files["run.nc"] = lambda file: write_netcdf(experiment.run.to_xarray(), file)
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, watts_strogatz
-from peerpressure.networks._joint_connectivity import joint_connectivity
-from peerpressure.networks._temporal_generators import edge_markovian, failing_edges, rewiring
+from peerpressure.networks import (
+    Network,
+    TemporalNetwork,
+    barabasi_albert,
+    cycle,
+    edge_markovian,
+    failing_edges,
+    joint_connectivity,
+    rewiring,
+    watts_strogatz,
+)
 from peerpressure.noise import Gaussian
 from peerpressure.reproduction.design import (
     NOISE,
@@ -121,12 +129,14 @@ def edge_turnover(
         mode, and root mean squares about the mode and about v, weighted by degree.
     """
     rows, targets, laws, times = [], [], [], log_spaced_times(steps)
+    networks = turnover_networks(seed, agents=agents, period=period)
     for name, model in turnover_models(seed, agents=agents, period=period).items():
         errors, found = consensus_errors(model, times), fate(model)
         law = {"bias": errors.bias, "std": errors.std}
         law |= {"rms_disagreement": errors.rms_disagreement, "rms_distance": errors.rms_distance}
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
-        rows.append({"network": name, **_edge_statistics(model, period), "outcome": found.outcome.name.lower()})
+        edges = _edge_statistics(networks[name], period)
+        rows.append({"network": name, **edges, "outcome": found.outcome.name.lower()})
         target = model.consensus_value if found.setting is None else found.setting.groups[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "bias": target - model.consensus_value})
@@ -188,9 +198,7 @@ def _pairs(i: NDArray[np.int32], j: NDArray[np.int32], n: int) -> NDArray[np.int
     return np.asarray(i.astype(np.int64) * n + j)
 
 
-def _edge_statistics(model: Model, period: int) -> dict[str, Any]:
-    network = model.temporal_network
-    assert network is not None, "every network here is temporal"
+def _edge_statistics(network: TemporalNetwork, period: int) -> dict[str, Any]:
     return {
         "pairs": network.pair_count,
         "edges": network.mean_edges,

@@ -22,7 +22,7 @@ from peerpressure.noise import AR1, NoNoise
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, persistence, run_backwards, step_count
+from peerpressure.theory._moments import consensus_mode, run_backwards, step_count
 from peerpressure.theory._regime import reduced
 
 
@@ -270,7 +270,7 @@ class _Modes:
 
 def _modes(model: Model, horizon: int) -> _Modes:
     """Run the adjoint from the limit's modes: through the tail by its sums, then step by step from the horizon."""
-    tail, phi = tail_after(model, horizon), persistence(model.noise)
+    tail, phi = tail_after(model, horizon), model.noise.autocorrelation
     weights = _mode_weights(model, horizon)
     p = model.s / model.s.sum()
     carry = np.zeros_like(weights)
@@ -280,7 +280,7 @@ def _modes(model: Model, horizon: int) -> _Modes:
     mean, covariance = sums.mean[0], sums.covariance.copy()
     mean[0] += tail.give * model.consensus_value
     if phi < 1:
-        # Noise that flips at each step, as δ sees it, has the opposite persistence.
+        # Noise that flips at each step, as δ sees it, has the opposite sign of φ.
         factors = np.array([(1 + phi) / (1 - phi), (1 - phi) / (1 + phi)])[: mean.size]
         variance = np.sum((p * model.noise.deviations(model.n)) ** 2)
         covariance += np.diag(tail.squares * variance * factors)

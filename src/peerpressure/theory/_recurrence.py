@@ -21,7 +21,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
-from peerpressure.theory._moments import persistence
+from peerpressure.progress import checkpoint
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -232,7 +232,7 @@ class Mode:
         White noise counts by the mean square of w over the steps, one draw held for ever by the mean of w; AR(1) noise
         of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
         """
-        phi, deviations = persistence(model.noise), model.noise.deviations(model.n)
+        phi, deviations = model.noise.autocorrelation, model.noise.deviations(model.n)
         if phi == 1:
             return float(np.linalg.norm(self.influence * deviations) / self.kappa)
         shares = np.fft.fft(self.pull * deviations, axis=0)
@@ -291,6 +291,7 @@ def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
     start[agents] = 1.0 / size
 
     def within(part: Vector) -> Vector:
+        checkpoint()
         whole = np.zeros(n)
         whole[agents] = part
         return period(whole)[agents]
@@ -358,6 +359,7 @@ def _closed_cycle(model: Model, rounds: Rounds, start: Vector, step: Callable[[i
     scale = float(np.ptp(model.x0)) or 1.0
     states, state = np.empty_like(rounds.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):
+        checkpoint()
         before = state
         for k in range(rounds.count):
             state = step(k, state)
