@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 from peerpressure.reproduction import printed
-from peerpressure.reproduction.convergence import AGENTS, NOISE, SEED, agents_drawn
+from peerpressure.reproduction.design import AGENTS, NOISE, SEED, agents_drawn
 
 Group = Literal["paper", "beyond", "extensions"]
 
