@@ -31,7 +31,7 @@ _HOMES = {
     "trajectory": "Trajectory State",
     "theory": """
         diagnose Verdict Outcome moments Moments consensus_mode fixed_point contraction contraction_product
-        predicted_limit consensus_limit consensus_limit_curve retention replicates_needed steps_needed
+        consensus_limit consensus_limit_curve retention replicates_needed steps_needed
     """,
     "recovery": "recover Observation Prior Estimate information",
     "privacy": "exposure budget calibrate frontier",

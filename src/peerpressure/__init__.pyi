@@ -107,7 +107,6 @@ from .theory import (
     diagnose as diagnose,
     fixed_point as fixed_point,
     moments as moments,
-    predicted_limit as predicted_limit,
     replicates_needed as replicates_needed,
     retention as retention,
     steps_needed as steps_needed,

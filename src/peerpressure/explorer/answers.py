@@ -20,11 +20,20 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory import Outcome, Rate, Verdict, agent, diagnose, mean, moments, regime_of
+from peerpressure.theory import (
+    Outcome,
+    Rate,
+    Reason,
+    ReasonCode,
+    Verdict,
+    agent,
+    diagnose,
+    mean,
+    moments,
+    regime_of,
+)
 from peerpressure.theory._forecast import MOST_AGENTS
 from peerpressure.trajectory import SUMMARIES
-
-UNSAID = "To say what becomes of these agents takes longer than a page should wait; peerpressure diagnose does."
 
 
 def verdict(asked: Prepared, limits: Limits) -> dict[str, Any]:
@@ -60,9 +69,9 @@ def _rounds(asked: Prepared) -> float:
 
 
 def _unsaid(model: Model) -> Verdict:
-    rate = Rate(regime_of(model.pressure))
-    pressure = str(model.pressure)
-    return Verdict(Outcome.UNKNOWN, UNSAID, False, model.consensus_value, model.kappa, pressure, rate)
+    reasons = (Reason(ReasonCode.NOT_COMPUTED),)
+    rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
+    return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate)
 
 
 def _told(found: Verdict) -> dict[str, Any]:

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.measures._experiment import Experiment, meetings
-from peerpressure.model import Model
 from peerpressure.networks import shortest_window
 from peerpressure.scenario import Scenario, scenario_from
 from peerpressure.simulation import Record
-from peerpressure.theory import ConsensusLimit, Outcome, consensus_limit as limit_value, mode_error, retention
+from peerpressure.theory import Outcome, mode_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
@@ -74,15 +73,11 @@ def verdict(experiment: Experiment) -> Values:
 
 
 def consensus_limit(experiment: Experiment) -> Values:
-    """Return the value on which all land in the end, and its standard deviation; nan where they stay apart."""
-    system, fate = experiment.system, experiment.fate
-    found = fate.consensus_limit
-    if found is None and fate.outcome is Outcome.CONSENSUS:
-        found = ConsensusLimit(fate.value, 0.0)
-    elif found is None and fate.agrees and isinstance(system, Model):
-        found = limit_value(system)
-    yield "mean", None, math.nan if found is None else found.mean
-    yield "std", None, math.nan if found is None else found.std
+    """Return the value that all agents converge to, and its standard deviation; nan where they do not agree."""
+    found = experiment.fate.consensus_limit
+    known = found is not None and found.phases is None
+    yield "mean", None, found.mean if found is not None and known else math.nan
+    yield "std", None, found.std if found is not None and known else math.nan
 
 
 def retained(experiment: Experiment) -> Values:

@@ -25,7 +25,7 @@ from peerpressure.report.html import Image, image, typeset
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.report.tables import Column, number, table
 from peerpressure.storage import write_netcdf
-from peerpressure.theory._verdict import heading, rows as verdict_rows
+from peerpressure.theory._rendering import heading, rows as verdict_rows
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

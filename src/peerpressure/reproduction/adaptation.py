@@ -36,9 +36,9 @@ from peerpressure.reproduction.rates import NORMAL_95, scale_free_model, spaced_
 from peerpressure.reproduction.streams import enough, stream
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory._classification import adaptation_facts
-from peerpressure.theory._consensus_limit import consensus_limit
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._regime import adaptation_regime
 
 AGENTS = 60
 SLOW, FAST = 0.003, 0.1
@@ -145,7 +145,7 @@ def spreads_over_time(model: Model, formula: str, steps: int = STEPS) -> pd.Data
     rate, times = Adaptation(formula), spaced_times(steps)
     shown, held = shown_and_held(replace(model, adaptation=rate), times)
     curves = {"time": times, "shown": shown.spread, "held": held.spread}
-    return pd.DataFrame({"rate": formula, "lasting": adaptation_facts(model, rate).lasting} | curves)
+    return pd.DataFrame({"rate": formula, "lasting": adaptation_regime(model, rate).lasting} | curves)
 
 
 def _rate(model: Model) -> float:

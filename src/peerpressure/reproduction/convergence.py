@@ -16,8 +16,8 @@ from peerpressure.networks import Network, barabasi_albert
 from peerpressure.noise import Gaussian, NoNoise
 from peerpressure.schedules import Linear, Schedule, StretchedExponential
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory._classification import fate
-from peerpressure.theory._limits import predicted_limit
+from peerpressure.theory._classification import classify
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import Functional, Moments, consensus_mode, moments
 from peerpressure.trajectory import Trajectory
 
@@ -129,7 +129,7 @@ class Run:
             "spread": float(_at(self.path.spread, [-1])[0]),
             "distance": float(_at(self.path.distance, [-1])[0]),
             "swing": float(abs(path[-1] - path[-2])),
-            "predicted": fate(self.model).outcome.name.lower(),
+            "predicted": classify(self.model).outcome.name.lower(),
         }
 
 
@@ -261,7 +261,7 @@ def wrong_values(
 ) -> WrongValues:
     """Run the model under ρ_t = 2^√t many times, and predict where it ends; its network must have an odd cycle."""
     fast = replace(model, pressure=StretchedExponential())
-    run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), predicted_limit(fast)
+    run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), consensus_limit(fast)
     values = consensus_mode(fast)(run.final.public)
-    law = {"mean": limit.mean[0], "std": limit.std[0], "consensus_value": fast.consensus_value}
+    law = {"mean": limit.mean, "std": limit.std, "consensus_value": fast.consensus_value}
     return WrongValues(pd.DataFrame({"run": run.replicates, "value": values}), pd.DataFrame([law]))

@@ -21,8 +21,8 @@ from peerpressure.reproduction.rates import NORMAL_95, spaced_times
 from peerpressure.reproduction.streams import stream
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory._classification import fate
-from peerpressure.theory._consensus_limit import consensus_limit
+from peerpressure.theory._classification import classify
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 
 
@@ -292,11 +292,11 @@ def turnover(
     """Return the tables of all networks."""
     rows, targets, laws, times = [], [], [], spaced_times(steps)
     for name, model in models(seed, agents=agents, period=period).items():
-        near, found = closeness(model, times), fate(model)
+        near, found = closeness(model, times), classify(model)
         law = {"bias": near.bias, "std": near.std, "spread": near.spread, "distance": near.distance}
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
         rows.append({"network": name, **_facts(model, period), "outcome": found.outcome.name.lower()})
-        target = model.consensus_value if found.setting is None else found.setting.groups[0].value
+        target = found.structure.components[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "off": target - model.consensus_value})
     return {

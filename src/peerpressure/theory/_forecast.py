@@ -12,9 +12,9 @@ from peerpressure.model import Model, Vector
 from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
-from peerpressure.theory._classification import SAME, Bond, setting_of
-from peerpressure.theory._limits import start_weight
+from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
 from peerpressure.theory._moments import consensus_mode, moments, step_count
+from peerpressure.theory._rates import start_weight
 from peerpressure.theory._regime import Regime, reduced
 
 # Above this number the covariance of all agents takes too long.
@@ -32,8 +32,8 @@ class Forecast:
     to v: these are exact. ``distance`` and ``disagreement`` are root mean squares over agents and noise of y_i − v and
     of y_i − m. On up to 200 agents they are exact too, and ``mean`` and ``std`` hold one number for each agent; on
     more, they come from a simulation of ``replicates`` runs. Where hidden opinions adapt, ``hidden_mean`` is their
-    mean over agents by then, ``hidden_spread`` the root mean square of their distances from it, and 100 agents count
-    as many.
+    mean over agents by then, ``hidden_disagreement`` the root mean square of their distances from it, and the exact
+    law is computed for up to 100 agents.
     """
 
     steps: int
@@ -47,7 +47,7 @@ class Forecast:
     mean: Vector | None = None
     std: Vector | None = None
     hidden_mean: float | None = None
-    hidden_spread: float | None = None
+    hidden_disagreement: float | None = None
 
 
 @final
@@ -103,7 +103,7 @@ def _exact(model: Model | SDE, steps: int) -> Forecast:
         mean=mean,
         std=np.sqrt(variance),
         hidden_mean=None if held is None else held[0],
-        hidden_spread=None if held is None else held[2],
+        hidden_disagreement=None if held is None else held[2],
     )
 
 
@@ -137,7 +137,7 @@ def _partly_simulated(model: Model | SDE, steps: int) -> Forecast:
         start_weight=start_weight(model, steps),
         replicates=replicates,
         hidden_mean=None if held is None else float(held.mean()),
-        hidden_spread=None if held is None else float(np.sqrt(np.mean(held.var(axis=1)))),
+        hidden_disagreement=None if held is None else float(np.sqrt(np.mean(held.var(axis=1)))),
     )
 
 
@@ -152,31 +152,30 @@ def _mode_moments(model: Model | SDE, steps: int) -> tuple[float, float]:
     return float(found.mean[-1, 0]), float(found.variance[-1, 0])
 
 
-def advice(model: Model | SDE, steps: int, error_now: float | None = None) -> Advice | None:
-    """Return the tuned schedule and what it would bring after ``steps`` steps; None where no schedule leads to v."""
-    schedule = tuned_schedule(model)
+def advice(long_run: LongRun, steps: int, error_now: float) -> Advice | None:
+    """Return the tuned schedule and its error after some steps; None where no schedule leads to v."""
+    schedule = _tuned_schedule(long_run)
     if schedule is None:
         return None
-    now = mode_error(model, steps) if error_now is None else error_now
-    return Advice(schedule, now, mode_error(_pressed(model, schedule), steps))
+    system = long_run.system
+    if isinstance(system, SDE):
+        tuned: Model | SDE = replace(system, model=replace(system.model, pressure=schedule))
+    else:
+        tuned = replace(system, pressure=schedule)
+    return Advice(schedule, error_now, mode_error(tuned, steps))
 
 
-def _pressed(model: Model | SDE, schedule: Linear) -> Model | SDE:
-    if isinstance(model, SDE):
-        return replace(model, model=replace(model.model, pressure=schedule))
-    return replace(model, pressure=schedule)
-
-
-def tuned_schedule(model: Model | SDE) -> Linear | None:
-    """Return ρ_t = κt for the κ of the common value, if it is v that all are drawn to."""
-    model = model.model if isinstance(model, SDE) else reduced(model)
+def _tuned_schedule(long_run: LongRun) -> Linear | None:
+    """Return ρ_t = κt for the κ of the common value, if that is attracted to v."""
+    model = long_run.model
     if model.is_plain:
         return Linear.tuned(model.network, model.s)
-    if model.adaptation is not None:
+    if long_run.structure.adaptation is not None:
         return None
-    setting = setting_of(model, Regime.LINEAR)
-    if setting.bond is not Bond.ONE:
+    is_linear = long_run.regime is Regime.LINEAR
+    structure = long_run.structure if is_linear else structure_of(model, Regime.LINEAR)
+    if structure.limit is not NoiselessLimit.CONSENSUS:
         return None
-    mode, value = setting.groups[0].mode, setting.groups[0].value
-    leads = value is not None and abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0))
-    return None if mode is None or not leads else Linear(mode.kappa)
+    omega, value = structure.components[0].omega, structure.components[0].value
+    leads_to_v = omega is not None and value is not None and is_consensus_value(model, value)
+    return Linear(omega.kappa) if omega is not None and leads_to_v else None

@@ -9,11 +9,11 @@ from statistics import NormalDist
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.schedules import Table
-from peerpressure.theory._classification import Fate, NoiseEffect, Outcome, fate
+from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._forecast import advice, mode_error
-from peerpressure.theory._limits import mode_noise
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import consensus_rate
+from peerpressure.theory._rates import mode_noise, rate_of
+from peerpressure.theory._regime import NoiseEffect
 
 # Where agents do not come to v, waiting longer than this does not help.
 _SETTLED = 2_000
@@ -59,15 +59,15 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     198
     """
     _check_precision(precision)
-    limit, found = step_count(max_steps), fate(model)
-    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+    limit, long_run = step_count(max_steps), classify(model)
+    if long_run.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         limit = min(limit, _SETTLED)
     if isinstance(model.pressure, Table):
         limit = min(limit, model.pressure.values.size)
     errors = _remembered(lambda T: mode_error(model, T))
     below, above = _bracket(errors, precision, limit)
     if above is None:
-        raise InvalidInputError(_out_of_reach(model, found, precision, below, errors(below)))
+        raise InvalidInputError(_out_of_reach(long_run, precision, below, errors(below)))
     return _close_in(errors, precision, below, above)
 
 
@@ -114,23 +114,24 @@ def _crossing(a: int, error_a: float, b: int, error_b: float, precision: float) 
     return math.ceil(a * math.pow(b / a, share))
 
 
-def _out_of_reach(model: Model, found: Fate, precision: float, steps: int, error: float) -> str:
+def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float) -> str:
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
-    better = _better_schedule(model, steps, error)
-    if found.setting is None and found.noise is NoiseEffect.STAYS:
-        rule = f"a mask held for ever leaves an error of {mode_noise(model):.3g} in the consensus mode"
-        return message(rule, got=got, remedy="ask for less, use a smaller mask, or noise that is drawn anew")
-    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        rule = f"a precision can be reached only where agents come to v, and here there is {found.outcome.value}"
+    outcome = long_run.outcome
+    if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS:
+        rule = f"frozen noise leaves an error of {mode_noise(long_run.model):.3g} in the consensus mode"
+        return message(rule, got=got, remedy="ask for less, use less noise, or noise that is drawn anew")
+    better = _better_schedule(long_run, steps, error)
+    if outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        rule = f"a precision can be reached only where agents converge to v, and here there is {outcome.value}"
         return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
     rule = f"the precision must be reached within {steps:,} steps"
-    remedies = [_extrapolated(model, precision, steps, error), better]
+    remedies = [_extrapolated(long_run, precision, steps, error), better]
     return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
 
 
-def _extrapolated(model: Model, precision: float, steps: int, error: float) -> str:
+def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
     """Say how many steps it takes by the slower of the known rates."""
-    rate = consensus_rate(model, constants=False)
+    rate = rate_of(long_run, constants=False)
     laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
     exponents = [share * law.exponent for law, share in laws if law is not None]
     if not exponents or min(exponents) <= 0:
@@ -139,9 +140,9 @@ def _extrapolated(model: Model, precision: float, steps: int, error: float) -> s
     return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
 
 
-def _better_schedule(model: Model, steps: int, error: float) -> str:
+def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
     """Name the tuned schedule if it does better."""
-    better = advice(model, steps, error)
+    better = advice(long_run, steps, error)
     if better is None or better.gain <= 1.01:
         return ""
     return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"
