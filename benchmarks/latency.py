@@ -27,7 +27,7 @@ import json, time
 begin = time.perf_counter()
 import peerpressure as pp
 imported = time.perf_counter()
-model = pp.Model(pp.barabasi_albert({AGENTS}, 2, seed=1), hidden=[0.5] * {AGENTS}, noise=pp.Gaussian(0.1))
+model = pp.Model(pp.networks.barabasi_albert({AGENTS}, 2, seed=1), hidden=[0.5] * {AGENTS}, noise=pp.Gaussian(0.1))
 made = time.perf_counter()
 pp.simulate(model, {STEPS})
 ran = time.perf_counter()

@@ -26,7 +26,7 @@ def peak():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 def run(n, steps):
-    network = pp.barabasi_albert(n, 2, seed=1)
+    network = pp.networks.barabasi_albert(n, 2, seed=1)
     made = peak()
     model = pp.Model(network, hidden=np.linspace(0.0, 1.0, n), stubbornness=0.75, noise=pp.Gaussian(0.1))
     pp.simulate(model, steps, record="summaries")

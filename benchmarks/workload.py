@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import Gaussian, Linear, Model, Network, barabasi_albert
+from peerpressure import Gaussian, Linear, Model, Network
+from peerpressure.networks import barabasi_albert
 
 STD = 0.1
 SEED = 1

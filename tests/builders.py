@@ -9,32 +9,32 @@ from scipy import stats
 
 import peerpressure as pp
 
-NOISES: dict[str, pp.Noise] = {
+NOISES: dict[str, pp.noise.Noise] = {
     "none": pp.NoNoise(),
     "gaussian": pp.Gaussian(0.7),
     "laplace": pp.Laplace(0.7),
-    "uniform": pp.Uniform(0.7),
+    "uniform": pp.noise.Uniform(0.7),
     "student": pp.StudentT(0.7, df=5.0),
-    "rademacher": pp.Rademacher(0.7),
-    "custom": pp.Custom(stats.logistic(scale=0.3)),
-    "centred": pp.Custom(stats.expon(scale=0.5), centre=True),
+    "rademacher": pp.noise.Rademacher(0.7),
+    "custom": pp.noise.Custom(stats.logistic(scale=0.3)),
+    "centred": pp.noise.Custom(stats.expon(scale=0.5), centre=True),
     "scaled over time": pp.Gaussian(0.7, time_scale=pp.Power(-0.5)),
     "frozen": pp.Gaussian(0.7, temporal="frozen"),
-    "frozen custom": pp.Custom(stats.logistic(scale=0.3), temporal="frozen"),
+    "frozen custom": pp.noise.Custom(stats.logistic(scale=0.3), temporal="frozen"),
     "ar1": pp.Gaussian(0.7, temporal=pp.AR1(0.6)),
     "negative ar1": pp.Laplace(0.7, temporal=pp.AR1(-0.4)),
-    "ar1 custom": pp.Custom(stats.logistic(scale=0.3), temporal=pp.AR1(0.6)),
+    "ar1 custom": pp.noise.Custom(stats.logistic(scale=0.3), temporal=pp.AR1(0.6)),
 }
 
-SCHEDULES: dict[str, pp.Schedule] = {
+SCHEDULES: dict[str, pp.schedules.Schedule] = {
     "constant": pp.Constant(2.0),
     "linear": pp.Linear(),
     "offset": pp.Linear(0.3, 2.0),
     "power": pp.Power(1.5, 0.4),
     "logarithmic": pp.Logarithmic(),
     "stretched": pp.StretchedExponential(),
-    "table": pp.Table(np.linspace(0.0, 9.0, 60)),
-    "formula": pp.Formula("1 + t/3"),
+    "table": pp.schedules.Table(np.linspace(0.0, 9.0, 60)),
+    "formula": pp.schedules.Formula("1 + t/3"),
 }
 
 N = 23  # agents of a small model
@@ -44,14 +44,14 @@ KINDS = ("adapting", "temporal", "periodic", "unweighted", "both")  # the extens
 def weighted_network(n: int = N, seed: int = 0, m: int = 2) -> pp.Network:
     """Return a connected random graph with random weights."""
     rng = np.random.default_rng(seed)
-    i, j, _ = pp.barabasi_albert(n, m, seed=seed).edges()
+    i, j, _ = pp.networks.barabasi_albert(n, m, seed=seed).edges()
     return pp.Network.from_edges((i, j), weights=rng.uniform(0.2, 3.0, i.size), n=n)
 
 
 def random_model(n: int = N, seed: int = 0, *, weighted: bool = True, **parts: Any) -> pp.Model:
     """Return a model with random hidden opinions and stubbornness."""
     rng = np.random.default_rng(seed + 1)
-    network = weighted_network(n, seed) if weighted else pp.barabasi_albert(n, 2, seed=seed)
+    network = weighted_network(n, seed) if weighted else pp.networks.barabasi_albert(n, 2, seed=seed)
     values: dict[str, Any] = {"hidden": rng.normal(size=n), "stubbornness": rng.uniform(0.3, 2.0, n)}
     return pp.Model(network, **(values | parts))
 

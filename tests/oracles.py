@@ -16,14 +16,14 @@ def fresh_draw(model: pp.Model, step: int, replicate: int, seed: int, stream: in
     """Return the unit-variance draw of every agent at one step."""
     out, noise = np.empty((1, model.n)), model.noise
     draw_narrow(draw_of(noise, seed), step, replicate, stream, out)
-    return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.Custom) else out[0]
+    return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.noise.Custom) else out[0]
 
 
 def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
     """Return u_1 … u_T of one replicate, from the engine's raw draws by the definitions of the temporal kinds."""
     noise = model.noise
     fresh = np.array([fresh_draw(model, t, replicate, seed) for t in range(1, steps + 1)])
-    if isinstance(noise.temporal, pp.White):
+    if isinstance(noise.temporal, pp.noise.White):
         return fresh
     held = fresh_draw(model, 0, replicate, seed, STREAM_HELD)
     if isinstance(noise.temporal, pp.Frozen):

@@ -57,7 +57,7 @@ def test_a_network_that_never_changes_is_a_constant_one_to_the_bit(replicates: i
 
 
 def test_a_switch_of_networks_is_two_runs_one_after_the_other() -> None:
-    first, second = pp.cycle(9), pp.complete(9)
+    first, second = pp.networks.cycle(9), pp.networks.complete(9)
     rest: dict[str, Any] = {"hidden": np.arange(9.0), "noise": pp.Gaussian(0.5), "pressure": pp.Linear(0.2)}
     both = pp.TemporalNetwork.from_snapshots([first, second], times=[1, 6])
     whole = pp.simulate(pp.Model(both, **rest), 12, 18, seed=3)
@@ -70,7 +70,7 @@ def test_agents_without_a_neighbour_show_their_own_noisy_opinion_under_any_press
     network = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (5, 1, 2, 0.0)])
     for pressure in (pp.Linear(), pp.StretchedExponential(), pp.Constant(0.0)):
         model = pp.Model(network, hidden=[0.0, 1.0, 5.0], noise=pp.Gaussian(0.3), pressure=pressure)
-        start = pp.State(10**6, np.array([[3.0, 4.0, 9.0]]), None)
+        start = pp.trajectory.State(10**6, np.array([[3.0, 4.0, 9.0]]), None)
         for dtype in ("float64", "float32"):
             run = pp.simulate(model, 4, seed=8, start=start, dtype=dtype)
             assert run.states is not None
@@ -119,7 +119,7 @@ def test_agents_of_a_step_can_be_shared_among_threads(
 ) -> None:
     n = 3000
     rng = np.random.default_rng(1)
-    network: Any = pp.barabasi_albert(n, 2, seed=1)
+    network: Any = pp.networks.barabasi_albert(n, 2, seed=1)
     if kind != "adapting":
         i, j, _ = network.edges()
         down = [(3, a, b, 0.0) for a, b in zip(i[::5].tolist(), j[::5].tolist(), strict=True)]
@@ -148,9 +148,11 @@ def test_a_euler_step_of_length_one_is_the_discrete_model_to_the_bit(replicates:
 
 
 @pytest.mark.parametrize("scaling", ["printed", "model"])
-@pytest.mark.parametrize("pressure", [pp.Linear(), pp.Table(np.linspace(0, 3, 12)), pp.Formula("1 + sqrt(t)")])
+@pytest.mark.parametrize(
+    "pressure", [pp.Linear(), pp.schedules.Table(np.linspace(0, 3, 12)), pp.schedules.Formula("1 + sqrt(t)")]
+)
 @pytest.mark.parametrize("replicates", [3, 20])
-def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.Schedule, replicates: int) -> None:
+def test_euler_steps_match_their_definition(scaling: Any, pressure: pp.schedules.Schedule, replicates: int) -> None:
     noise = pp.Gaussian(np.random.default_rng(0).uniform(0.1, 1.0, N), time_scale=pp.Power(-0.3))
     flow = pp.SDE(random_model(noise=noise, pressure=pressure), step=0.07, scaling=scaling, method="euler")
     run = pp.simulate(flow, 60, replicates, seed=4)
@@ -199,13 +201,13 @@ def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
 
 def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
     model = extended_model("adapting")
-    with pytest.raises(pp.InvalidInputError, match="must start with what agents hold, got a state without it"):
-        pp.simulate(model, 3, start=pp.State(5, np.asarray(model.x0)[None, :], None))
+    with pytest.raises(pp.errors.InvalidInputError, match="must start with what agents hold, got a state without it"):
+        pp.simulate(model, 3, start=pp.trajectory.State(5, np.asarray(model.x0)[None, :], None))
 
 
 def test_all_agents_must_meet_over_time() -> None:
     apart = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
-    with pytest.raises(pp.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
+    with pytest.raises(pp.errors.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
         pp.Model(apart, hidden=[0, 1, 2, 3])
     late = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
     assert pp.Model(late, hidden=[0, 1, 2, 3]).temporal_network is late

@@ -99,5 +99,5 @@ def test_states_are_kept_only_where_a_measure_needs_them(monkeypatch: pytest.Mon
 
 
 def test_a_field_inside_what_is_no_table_is_refused_by_the_scenario() -> None:
-    with pytest.raises(pp.InvalidInputError, match=r"run\.steps"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"run\.steps"):
         scenario_from(with_fields(DATA, {"run.steps.more": 1}))

@@ -243,11 +243,11 @@ def test_outputs_of_flowing_time_are_read_at_real_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "error", "says"),
     [
-        ("time,agent,public\n0.2,0,0.5\n0.3,0,0.5\n", pp.InvalidInputError, "time 0.3 in line 3"),
-        ("time,agent,public\n0.2,99,0.5\n", pp.InvalidInputError, "row 2"),
-        ("when,agent,public\n0.2,0,0.5\n", pp.InvalidInputError, "a column 'time'"),
-        ("time,agent,public\nsoon,0,0.5\n", pp.InvalidInputError, "time soon in line 2"),
-        ("time,agent,public\n,0,0.5\n", pp.InvalidInputError, "line 2"),
+        ("time,agent,public\n0.2,0,0.5\n0.3,0,0.5\n", pp.errors.InvalidInputError, "time 0.3 in line 3"),
+        ("time,agent,public\n0.2,99,0.5\n", pp.errors.InvalidInputError, "row 2"),
+        ("when,agent,public\n0.2,0,0.5\n", pp.errors.InvalidInputError, "a column 'time'"),
+        ("time,agent,public\nsoon,0,0.5\n", pp.errors.InvalidInputError, "time soon in line 2"),
+        ("time,agent,public\n,0,0.5\n", pp.errors.InvalidInputError, "line 2"),
     ],
 )
 def test_outputs_that_do_not_fit_flowing_time(rows: str, error: type[Exception], says: str, tmp_path: Path) -> None:

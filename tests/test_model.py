@@ -73,7 +73,7 @@ def test_consensus_value_and_kappa() -> None:
 
 def test_models_are_frozen_and_keep_their_own_copies() -> None:
     hidden = np.zeros(2)
-    model = pp.Model(pp.k2(), hidden=hidden)
+    model = pp.Model(pp.networks.k2(), hidden=hidden)
     hidden[0] = 9.0
     assert model.x0[0] == 0.0
     with pytest.raises(ValueError, match="read-only"):
@@ -83,7 +83,7 @@ def test_models_are_frozen_and_keep_their_own_copies() -> None:
 
 
 def test_shorthands() -> None:
-    model = pp.Model(pp.k2(), hidden=[1, 2], stubbornness=2, pressure="2*t")
+    model = pp.Model(pp.networks.k2(), hidden=[1, 2], stubbornness=2, pressure="2*t")
     assert model.s.tolist() == [2.0, 2.0]
     assert float(model.pressure(3)) == 6.0
     assert "2 agents" in repr(model)
@@ -108,10 +108,10 @@ def test_shorthands() -> None:
 )
 def test_bad_models_are_refused_by_name(parts: dict[str, Any], says: str) -> None:
     with pytest.raises(pp.PeerPressureError, match=f"(?i){says}"):
-        pp.Model(**(dict[str, Any](network=pp.k2(), hidden=[1.0, 2.0]) | parts))
+        pp.Model(**(dict[str, Any](network=pp.networks.k2(), hidden=[1.0, 2.0]) | parts))
 
 
 def test_a_network_in_pieces_is_refused() -> None:
     pieces = pp.Network.from_edges([(0, 1), (2, 3)], connected=False)
-    with pytest.raises(pp.ModelError, match="largest_component"):
+    with pytest.raises(pp.errors.ModelError, match="largest_component"):
         pp.Model(pieces, hidden=np.zeros(4))

@@ -17,9 +17,9 @@ from tests.builders import NOISES, random_model
 REPLICATES = 4000
 
 
-def _noise_path(noise: pp.Noise, steps: int = 6) -> Any:
+def _noise_path(noise: pp.noise.Noise, steps: int = 6) -> Any:
     """Return ε_1 … ε_T of a stretch of independent agents: without peer pressure, agents show x₀ + ε_t."""
-    model = pp.Model(pp.path(4), hidden=np.zeros(4), pressure=pp.Constant(0.0), noise=noise)
+    model = pp.Model(pp.networks.path(4), hidden=np.zeros(4), pressure=pp.Constant(0.0), noise=noise)
     run = pp.simulate(model, steps, replicates=REPLICATES, seed=21)
     assert run.states is not None
     return run.states[:, 1:, :].transpose(1, 0, 2).reshape(steps, -1)
@@ -67,7 +67,9 @@ def test_deviations_by_agent_are_kept_read_only_and_round_trip() -> None:
 
 
 def test_agents_hear_their_own_deviation() -> None:
-    model = pp.Model(pp.path(4), hidden=np.zeros(4), pressure=pp.Constant(0.0), noise=pp.Gaussian([0.0, 1.0, 2.0, 3.0]))
+    model = pp.Model(
+        pp.networks.path(4), hidden=np.zeros(4), pressure=pp.Constant(0.0), noise=pp.Gaussian([0.0, 1.0, 2.0, 3.0])
+    )
     final = pp.simulate(model, 1, replicates=REPLICATES, seed=1).final.public
     assert not final[:, 0].any()
     np.testing.assert_allclose(final.std(axis=0)[1:], [1, 2, 3], rtol=5 / np.sqrt(2 * REPLICATES))
@@ -80,7 +82,7 @@ def test_a_silent_noise_says_so() -> None:
 
 
 def test_a_custom_law_may_be_rescaled() -> None:
-    noise = pp.Custom(stats.expon(scale=0.5), std=2.0, centre=True)
+    noise = pp.noise.Custom(stats.expon(scale=0.5), std=2.0, centre=True)
     epsilon = _noise_path(noise, steps=1)
     np.testing.assert_allclose(epsilon.std(), 2.0, rtol=0.1)
     assert abs(epsilon.mean()) < 5 * 2 / np.sqrt(epsilon.size)
@@ -105,11 +107,11 @@ def test_a_custom_law_may_be_rescaled() -> None:
         (lambda: pp.AR1(float("nan")), "between"),
         (lambda: pp.Gaussian(1.0, temporal="pink"), "'pink'"),
         (lambda: pp.Gaussian(1.0, time_scale="t.__class__"), "formula"),
-        (lambda: pp.Custom(stats.expon()), "centre=True"),
-        (lambda: pp.Custom(stats.cauchy()), "finite"),
-        (lambda: pp.Custom(stats.norm), "freeze|frozen"),
-        (lambda: pp.Custom(stats.t), "freeze|frozen"),
-        (lambda: pp.Custom("normal"), "frozen SciPy"),
+        (lambda: pp.noise.Custom(stats.expon()), "centre=True"),
+        (lambda: pp.noise.Custom(stats.cauchy()), "finite"),
+        (lambda: pp.noise.Custom(stats.norm), "freeze|frozen"),
+        (lambda: pp.noise.Custom(stats.t), "freeze|frozen"),
+        (lambda: pp.noise.Custom("normal"), "frozen SciPy"),
         (lambda: noise_from_dict({"law": "pink"}), "one of"),
         (lambda: noise_from_dict({**NOISES["custom"].to_dict(), "distribution": "__loader__"}), "scipy.stats"),
     ],
@@ -120,5 +122,5 @@ def test_bad_noise_is_refused_by_name(make: Any, says: str) -> None:
 
 
 def test_a_model_refuses_the_wrong_number_of_deviations() -> None:
-    with pytest.raises(pp.ModelError, match="23 agents, got 3"):
+    with pytest.raises(pp.errors.ModelError, match="23 agents, got 3"):
         random_model(noise=pp.Gaussian([1.0, 2.0, 3.0]))

@@ -40,7 +40,7 @@ def test_deviations_and_start_of_each_agent() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 7, 20, 101])
 def test_two_agents_have_the_closed_form_mean_and_variance(steps: int) -> None:
     """K₂ with s = w = 1 and ρ_t = t: mean by the paper's coefficients, variance σ²T/(T+1)² for both parities."""
-    model = pp.Model(pp.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(0.5))
+    model = pp.Model(pp.networks.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(0.5))
     final = pp.simulate(model, steps, replicates=40_000, seed=steps, record="final").final.public
     own = (steps / 2 + 1) / (steps + 1) if steps % 2 == 0 else 0.5
     mean = np.array([own * 1 + (1 - own) * 2, own * 2 + (1 - own) * 1])
@@ -51,7 +51,7 @@ def test_two_agents_have_the_closed_form_mean_and_variance(steps: int) -> None:
 
 def test_huge_pressure_is_the_neighbours_mean() -> None:
     model = random_model(pressure=pp.StretchedExponential(), noise=pp.Gaussian(1.0))
-    start = pp.State(10**7, np.asarray(model.x0)[None, :], None)
+    start = pp.trajectory.State(10**7, np.asarray(model.x0)[None, :], None)
     run = pp.simulate(model, 3, seed=1, start=start)
     assert run.states is not None
     means = model.network.adjacency @ run.states[0, 0] / model.network.degrees
@@ -147,14 +147,14 @@ def test_contradicting_a_run_that_is_resumed_is_an_error(asked: dict[str, Any], 
     model = random_model(noise=pp.Gaussian(1.0))
     run = pp.simulate(model, 10, replicates=range(3, 6), seed=5)
     for start in (run, run.final):
-        with pytest.raises(pp.InvalidInputError, match=says):
+        with pytest.raises(pp.errors.InvalidInputError, match=says):
             pp.simulate(model, 10, start=start, **asked)
 
 
 def test_a_state_without_origin_branches_off_with_other_noise() -> None:
     model = random_model(noise=pp.Gaussian(1.0))
     run = pp.simulate(model, 10, seed=5)
-    branch = pp.simulate(model, 5, start=pp.State(run.final.step, run.final.public), seed=6)
+    branch = pp.simulate(model, 5, start=pp.trajectory.State(run.final.step, run.final.public), seed=6)
     assert branch.seed == 6
     assert not np.array_equal(branch.final.public, pp.simulate(model, 5, start=run).final.public)
 
@@ -162,7 +162,7 @@ def test_a_state_without_origin_branches_off_with_other_noise() -> None:
 def test_outputs_with_gaps_are_no_start() -> None:
     model = random_model()
     frame = pandas.DataFrame({"time": [1], "agent": [model.network.labels[0]], "public": [0.5]})
-    with pytest.raises(pp.InvalidInputError, match="opinions of all agents"):
+    with pytest.raises(pp.errors.InvalidInputError, match="opinions of all agents"):
         pp.simulate(model, 5, start=pp.Trajectory.from_dataframe(frame, model))
 
 
@@ -307,9 +307,9 @@ def test_a_slow_enough_pressure_reaches_the_weighted_average() -> None:
         ({"threads": 0}, "threads"),
         ({"start_step": -3}, "start_step"),
         ({"start": [1.0, 2.0]}, "Trajectory or a State"),
-        ({"start": pp.State(3, np.zeros((1, 4)))}, "4 agents"),
-        ({"start": pp.State(3, np.zeros((1, 23))), "start_step": 5}, "step 3"),
-        ({"start": pp.State(3, np.zeros((2, 23))), "replicates": 3}, "2 replicates"),
+        ({"start": pp.trajectory.State(3, np.zeros((1, 4)))}, "4 agents"),
+        ({"start": pp.trajectory.State(3, np.zeros((1, 23))), "start_step": 5}, "step 3"),
+        ({"start": pp.trajectory.State(3, np.zeros((2, 23))), "replicates": 3}, "2 replicates"),
     ],
 )
 def test_bad_input_is_refused_by_name(arguments: dict[str, Any], says: str) -> None:
@@ -319,19 +319,19 @@ def test_bad_input_is_refused_by_name(arguments: dict[str, Any], says: str) -> N
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True])
 def test_a_record_needs_a_whole_interval(every: Any) -> None:
-    with pytest.raises(pp.InvalidInputError, match="whole number of steps"):
+    with pytest.raises(pp.errors.InvalidInputError, match="whole number of steps"):
         pp.Record(every=every)
 
 
 def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(noise=pp.Gaussian(1.0))
-    with pytest.raises(pp.TooLargeError, match=r"GB is free.*record less: record='summaries'"):
+    with pytest.raises(pp.errors.TooLargeError, match=r"GB is free.*record less: record='summaries'"):
         pp.simulate(model, 2**31, replicates=1000)
-    with pytest.raises(pp.TooLargeError, match="fewer replicates"):
+    with pytest.raises(pp.errors.TooLargeError, match="fewer replicates"):
         pp.simulate(random_model(10_000, weighted=False), 1, replicates=2**24, record="final")
     free = psutil.virtual_memory()._replace(available=10_000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    with pytest.raises(pp.TooLargeError):
+    with pytest.raises(pp.errors.TooLargeError):
         pp.simulate(model, 100)
 
 

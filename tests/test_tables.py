@@ -67,5 +67,5 @@ def test_only_our_errors_come_out_of_a_table(name: str, content: bytes) -> None:
 def test_numbers_are_what_people_write_as_numbers() -> None:
     table = parse_table("x;y\n1,5;1_0\n-,5;2\n")
     np.testing.assert_array_equal(table.headed().numbers(0, "x"), [1.5, -0.5])
-    with pytest.raises(pp.FileFormatError, match=r"line 2 must be a row, got y '1_0'; the y must be a number"):
+    with pytest.raises(pp.errors.FileFormatError, match=r"line 2 must be a row, got y '1_0'; the y must be a number"):
         table.headed().numbers(1, "y")

@@ -39,7 +39,7 @@ def test_runs_round_trip_through_a_file(noise: str, record: str, tmp_path: Path)
 
 
 def test_labels_survive(tmp_path: Path) -> None:
-    network = pp.named("florentine")
+    network = pp.networks.named("florentine")
     run = pp.simulate(pp.Model(network, hidden=np.arange(float(network.n))), 4, record=pp.Record(agents=["Medici"]))
     run.save(tmp_path / "run.npz")
     again = pp.Trajectory.load(tmp_path / "run.npz")
@@ -79,9 +79,9 @@ def test_netcdf_round_trip(seed: int, tmp_path: Path) -> None:
 
 def test_paths_must_have_been_recorded() -> None:
     model = random_model()
-    with pytest.raises(pp.InvalidInputError, match="recorded states"):
+    with pytest.raises(pp.errors.InvalidInputError, match="recorded states"):
         pp.simulate(model, 3, record="final").path(0)
-    with pytest.raises(pp.InvalidInputError, match="agent 1 must be among"):
+    with pytest.raises(pp.errors.InvalidInputError, match="agent 1 must be among"):
         pp.simulate(model, 3, record=pp.Record(agents=[0])).path(1)
 
 
@@ -90,7 +90,7 @@ def test_damaged_files_are_one_clear_error(keep: int, tmp_path: Path) -> None:
     file = tmp_path / "run.npz"
     pp.simulate(random_model(), 5).save(file)
     file.write_bytes(file.read_bytes()[:keep])
-    with pytest.raises(pp.FileFormatError, match=r"run\.npz"):
+    with pytest.raises(pp.errors.FileFormatError, match=r"run\.npz"):
         pp.Trajectory.load(file)
 
 
@@ -99,12 +99,12 @@ def test_foreign_and_missing_files_are_one_clear_error(tmp_path: Path) -> None:
     np.savez(tmp_path / "pickled.npz", facts=np.array([{"format": 1}], dtype=object))
     (tmp_path / "text.npz").write_text("not an archive")
     for name in ("other", "pickled", "text", "missing"):
-        with pytest.raises(pp.FileFormatError, match=name):
+        with pytest.raises(pp.errors.FileFormatError, match=name):
             pp.Trajectory.load(tmp_path / f"{name}.npz")
 
 
 def test_saving_to_nowhere_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(pp.FileFormatError, match="folder"):
+    with pytest.raises(pp.errors.FileFormatError, match="folder"):
         pp.simulate(random_model(), 1).save(tmp_path / "no" / "run.npz")
 
 
@@ -120,7 +120,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 ENDLESS = """
 import numpy as np, peerpressure as pp
-model = pp.Model(pp.cycle(500), hidden=np.arange(500.0), noise=pp.Gaussian(1.0))
+model = pp.Model(pp.networks.cycle(500), hidden=np.arange(500.0), noise=pp.Gaussian(1.0))
 print("ready", flush=True)
 while True:
     pp.simulate(model, 200, replicates=5, seed=1).save("run.npz")

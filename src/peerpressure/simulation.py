@@ -11,7 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.noise import White
 from peerpressure.sde import SDE
 from peerpressure.trajectory import State, Trajectory
 
@@ -93,7 +92,8 @@ def simulate(
     ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. An ``SDE`` is the model in
     continuous time: its steps have the length that it says.
 
-    >>> from peerpressure import Gaussian, Model, k2
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
     >>> run.states.shape
     (3, 101, 2)
@@ -240,8 +240,7 @@ def _refuse_if_too_large(
     size, entries = precision.itemsize, model.network.adjacency.nnz
     moving = model.adaptation is not None
     recorded = replicates.size * times * (agents * size * keep.states * (1 + moving) + 24 * keep.summaries) + 8 * times
-    correlated = not isinstance(model.noise.temporal, White)
-    working = bytes_needed(model.n, entries, replicates, size, memory=correlated, held=moving)
+    working = bytes_needed(model.n, entries, replicates, size, memory=model.noise.has_memory, held=moving)
     free = psutil.virtual_memory().available
     if recorded + working <= free:
         return

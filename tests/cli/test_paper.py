@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from peerpressure import TooLargeError, __version__, cli
+from peerpressure import __version__, cli
+from peerpressure.errors import TooLargeError
 from peerpressure.reproduction import experiments
 
 STEPS = "200"

@@ -21,7 +21,7 @@ def _has_device() -> bool:
 
 
 needs_device = pytest.mark.skipif(not _has_device(), reason="no NVIDIA device with CuPy on this machine")
-OWN = [name for name, noise in NOISES.items() if not isinstance(noise, pp.Custom)]
+OWN = [name for name, noise in NOISES.items() if not isinstance(noise, pp.noise.Custom)]
 
 
 @needs_device
@@ -76,7 +76,7 @@ def test_euler_steps_equal_the_processors(scaling: Any, replicates: int) -> None
 
 def test_exact_paths_are_refused_elsewhere() -> None:
     flow = pp.SDE(random_model(noise=pp.Gaussian(0.7)), method="exact")
-    with pytest.raises(pp.InvalidInputError, match="method='euler'"):
+    with pytest.raises(pp.errors.InvalidInputError, match="method='euler'"):
         pp.simulate(flow, 3, device="gpu")
 
 
@@ -95,5 +95,5 @@ def test_a_missing_device_is_one_clear_error() -> None:
 
 
 def test_unknown_devices_are_refused() -> None:
-    with pytest.raises(pp.InvalidInputError, match="'tpu'"):
+    with pytest.raises(pp.errors.InvalidInputError, match="'tpu'"):
         pp.simulate(random_model(), 3, device="tpu")

@@ -103,8 +103,8 @@ def test_a_bad_formula_is_refused_in_the_librarys_words_and_the_last_picture_sta
     told = driver.row("pressure").locator(".refusal:visible").inner_text()
     import peerpressure as pp
 
-    with pytest.raises(pp.FormulaError) as refused:
-        pp.Formula("t + import os")
+    with pytest.raises(pp.errors.FormulaError) as refused:
+        pp.schedules.Formula("t + import os")
     assert str(refused.value) in told
     assert field.get_attribute("aria-invalid") == "true"
     assert (driver.legend("spread"), driver.page.inner_text("#pressure-text")) == (numbers, text)

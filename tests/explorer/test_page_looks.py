@@ -262,7 +262,7 @@ def test_names_from_a_file_are_text_and_never_markup(driver: Driver) -> None:
     network: dict[str, Any] = {"edges": [[0, 1], [1, 2]], "labels": ["<img src=x onerror=alert(1)>", "b", "c"]}
     fragment = driver.module(
         "address",
-        "await module.encoded(given)",
+        "await module.encodeState(given)",
         {"scenario": {"network": network, "run": {"steps": 9}}, "view": {"agents": network["labels"]}},
     )
     driver.leave()

@@ -33,19 +33,19 @@ def page(one_page: Driver) -> Iterator[Driver]:
     ],
 )
 def test_numbers_read_as_people_write_them(value: float | None, words: str, page: Driver) -> None:
-    assert page.module("words", "module.number(given)", value) == words
+    assert page.module("format", "module.formatNumber(given)", value) == words
 
 
 def test_ticks_have_the_decimals_that_their_spacing_needs(page: Driver) -> None:
-    assert page.module("words", "module.ticks([0, 0.25, 0.5])") == ["0.00", "0.25", "0.50"]
-    assert page.module("words", "module.ticks([-20, 0, 20])") == ["−20", "0", "20"]
-    assert page.module("words", "module.ticks([0, 2500, 5000])") == ["0", "2,500", "5,000"]
+    assert page.module("format", "module.formatTicks([0, 0.25, 0.5])") == ["0.00", "0.25", "0.50"]
+    assert page.module("format", "module.formatTicks([-20, 0, 20])") == ["−20", "0", "20"]
+    assert page.module("format", "module.formatTicks([0, 2500, 5000])") == ["0", "2,500", "5,000"]
 
 
 def test_an_index_is_set_as_an_index_and_nothing_becomes_markup(page: Driver) -> None:
     shown = page.module(
-        "words",
-        "(() => { const p = document.createElement('p'); p.append(module.indexed(given)); return p.innerHTML })()",
+        "format",
+        "(() => { const p = document.createElement('p'); p.append(module.typeset(given)); return p.innerHTML })()",
         "ρ_t = <b>x_{t+1}</b> t^-1.5 my_name",
     )
     assert shown == "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; t<sup>−1.5</sup> my_name"
@@ -71,14 +71,14 @@ SPECS = [
 def test_a_logarithmic_slider_reaches_both_ends_and_every_notch_of_it_counts(
     spec: dict[str, Any], page: Driver
 ) -> None:
-    rungs = page.module("slider", "module.ladder(given)", spec)
+    rungs = page.module("fields", "module.sliderStops(given)", spec)
     assert (rungs[0], rungs[-1]) == (spec["min"], spec["max"])
     steps = np.diff(rungs)
     assert (steps > 0).all()
     # No step is much wider than its share of the whole way, but where whole numbers or the way to 0 ask for it.
     ratios = np.array(rungs[2:]) / np.array(rungs[1:-1])
     assert ((ratios < 1.1) | (steps[1:] == 1)).all()
-    places = page.module("slider", "given.map(v => module.nearestRung(given, v))", rungs)
+    places = page.module("fields", "given.map(v => module.nearestStop(given, v))", rungs)
     assert places == list(range(len(rungs)))
     if spec["kind"] == "int":
         assert all(float(rung).is_integer() for rung in rungs)
@@ -164,9 +164,10 @@ def test_whoever_is_nearest_is_found(page: Driver) -> None:
     positions = rng.uniform(-1, 1, (400, 2)).astype(np.float32)
     points = rng.uniform([0, 0], [600, 400], (60, 2))
     found, x, y = page.module(
-        "places",
-        """(() => { const places = new module.Places(Float32Array.from(given.positions), 400); places.fit(600, 400);
-            return [given.points.map(([x, y]) => places.nearest(x, y, 40)), [...places.x], [...places.y]] })()""",
+        "screen-layout",
+        """(() => { const layout = new module.ScreenLayout(Float32Array.from(given.positions), 400);
+            layout.fit(600, 400);
+            return [given.points.map(([x, y]) => layout.nearest(x, y, 40)), [...layout.x], [...layout.y]] })()""",
         {"positions": positions.ravel().tolist(), "points": points.tolist()},
     )
     far = np.hypot(points[:, :1] - np.array(x), points[:, 1:] - np.array(y))
@@ -179,11 +180,11 @@ def test_arrows_go_where_they_point_and_reach_everyone(page: Driver) -> None:
     rng = np.random.default_rng(7)
     positions = rng.uniform(-1, 1, (60, 2)).astype(np.float32)
     steps, x, y = page.module(
-        "places",
-        """(() => { const places = new module.Places(Float32Array.from(given), 60); places.fit(500, 500);
+        "screen-layout",
+        """(() => { const layout = new module.ScreenLayout(Float32Array.from(given), 60); layout.fit(500, 500);
             const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
-            const steps = [...Array(60).keys()].map(i => ways.map(([dx, dy]) => places.towards(i, dx, dy)));
-            return [steps, [...places.x], [...places.y]] })()""",
+            const steps = [...Array(60).keys()].map(i => ways.map(([dx, dy]) => layout.towards(i, dx, dy)));
+            return [steps, [...layout.x], [...layout.y]] })()""",
         positions.ravel().tolist(),
     )
     for i, (right, left, down, up) in enumerate(steps):
@@ -217,16 +218,16 @@ def test_a_state_comes_back_from_its_address(page: Driver) -> None:
                 "speed": 5,
             },
         }
-        fragment = page.module("address", "await module.encoded(given)", state)
+        fragment = page.module("address", "await module.encodeState(given)", state)
         assert set(fragment[1:]) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-        assert page.module("address", "await module.decoded(given)", fragment) == state
+        assert page.module("address", "await module.decodeState(given)", fragment) == state
 
 
 def test_a_state_too_large_for_an_address_has_none(page: Driver) -> None:
     large = np.random.default_rng(1).random(90_000).tolist()
     assert (
         page.module(
-            "address", "await module.encoded(given)", {"scenario": {"network": {}, "agents": {"hidden": large}}}
+            "address", "await module.encodeState(given)", {"scenario": {"network": {}, "agents": {"hidden": large}}}
         )
         is None
     )
@@ -234,7 +235,7 @@ def test_a_state_too_large_for_an_address_has_none(page: Driver) -> None:
 
 def test_of_many_wishes_the_last_is_served_and_one_runs_at_a_time(page: Driver) -> None:
     order = page.module(
-        "wire",
+        "api",
         """await (async () => { const channel = new module.Channel(), begun = []; let running = 0, most = 0;
             const work = k => signal => new Promise((done, fail) => {
                 begun.push(k); most = Math.max(most, ++running);
@@ -249,7 +250,7 @@ def test_of_many_wishes_the_last_is_served_and_one_runs_at_a_time(page: Driver) 
 
 def test_work_that_lasts_is_given_up_for_a_newer_wish(page: Driver) -> None:
     answers = page.module(
-        "wire",
+        "api",
         """await (async () => { const channel = new module.Channel(); let aborted = false;
             const endless = channel.latest(signal => new Promise((_, fail) =>
                 signal.addEventListener('abort', () => { aborted = true; fail(new Error('aborted')) })));
@@ -261,7 +262,7 @@ def test_work_that_lasts_is_given_up_for_a_newer_wish(page: Driver) -> None:
 
 def test_an_error_reaches_whoever_asked_and_the_next_is_served(page: Driver) -> None:
     told = page.module(
-        "wire",
+        "api",
         """await (async () => { const channel = new module.Channel();
             const refuse = async () => { throw new module.Refusal('no', 'run', 422) };
             const first = await channel.latest(refuse).catch(e => [e.message, e.where]);
@@ -278,12 +279,12 @@ def test_parts_that_lost_their_meaning_are_taken_out_and_others_stay(page: Drive
         "observe": {"agents": [0], "methods": ["kalman"], "times": [1, 2, 8]},
     }
     changed = page.module(
-        "fit",
+        "scenario",
         """(() => { const plain = { agents: { hidden: { law: 'uniform' } } };
-            const other = module.fitted({ ...given, network: { named: 'karate' } }, given, plain);
-            const shorter = module.fitted({ ...given, run: { steps: 5 } }, given, plain);
+            const other = module.reconcile({ ...given, network: { named: 'karate' } }, given, plain);
+            const shorter = module.reconcile({ ...given, run: { steps: 5 } }, given, plain);
             const whole = { ...given, network: { named: 'karate' }, agents: { hidden: [1] } };
-            return [other, shorter, module.fitted(whole, given, plain).agents] })()""",
+            return [other, shorter, module.reconcile(whole, given, plain).agents] })()""",
         before,
     )
     assert changed[0]["agents"] == {"hidden": {"law": "uniform"}, "stubbornness": 2}
@@ -301,7 +302,7 @@ def test_a_packed_answer_is_read_as_it_was_written(page: Driver) -> None:
         "c": np.array([7], dtype=np.uint32),
     }
     read = page.module(
-        "wire",
+        "api",
         """(() => { const { header, arrays } = module.unpack(Uint8Array.from(given).buffer);
             const read = Object.entries(arrays).map(([k, v]) => [k, [v.shape, [...v].map(String)]]);
             return [header.note, Object.fromEntries(read)] })()""",

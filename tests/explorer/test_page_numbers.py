@@ -119,7 +119,7 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
         error = float(np.sqrt(np.mean((estimate.value[0] - run.model.x0) ** 2)))
         assert driver.number(f'[data-method="{method}"] [data-key="rmse"]') == pytest.approx(error, rel=1e-6)
     assert driver.page.is_visible("#plot-budget canvas")
-    told = pp.budget(run.model, scenario.run.steps)
+    told = pp.privacy.budget(run.model, scenario.run.steps)
     assert told.promise[:40] in driver.page.inner_text("#budget-text")
 
 

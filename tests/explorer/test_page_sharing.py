@@ -90,7 +90,7 @@ def test_an_edge_list_can_be_dropped_in(driver: Driver) -> None:
     assert sorted(map(str, network.labels)) == ["a", "b", "c", "d"]
     assert network.edge_count == 4
     # The link holds the whole network.
-    again = driver.module("address", "await module.decoded(given)", driver.link())
+    again = driver.module("address", "await module.decodeState(given)", driver.link())
     assert again["scenario"]["network"] == driver.scenario()["network"]
 
 

@@ -32,11 +32,11 @@ def agents_on(driver: Driver) -> NDArray[np.float64]:
     with Asker(driver.address) as asker:
         positions = asker.packed("network", driver.scenario()).arrays["positions"]
     found = driver.module(
-        "places",
+        "screen-layout",
         """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
-            const places = new module.Places(given.flat(), given.length);
-            places.fit(clientWidth, clientHeight);
-            return [...places.x].map((x, at) => [x, places.y[at]]) })()""",
+            const layout = new module.ScreenLayout(given.flat(), given.length);
+            layout.fit(clientWidth, clientHeight);
+            return [...layout.x].map((x, at) => [x, layout.y[at]]) })()""",
         positions.tolist(),
     )
     return np.array(found)

@@ -209,12 +209,12 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
         assert method["rmse"] == pytest.approx(float(np.sqrt((estimate.residuals()[0] ** 2).mean())))
         assert method["expected_rmse"] == pytest.approx(float(np.sqrt(estimate.variance.mean())))
     last = max(look.times or [40])
-    table = pp.exposure(run.model, last, look, prior).table
+    table = pp.privacy.exposure(run.model, last, look, prior).table
     assert np.allclose(arrays["exposure"] ** 2, table["posterior_variance"])
     assert np.allclose(arrays["bits"], table["bits"])
     assert np.array_equal(arrays["seen"], table["seen"].astype(int))
     assert np.array_equal(arrays["truth"], run.model.hidden)
-    promised = pp.budget(run.model, last, 2.0, 1e-6)
+    promised = pp.privacy.budget(run.model, last, 2.0, 1e-6)
     assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (1, last)
     assert arrays["budget_epsilon"][-1] == pytest.approx(promised.epsilon)
     assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
@@ -258,7 +258,7 @@ def test_of_a_network_in_pieces_the_largest_is_taken(asker: Asker) -> None:
 
 
 def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:
-    pp.write_network(pp.named("karate"), tmp_path / "karate.graphml")
+    pp.networks.write_network(pp.networks.named("karate"), tmp_path / "karate.graphml")
     data = (tmp_path / "karate.graphml").read_bytes()
     told = asker.http.post("api/upload", params={"name": "karate.graphml"}, content=data).json()
     assert len(told["network"]["edges"]) == 78

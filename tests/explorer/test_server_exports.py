@@ -108,8 +108,8 @@ def test_every_script_makes_the_very_states_again(tmp_path: Path) -> None:
 def test_the_script_comes_as_a_file_and_is_spelt_out(asker: Asker) -> None:
     answer = asker.post("export/python")
     assert answer.headers["content-disposition"] == 'attachment; filename="peerpressure_run.py"'
-    assert "network = pp.barabasi_albert(n=30, m=2, seed=seed)" in answer.text
-    assert "pressure=pp.Linear(slope=0.7, offset=0.0)" in answer.text
+    assert "network = pp.networks.barabasi_albert(n=30, m=2, seed=seed)" in answer.text
+    assert "pressure=pp.schedules.Linear(slope=0.7, offset=0.0)" in answer.text
     assert answer.text == script(scenario_from(SMALL))
 
 

@@ -15,15 +15,15 @@ from peerpressure.explorer.limits import shown
 from peerpressure.explorer.stress import hops, hops_compiled
 
 NETWORKS: dict[str, pp.Network] = {
-    "two": pp.k2(),
-    "line": pp.path(17),
-    "ring": pp.cycle(24),
-    "star": pp.star(30),
-    "all": pp.complete(12),
-    "lattice": pp.grid(5, 8),
-    "tree": pp.barabasi_albert(90, 1, seed=3),
-    "scale-free": pp.barabasi_albert(90, 2, seed=3),
-    "real": pp.named("les_miserables"),
+    "two": pp.networks.k2(),
+    "line": pp.networks.path(17),
+    "ring": pp.networks.cycle(24),
+    "star": pp.networks.star(30),
+    "all": pp.networks.complete(12),
+    "lattice": pp.networks.grid(5, 8),
+    "tree": pp.networks.barabasi_albert(90, 1, seed=3),
+    "scale-free": pp.networks.barabasi_albert(90, 2, seed=3),
+    "real": pp.networks.named("les_miserables"),
 }
 
 
@@ -73,7 +73,7 @@ def test_shapes_are_recognised() -> None:
 
 
 def test_large_networks_are_drawn_by_their_pivots(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = pp.grid(14, 14)
+    network = pp.networks.grid(14, 14)
     whole = stress(network, drawing(network).astype(np.float64))
     monkeypatch.setattr(layout, "ALL_PAIRS", 50)
     some = drawing(network)

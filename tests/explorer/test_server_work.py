@@ -154,7 +154,7 @@ def test_work_that_never_asks_is_left_to_itself() -> None:
 READINGS: dict[str, Callable[[pp.Model], object]] = {
     "simulate": lambda model: pp.simulate(model, 9),
     "moments": lambda model: pp.moments(model, 9),
-    "exposure": lambda model: pp.exposure(model, 9),
+    "exposure": lambda model: pp.privacy.exposure(model, 9),
     "verdict": lambda model: pp.diagnose(model, 9),
 }
 
@@ -185,7 +185,7 @@ def test_a_part_of_the_work_can_be_hurried_and_is_called_off_with_the_whole() ->
 
 def test_watching_changes_no_number() -> None:
     token = CancellationToken(60)
-    schedule = pp.Formula("2^sqrt(t)")
+    schedule = pp.schedules.Formula("2^sqrt(t)")
     watched = Watched(schedule, token)
     times = np.array([1.0, 7.0, 2e6])
     for one, other in zip(watched.homogeneous(times), schedule.homogeneous(times), strict=True):
@@ -331,5 +331,5 @@ def test_a_network_is_built_once_for_all_questions_about_it(monkeypatch: pytest.
     first = cache.read({"scenario": SMALL}).graph
     louder = SMALL | {"noise": {"law": "gaussian", "std": 2.0}, "run": SMALL["run"] | {"steps": 99}}
     assert cache.read({"scenario": louder}).graph is first
-    assert cache.drawing(first) is cache.drawing(pp.barabasi_albert(30, 2, seed=5))
+    assert cache.drawing(first) is cache.drawing(pp.networks.barabasi_albert(30, 2, seed=5))
     assert cache.read({"scenario": SMALL | {"run": SMALL["run"] | {"seed": 6}}}).graph is not first

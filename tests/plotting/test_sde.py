@@ -20,7 +20,7 @@ from peerpressure.plotting.continuous import animate_density
 from peerpressure.plotting.style import render
 from peerpressure.sde import SDE, DensityPath, solve_density
 
-PAIR = SDE(pp.Model(pp.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.5, 0.8])))
+PAIR = SDE(pp.Model(pp.networks.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.5, 0.8])))
 V = PAIR.consensus_value
 
 

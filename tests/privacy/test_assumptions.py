@@ -20,7 +20,7 @@ from tests.cli.calling import run as command
 from tests.privacy.dense import Joint
 
 N, T = 6, 5
-LAWS = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "student_t": pp.StudentT, "uniform": pp.Uniform}
+LAWS = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "student_t": pp.StudentT, "uniform": pp.noise.Uniform}
 QUESTIONS: dict[str, Callable[[pp.Model], Any]] = {
     "budget": lambda model: budget(model, T),
     "exposure": lambda model: exposure(model, T),
@@ -53,7 +53,7 @@ def test_a_start_made_of_hidden_opinions_is_not_public(
 @pytest.mark.parametrize("start", [[0.3, 0.9], [0.4, 1.0], [0.6, 1.8]], ids=["equal", "shifted", "scaled"])
 def test_two_agents_reveal_themselves_too(start: list[float]) -> None:
     with pytest.raises(InvalidInputError, match="does not depend"):
-        budget(pp.Model(pp.k2(), [0.3, 0.9], noise=pp.Gaussian(1.0), start=start), T)
+        budget(pp.Model(pp.networks.k2(), [0.3, 0.9], noise=pp.Gaussian(1.0), start=start), T)
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_two_agents_reveal_themselves_too(start: list[float]) -> None:
     ],
 )
 def test_other_starts_are_taken_as_public(hidden: list[float], start: list[float]) -> None:
-    network = pp.complete(len(hidden))
+    network = pp.networks.complete(len(hidden))
     told = budget(pp.Model(network, hidden, noise=pp.Gaussian(1.0), start=start), T)
     assert told.information == pytest.approx(T)
     assert "must not depend on the hidden opinions" in repr(told)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_who_sees_a_hidden_start_knows_everything(law: type[pp.Noise]) -> None:
+def test_who_sees_a_hidden_start_knows_everything(law: type[pp.noise.Noise]) -> None:
     model = random_model(N, noise=law(5.0))
     assert math.isinf(budget(model, T, sees_start=True).epsilon)
     assert math.isinf(budget(model, T, sees_start=True).information)
@@ -100,7 +100,7 @@ def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, s
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_runs_and_steps_of_white_noise_compose_alike(law: type[pp.Noise]) -> None:
+def test_runs_and_steps_of_white_noise_compose_alike(law: type[pp.noise.Noise]) -> None:
     model = random_model(N, noise=law(5.0), start=np.zeros(N))
     pd.testing.assert_frame_equal(budget(model, 3, runs=7).table, budget(model, 21).table)
 
@@ -117,7 +117,7 @@ def test_runs_are_counted(runs: Any) -> None:
 
 
 def test_a_budget_says_what_it_assumes() -> None:
-    model = pp.Model(pp.complete(3), hidden=[0.0, 40.0, 100.0], noise=pp.Gaussian(10.0))
+    model = pp.Model(pp.networks.complete(3), hidden=[0.0, 40.0, 100.0], noise=pp.Gaussian(10.0))
     told = budget(model, 12, runs=20)
     inputs, observer, start = told.assumptions
     assert "at most Δ = 1" in inputs

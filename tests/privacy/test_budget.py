@@ -14,24 +14,24 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.noise import LAWS
 from peerpressure.privacy import budget, epsilon_of
-from peerpressure.privacy._accounting import PROMISES, unit_information
+from peerpressure.privacy._accounting import PROMISES
 from tests.builders import NOISES, random_model
 
 N = 8
 PUBLIC = np.zeros(N)
 
 
-def public(noise: pp.Noise) -> pp.Model:
+def public(noise: pp.noise.Noise) -> pp.Model:
     return random_model(N, noise=noise, start=PUBLIC)
 
 
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("start", ["hidden", PUBLIC], ids=["hidden", "public"])
-def test_every_noise_has_a_budget_that_prints(noise: pp.Noise, start: object) -> None:
+def test_every_noise_has_a_budget_that_prints(noise: pp.noise.Noise, start: object) -> None:
     told = budget(random_model(N, noise=noise, start=start), 4)
     assert len(told.table) == N
     assert (told.table["information"] >= told.table["own_information"] * (1 - 1e-12)).all()
-    assert math.isnan(told.epsilon) == isinstance(noise, pp.Custom)
+    assert math.isnan(told.epsilon) == isinstance(noise, pp.noise.Custom)
     assert told.promise.split()[0] in repr(told)
     assert "4 steps" in repr(told)
 
@@ -61,7 +61,7 @@ def test_agents_with_less_noise_are_told_more_about() -> None:
 @settings(deadline=None, max_examples=15)
 @given(st.integers(1, 40), st.integers(1, 40), st.floats(0.5, 20.0), st.floats(1.02, 4.0))
 def test_more_steps_and_less_noise_tell_more(
-    law: type[pp.Noise], steps: int, more: int, std: float, factor: float
+    law: type[pp.noise.Noise], steps: int, more: int, std: float, factor: float
 ) -> None:
     # Two bounds of a numerical ε each leave a little room.
     room = 1.05 if law is pp.Laplace else 1.0 + 1e-12
@@ -109,7 +109,7 @@ def test_student_loss_is_bounded_as_stated() -> None:
 
 
 def test_bounded_noise_needs_a_delta() -> None:
-    model = public(pp.Uniform(1.0))
+    model = public(pp.noise.Uniform(1.0))
     told = budget(model, 3, sensitivity=0.2)
     needed = 1 - (1 - 0.2 / (2 * math.sqrt(3))) ** 3
     np.testing.assert_allclose(told.table["delta_needed"], needed)
@@ -118,8 +118,8 @@ def test_bounded_noise_needs_a_delta() -> None:
     np.testing.assert_allclose(budget(model, 3, sensitivity=10.0).table["delta_needed"], 1.0)
 
 
-@pytest.mark.parametrize("noise", [pp.Rademacher(5.0), pp.NoNoise()])
-def test_coins_and_silence_hide_nothing(noise: pp.Noise) -> None:
+@pytest.mark.parametrize("noise", [pp.noise.Rademacher(5.0), pp.NoNoise()])
+def test_coins_and_silence_hide_nothing(noise: pp.noise.Noise) -> None:
     told = budget(public(noise), 2)
     assert math.isinf(told.epsilon)
     assert math.isinf(told.information)
@@ -143,17 +143,17 @@ def test_coins_and_silence_hide_nothing(noise: pp.Noise) -> None:
     ids=lambda value: getattr(getattr(value, "dist", None), "name", None),
 )
 def test_information_of_a_law(law: object, expected: float) -> None:
-    assert unit_information(pp.Custom(law, centre=True)) == pytest.approx(expected, rel=2e-4)
+    assert pp.noise.Custom(law, centre=True).fisher_information() == pytest.approx(expected, rel=2e-4)
 
 
 def test_named_laws_agree_with_measured_ones() -> None:
-    assert unit_information(pp.StudentT(df=5.0)) == pytest.approx(1.25)
-    assert unit_information(pp.Gaussian(7.0)) == 1.0
-    assert math.isinf(unit_information(pp.Uniform()))
+    assert pp.StudentT(df=5.0).fisher_information() == pytest.approx(1.25)
+    assert pp.Gaussian(7.0).fisher_information() == 1.0
+    assert math.isinf(pp.noise.Uniform().fisher_information())
 
 
 def test_custom_noise_gets_information_and_no_promise() -> None:
-    told = budget(public(pp.Custom(stats.logistic(), std=2.0)), 8)
+    told = budget(public(pp.noise.Custom(stats.logistic(), std=2.0)), 8)
     assert told.information == pytest.approx(8 * math.pi**2 / 9 / 4, rel=1e-3)
     assert math.isnan(told.epsilon)
     assert math.isnan(told.mu)
@@ -168,7 +168,7 @@ def test_labels_name_the_rows() -> None:
 
 
 def test_a_law_without_a_promise_is_refused() -> None:
-    class Odd(pp.Noise):
+    class Odd(pp.noise.Noise):
         law = "odd"
 
         def unit(self) -> object:
@@ -200,5 +200,5 @@ def test_a_public_start_is_what_makes_both_readings_equal() -> None:
     hidden = random_model(N, noise=pp.Gaussian(2.0))
     table = budget(hidden, 6).table
     assert (table["information"] > table["own_information"]).all()
-    deaf = budget(replace(hidden, pressure=pp.Table([0.0, 1, 2, 3, 4, 5])), 6).table
+    deaf = budget(replace(hidden, pressure=pp.schedules.Table([0.0, 1, 2, 3, 4, 5])), 6).table
     np.testing.assert_array_equal(deaf["information"], deaf["own_information"])

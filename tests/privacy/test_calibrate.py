@@ -28,7 +28,7 @@ KINDS = {
 @pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 @settings(deadline=None, max_examples=15)
 @given(st.floats(0.01, 20.0), st.floats(0.1, 5.0))
-def test_gaussian_budgets_are_met_exactly(noise: pp.Noise, value: float, sensitivity: float) -> None:
+def test_gaussian_budgets_are_met_exactly(noise: pp.noise.Noise, value: float, sensitivity: float) -> None:
     model = random_model(N, noise=noise)
     for name in ("epsilon", "mu", "information"):
         found = calibrate(model, T, sensitivity=sensitivity, **{name: value})
@@ -38,7 +38,7 @@ def test_gaussian_budgets_are_met_exactly(noise: pp.Noise, value: float, sensiti
 
 @pytest.mark.parametrize("noise", [pp.Laplace(), pp.Laplace(np.linspace(1, 2, N)), pp.StudentT(df=4.0)])
 @pytest.mark.parametrize("start", ["hidden", np.zeros(N)], ids=["hidden", "public"])
-def test_other_laws_meet_epsilon_from_the_safe_side(noise: pp.Noise, start: object) -> None:
+def test_other_laws_meet_epsilon_from_the_safe_side(noise: pp.noise.Noise, start: object) -> None:
     found = calibrate(random_model(N, noise=noise, start=start), T, epsilon=0.8)
     assert found.budget.epsilon <= 0.8 * (1 + 1e-9)
     assert found.budget.epsilon == pytest.approx(0.8, rel=1e-4)
@@ -66,7 +66,7 @@ def test_a_mask_costs_the_same_at_every_horizon() -> None:
 
 
 def test_information_is_a_budget_for_any_smooth_law() -> None:
-    model = random_model(N, noise=pp.Custom(stats.logistic()), start=np.zeros(N))
+    model = random_model(N, noise=pp.noise.Custom(stats.logistic()), start=np.zeros(N))
     assert calibrate(model, T, information=2.0).budget.information == pytest.approx(2.0, rel=1e-9)
 
 
@@ -80,14 +80,14 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
         (pp.Gaussian(), {"information": math.inf}, "information must be a finite number above 0"),
         (pp.Gaussian(), {"epsilon": 1.0, "delta": 0.0}, "δ must lie strictly between 0 and 1"),
         (pp.Laplace(), {"mu": 1.0}, "μ is a budget for Gaussian noise"),
-        (pp.Custom(stats.logistic()), {"epsilon": 1.0}, "ask for an information instead"),
-        (pp.Uniform(), {"epsilon": 1.0}, "no amount of this noise meets a budget"),
-        (pp.Rademacher(), {"information": 1.0}, "no amount of this noise meets a budget"),
+        (pp.noise.Custom(stats.logistic()), {"epsilon": 1.0}, "ask for an information instead"),
+        (pp.noise.Uniform(), {"epsilon": 1.0}, "no amount of this noise meets a budget"),
+        (pp.noise.Rademacher(), {"information": 1.0}, "no amount of this noise meets a budget"),
         (pp.Gaussian(temporal="frozen"), {"mu": 1.0}, "use masked_start"),
         (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
     ],
 )
-def test_bad_input(noise: pp.Noise, asked: dict[str, float], message: str) -> None:
+def test_bad_input(noise: pp.noise.Noise, asked: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         calibrate(random_model(N, noise=noise), T, **asked)
 

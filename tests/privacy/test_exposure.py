@@ -38,7 +38,7 @@ def small(**parts: Any) -> Model:
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 @pytest.mark.parametrize("seen", VIEWS.values(), ids=VIEWS)
-def test_posterior_is_that_of_the_joint_law(noise: pp.Noise, start: object, seen: list[int]) -> None:
+def test_posterior_is_that_of_the_joint_law(noise: pp.noise.Noise, start: object, seen: list[int]) -> None:
     model = small(noise=noise, start=start)
     table = exposure(model, T, observed=seen, prior=PRIOR).table
     expected = Joint.of(model, T).seen(seen, N).posterior(0.5 * np.eye(N)).diagonal()
@@ -95,7 +95,7 @@ def test_nobody_seen_teaches_nothing() -> None:
 
 
 def test_distant_agents_are_not_identified() -> None:
-    model = pp.Model(pp.path(8), np.linspace(0, 1, 8), noise=pp.Gaussian(0.5), start=np.zeros(8))
+    model = pp.Model(pp.networks.path(8), np.linspace(0, 1, 8), noise=pp.Gaussian(0.5), start=np.zeros(8))
     table = exposure(model, 3, observed=[0], prior=PRIOR).table
     # Word travels one step at a time.
     assert (table["ratio"].iloc[3:] == 1).all()
@@ -104,7 +104,7 @@ def test_distant_agents_are_not_identified() -> None:
 
 
 def test_who_is_seen_with_all_neighbours() -> None:
-    model = pp.Model(pp.path(5), np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
+    model = pp.Model(pp.networks.path(5), np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
     table = exposure(model, 3, observed=[0, 1, 2]).table
     assert table["seen"].tolist() == [True, True, True, False, False]
     assert table["neighbourhood_seen"].tolist() == [True, True, False, False, False]
@@ -135,7 +135,7 @@ def test_relabelling_agents_changes_nothing_else() -> None:
 
 def test_large_networks_in_full_view(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_innovations, "DENSE_LIMIT", 50)
-    n, network = 300, pp.barabasi_albert(300, 2, seed=1)
+    n, network = 300, pp.networks.barabasi_albert(300, 2, seed=1)
     model = pp.Model(network, np.linspace(0, 1, n), noise=pp.Gaussian(1.0))
     table = exposure(model, 4, prior=PRIOR).table
     F = np.eye(n) + network.adjacency.toarray()

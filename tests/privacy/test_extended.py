@@ -77,7 +77,7 @@ def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
     infinite = np.isinf(release(model, 2).squares)
     np.testing.assert_array_equal(infinite, FACTORS > 0)
     np.testing.assert_allclose(release(model, 1).squares, 1 / 0.49)
-    with pytest.raises(pp.InvalidInputError, match="opinions fade from under it"):
+    with pytest.raises(pp.errors.InvalidInputError, match="opinions fade from under it"):
         calibrate(model, 5, mu=1.0)
     assert np.isinf(exposure(model, 5).table["nats"][FACTORS > 0]).all()
 
@@ -120,11 +120,11 @@ def test_designs_that_follow_the_model_follow_it_all_the_way() -> None:
         white = found.table.iloc[0]
         own = replace(masked_start(model, T), noise=pp.Gaussian(float(white["std"])))
         assert budget(own, T).mu == pytest.approx(0.5)
-        exact = pp.moments(own, T, of=pp.consensus_mode(own))
+        exact = pp.moments(own, T, of=pp.theory.consensus_mode(own))
         assert white["bias"] == pytest.approx(float(exact.mean[-1, 0]) - model.consensus_value)
         assert white["deviation"] == pytest.approx(float(exact.std[-1, 0]))
         if model.temporal_network is not None:
-            with pytest.raises(pp.InvalidInputError, match="one network for all times"):
+            with pytest.raises(pp.errors.InvalidInputError, match="one network for all times"):
                 frontier(model, [T], [0.5])
 
 
@@ -144,5 +144,5 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     assert "is public" in start_assumption(sde)
     assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).start
     for refused in (lambda: calibrate(sde, 4, mu=1.0), lambda: frontier(sde, 4, [1.0])):  # type: ignore[arg-type]
-        with pytest.raises(pp.InvalidInputError, match="in whole steps, got an SDE"):
+        with pytest.raises(pp.errors.InvalidInputError, match="in whole steps, got an SDE"):
             refused()

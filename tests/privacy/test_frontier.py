@@ -19,7 +19,7 @@ MASK = Noisy("mask", pp.Gaussian(temporal="frozen"))
 
 
 def tuned(n: int = 12, seed: int = 2) -> Model:
-    network = pp.barabasi_albert(n, 2, seed=seed)
+    network = pp.networks.barabasi_albert(n, 2, seed=seed)
     rng = np.random.default_rng(seed)
     s = rng.uniform(0.5, 1.0, n)
     return pp.Model(network, rng.uniform(0, 1, n), s, pressure=pp.Linear.tuned(network, s))
@@ -27,7 +27,7 @@ def tuned(n: int = 12, seed: int = 2) -> Model:
 
 def proportional(n: int = 9) -> Model:
     """Return a model in which stubbornness goes with degree, so that the mode has no transient."""
-    network = pp.barabasi_albert(n, 2, seed=5)
+    network = pp.networks.barabasi_albert(n, 2, seed=5)
     return pp.Model(network, np.linspace(0, 1, n), 0.3 * network.degrees, pressure=pp.Linear(0.3))
 
 
@@ -73,14 +73,14 @@ def test_zero_sum_against_the_dense_mechanism(T: int) -> None:
 
 
 def test_zero_sum_stays_in_range_at_long_horizons() -> None:
-    model = pp.Model(pp.complete(6), np.linspace(0, 1, 6))
+    model = pp.Model(pp.networks.complete(6), np.linspace(0, 1, 6))
     early, late = ZeroSum(decay=0.9).trades(model, [200, 3600])
     # Averaging on a complete graph forgets faster than the noise decays, so that the cost settles.
     assert late.cost == pytest.approx(early.cost, rel=1e-9)
     assert late.cost == pytest.approx(limit(model) / math.sqrt(1 - 0.81), rel=1e-6)
     assert math.isinf(late.information)
     # On a long path averaging is slower than the decay: early noise must be huge to hide anything late.
-    slow = ZeroSum(decay=0.5).trades(pp.Model(pp.path(30), np.zeros(30), np.linspace(1, 2, 30)), [800])[0]
+    slow = ZeroSum(decay=0.5).trades(pp.Model(pp.networks.path(30), np.zeros(30), np.linspace(1, 2, 30)), [800])[0]
     assert math.isinf(slow.cost)
 
 

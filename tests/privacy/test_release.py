@@ -30,14 +30,14 @@ COEFFICIENTS = st.floats(-0.99, 0.99)
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 @pytest.mark.parametrize("steps", [1, T])
-def test_information_is_that_of_the_joint_law(noise: pp.Noise, start: object, steps: int) -> None:
+def test_information_is_that_of_the_joint_law(noise: pp.noise.Noise, start: object, steps: int) -> None:
     model = random_model(N, seed=3, noise=noise, start=start, pressure=pp.Linear(0.8))
     expected = Joint.of(model, steps).information().diagonal()
     np.testing.assert_allclose(release(model, steps).squares, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
-def test_own_information_is_the_sum_of_the_inverse_covariance(noise: pp.Noise) -> None:
+def test_own_information_is_the_sum_of_the_inverse_covariance(noise: pp.noise.Noise) -> None:
     model = random_model(N, noise=noise)
     K = noise.time_covariance(np.arange(1, T + 1))
     expected = np.linalg.inv(K).sum() / noise.deviations(N) ** 2
@@ -140,6 +140,6 @@ def test_the_note_says_which_case_it_is() -> None:
 def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:
     # The third agent has no neighbour at step 1, so that the infinite echo of a mask must not count for it.
     first = pp.Network.from_edges([(0, 1)], n=3, connected=False)
-    network = pp.TemporalNetwork.from_snapshots([first, pp.path(3)])
+    network = pp.TemporalNetwork.from_snapshots([first, pp.networks.path(3)])
     model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="frozen"))
     assert release(model, 2).squares.tolist() == [np.inf, np.inf, 0.25]

@@ -15,7 +15,7 @@ from tests.builders import random_model
 Array = NDArray[np.float64]
 AGENTS, STEPS = 7, 9
 
-NOISES: dict[str, pp.Noise] = {
+NOISES: dict[str, pp.noise.Noise] = {
     "white": pp.Gaussian(0.7),
     "scaled over time": pp.Gaussian(0.7, time_scale=pp.Power(-0.5)),
     "by agent": pp.Gaussian(np.linspace(0.3, 1.5, AGENTS)),

@@ -21,7 +21,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def extended(kind: str, noise: str | pp.Noise = "white", start: str = "hidden", **parts: Any) -> pp.Model:
+def extended(kind: str, noise: str | pp.noise.Noise = "white", start: str = "hidden", **parts: Any) -> pp.Model:
     """Return a small model of one of the kinds."""
     base = random_model(AGENTS, 3)
     values: dict[str, Any] = {

@@ -87,7 +87,7 @@ def test_gaps_are_left_out_or_refused(method: str) -> None:
     holes[:, 3, 1] = holes[:, 6, 4:] = np.nan
     broken = pp.Trajectory(**(vars(run) | {"states": holes}))
     if method in NEEDS_ALL:
-        with pytest.raises(pp.InvalidInputError, match="missing"):
+        with pytest.raises(pp.errors.InvalidInputError, match="missing"):
             recover(model, broken, method)
     else:
         assert_unbiased_with_its_covariance(recover(model, broken, method), model)

@@ -87,9 +87,9 @@ def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start
         assert found.goodness_of_fit is not None
 
 
-@pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.Table([0.5, 2.0, 0.1, 3.0])])
+@pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.schedules.Table([0.5, 2.0, 0.1, 3.0])])
 @pytest.mark.parametrize("method", ["exact", "euler"])
-def test_errors_have_the_stated_size_however_paths_are_drawn(method: str, pressure: pp.Schedule) -> None:
+def test_errors_have_the_stated_size_however_paths_are_drawn(method: str, pressure: pp.schedules.Schedule) -> None:
     sde = equation(pressure=pressure, method=method)
     run = pp.simulate(sde, STEPS, 3000, seed=2)
     for way, view in (("innovations", "all"), ("kalman", "all"), ("kalman", "some agents"), ("kalman", "gaps")):
@@ -161,18 +161,20 @@ def test_refusals() -> None:
     sde = equation()
     run = pp.simulate(sde, STEPS)
     for method in set(METHODS) - {"innovations", "kalman"}:
-        with pytest.raises(pp.InvalidInputError, match="in continuous time the method must be one of innovations, kal"):
+        with pytest.raises(
+            pp.errors.InvalidInputError, match="in continuous time the method must be one of innovations, kal"
+        ):
             recover(sde, run, method)
-    with pytest.raises(pp.InvalidInputError, match="the method must be one of"):
+    with pytest.raises(pp.errors.InvalidInputError, match="the method must be one of"):
         recover(sde, run, "magic")
-    with pytest.raises(pp.InvalidInputError, match=r"whole steps, got t = 0\.3; pass the SDE"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"whole steps, got t = 0\.3; pass the SDE"):
         recover(sde.model, run)
-    with pytest.raises(pp.InvalidInputError, match=r"multiples of the step 0\.2, got t = 0\.3"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"multiples of the step 0\.2, got t = 0\.3"):
         recover(replace(sde, step=0.2), run)
-    with pytest.raises(pp.InvalidInputError, match="needs every step from 1 on"):
+    with pytest.raises(pp.errors.InvalidInputError, match="needs every step from 1 on"):
         recover(sde, run, "innovations", VIEWS["gaps"])
-    with pytest.raises(pp.InvalidInputError, match="fitted in discrete time"):
+    with pytest.raises(pp.errors.InvalidInputError, match="fitted in discrete time"):
         fit(sde, outputs_of(sde, run), ("std",))  # type: ignore[arg-type]
-    large = SDE(pp.Model(pp.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
-    with pytest.raises(pp.TooLargeError, match=r"at most 1,000 agents, got 1,500"):
+    large = SDE(pp.Model(pp.networks.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
+    with pytest.raises(pp.errors.TooLargeError, match=r"at most 1,000 agents, got 1,500"):
         recover(large, pp.simulate(large, 2), "kalman")

@@ -133,14 +133,14 @@ def test_the_page_says_which_opinions_are_meant() -> None:
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     model = extended("both", "white")
     run = pp.simulate(model, STEPS)
-    with pytest.raises(pp.InvalidInputError, match="estimated by innovations or kalman, got 'ols'"):
+    with pytest.raises(pp.errors.InvalidInputError, match="estimated by innovations or kalman, got 'ols'"):
         recover(model, run, "ols", target="current")
-    with pytest.raises(pp.InvalidInputError, match="must be one of 'initial', 'current', got 'late'"):
+    with pytest.raises(pp.errors.InvalidInputError, match="must be one of 'initial', 'current', got 'late'"):
         recover(model, run, target="late")  # type: ignore[arg-type]
-    with pytest.raises(pp.InvalidInputError, match=r"truth must be given.*run\.final\.hidden"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"truth must be given.*run\.final\.hidden"):
         recover(model, run, target="current").residuals()
     monkeypatch.setattr(import_module("peerpressure.recovery._current"), "PARTIAL_LIMIT", 5)
-    with pytest.raises(pp.TooLargeError, match="at most 5 agents, got 7"):
+    with pytest.raises(pp.errors.TooLargeError, match="at most 5 agents, got 7"):
         recover(model, run, "kalman", target="current")
 
 

@@ -23,7 +23,7 @@ def test_numbers_of_an_estimate() -> None:
     inside = np.mean((low <= model.x0) & (model.x0 <= high))
     assert abs(inside - 0.9) < 0.03
     for level in (0.0, 1.0, 95):
-        with pytest.raises(pp.InvalidInputError, match="strictly between 0 and 1"):
+        with pytest.raises(pp.errors.InvalidInputError, match="strictly between 0 and 1"):
             estimate.interval(level)
 
 
@@ -49,7 +49,7 @@ def test_labels_are_escaped() -> None:
 
 
 def test_unidentified_agents_are_said_to_be() -> None:
-    model = pp.Model(pp.k2(), hidden=[0.0, 1.0], noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.k2(), hidden=[0.0, 1.0], noise=pp.Gaussian(1.0))
     estimate = recover(model, pp.simulate(model, 1), "ols")
     assert "0 of 2 agents, rank 1" in str(estimate)
     assert "not identified" in str(estimate)
@@ -58,7 +58,7 @@ def test_unidentified_agents_are_said_to_be() -> None:
 
 def test_unknown_method() -> None:
     model = small_model()
-    with pytest.raises(pp.InvalidInputError, match=r"must be one of innovations, ols.* got 'olz'"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"must be one of innovations, ols.* got 'olz'"):
         recover(model, pp.simulate(model, 2), "olz")
 
 
@@ -100,13 +100,13 @@ BAD: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_priors_refuse(case: str) -> None:
     mean, variance, words = BAD[case]
-    with pytest.raises(pp.InvalidInputError, match=words):
+    with pytest.raises(pp.errors.InvalidInputError, match=words):
         Prior(mean, variance)
 
 
 def test_priors_of_other_agents_are_refused() -> None:
     model = small_model()
-    with pytest.raises(pp.InvalidInputError, match="one for each of the 7 agents, got 3 of them"):
+    with pytest.raises(pp.errors.InvalidInputError, match="one for each of the 7 agents, got 3 of them"):
         recover(model, pp.simulate(model, STEPS), prior=Prior([0.0, 1.0, 2.0], 1.0))
-    with pytest.raises(pp.InvalidInputError, match="from a lower to a higher"):
+    with pytest.raises(pp.errors.InvalidInputError, match="from a lower to a higher"):
         Prior.uniform(1.0, 0.0)

@@ -167,7 +167,7 @@ def test_many_agents_go_the_sparse_way_by_themselves(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(import_module("peerpressure.recovery._kalman"), "DENSE_LIMIT", 10)
     assert_same(dense, recover(model, run, "kalman", view), 1e-7)
     correlated = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
-    with pytest.raises(pp.TooLargeError, match="adapt need white noise"):
+    with pytest.raises(pp.errors.TooLargeError, match="adapt need white noise"):
         recover(correlated, run, "kalman", view)
 
 
@@ -201,7 +201,7 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
 
 
 def test_outputs_that_bounded_noise_cannot_have_made_are_refused() -> None:
-    model = extended("adapting alike", pp.Uniform(0.1))
+    model = extended("adapting alike", pp.noise.Uniform(0.1))
     recover(model, pp.simulate(model, 20))
-    with pytest.raises(pp.InvalidInputError, match="no hidden opinion explains"):
+    with pytest.raises(pp.errors.InvalidInputError, match="no hidden opinion explains"):
         recover(model, pp.simulate(replace(model, adaptation=None), 20))

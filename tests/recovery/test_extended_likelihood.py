@@ -14,10 +14,10 @@ from peerpressure.recovery import Observation, fit, outputs_of, recover
 from tests.recovery.cases import AGENTS, Array
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended
 
-LAWS: dict[str, pp.Noise] = {
+LAWS: dict[str, pp.noise.Noise] = {
     "laplace": pp.Laplace(0.4),
     "student": pp.StudentT(0.4, df=5.0),
-    "custom": pp.Custom(stats.logistic(scale=0.3)),
+    "custom": pp.noise.Custom(stats.logistic(scale=0.3)),
 }
 
 
@@ -47,11 +47,11 @@ def test_every_law_has_its_own_maximum(kind: str, law: str) -> None:
 
 
 def test_bounded_laws_leave_an_interval_or_a_point() -> None:
-    uniform = extended("both", pp.Uniform(0.4), "given")
+    uniform = extended("both", pp.noise.Uniform(0.4), "given")
     run = pp.simulate(uniform, 25, seed=3)
     assert run.states is not None
     assert np.isfinite(log_density(uniform, run.states[0], recover(uniform, run, "likelihood").value[0])).all()
-    coin = replace(uniform, noise=pp.Rademacher(0.4))
+    coin = replace(uniform, noise=pp.noise.Rademacher(0.4))
     tossed = pp.simulate(coin, 25, 3, seed=3)
     np.testing.assert_allclose(recover(coin, tossed, "likelihood").value, np.tile(coin.x0, (3, 1)), atol=1e-8)
 

@@ -44,7 +44,7 @@ def test_what_noise_does_not_reach_is_found_exactly() -> None:
     estimate = gls(quiet, outputs_of(quiet, run))
     np.testing.assert_allclose(estimate.variance[[0, 3]], 0.0, atol=1e-12)
     np.testing.assert_allclose(estimate.value[:, [0, 3]], np.tile(quiet.x0[[0, 3]], (2, 1)), atol=1e-8)
-    silent = pp.Model(pp.path(4), [1.0, 2.0, 3.0, 4.0], [0.5, 1.0, 1.5, 2.0])
+    silent = pp.Model(pp.networks.path(4), [1.0, 2.0, 3.0, 4.0], [0.5, 1.0, 1.5, 2.0])
     one_agent = outputs_of(silent, pp.simulate(silent, 9), Observation(agents=[0]))
     np.testing.assert_allclose(gls(silent, one_agent).value[0], silent.x0, atol=1e-5)
 
@@ -63,6 +63,6 @@ def test_p_values_are_uniform_under_the_model_and_tiny_under_another() -> None:
 
 
 def test_a_system_that_is_too_large_is_refused_with_a_way_out() -> None:
-    model = pp.Model(pp.cycle(100), np.zeros(100), noise=pp.Gaussian(1.0))
-    with pytest.raises(pp.TooLargeError, match="kalman"):
+    model = pp.Model(pp.networks.cycle(100), np.zeros(100), noise=pp.Gaussian(1.0))
+    with pytest.raises(pp.errors.TooLargeError, match="kalman"):
         gls(model, outputs_of(model, pp.simulate(model, 50)))

@@ -69,7 +69,9 @@ def test_closed_forms() -> None:
 def test_a_large_network_has_an_operator() -> None:
     rng = np.random.default_rng(0)
     n = 2100
-    model = pp.Model(pp.barabasi_albert(n, 2, seed=1), np.zeros(n), rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0))
+    model = pp.Model(
+        pp.networks.barabasi_albert(n, 2, seed=1), np.zeros(n), rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0)
+    )
     told = information(model, 30)
     F = np.eye(n) + model.network.adjacency.toarray() / model.s[:, None]
     J = 29 * np.eye(n) + F.T @ F
@@ -80,7 +82,7 @@ def test_a_large_network_has_an_operator() -> None:
 
 
 def test_what_is_not_seen_may_not_be_identified() -> None:
-    model = pp.Model(pp.k2(), hidden=[0.0, 0.0], noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.k2(), hidden=[0.0, 0.0], noise=pp.Gaussian(1.0))
     told = information(model, 1)
     assert not told.identified.any()
     assert told.of(0) == 0
@@ -93,11 +95,11 @@ def test_what_is_not_seen_may_not_be_identified() -> None:
 def test_refuses_bad_steps_and_large_partial_views() -> None:
     model = small_model()
     for steps in (-1, 1.5, True):
-        with pytest.raises(pp.InvalidInputError, match="steps must be a whole number"):
+        with pytest.raises(pp.errors.InvalidInputError, match="steps must be a whole number"):
             information(model, steps)  # type: ignore[arg-type]
     n = 1500
-    large = pp.Model(pp.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
-    with pytest.raises(pp.TooLargeError, match="at most 1000 agents, got 1500"):
+    large = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
+    with pytest.raises(pp.errors.TooLargeError, match="at most 1000 agents, got 1500"):
         information(large, 5, Observation(agents=[0]))
 
 

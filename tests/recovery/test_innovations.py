@@ -21,7 +21,7 @@ TWO: dict[str, Any] = {"hidden": [1.0, 2.0], "noise": pp.Gaussian(1.0)}
 LAWS: dict[str, Any] = {
     "gaussian": pp.Gaussian,
     "laplace": pp.Laplace,
-    "uniform": pp.Uniform,
+    "uniform": pp.noise.Uniform,
     "student": pp.StudentT,
 }
 REGULAR = ("white", "scaled over time", "by agent", "ar1", "negative ar1")
@@ -41,19 +41,19 @@ def test_equals_dense_generalised_least_squares(noise: str, start: str) -> None:
 
 
 def test_two_agents_whose_start_is_known() -> None:
-    model = pp.Model(pp.k2(), start=[0.0, 0.0], **TWO)
+    model = pp.Model(pp.networks.k2(), start=[0.0, 0.0], **TWO)
     np.testing.assert_allclose(recover(model, pp.simulate(model, 100)).variance, 0.01)
 
 
 def test_two_agents_whose_start_is_not_seen() -> None:
-    model = pp.Model(pp.k2(), **TWO)
+    model = pp.Model(pp.networks.k2(), **TWO)
     F = np.array([[1.0, 1.0], [1.0, 1.0]])
     expected = np.linalg.inv(99 * np.eye(2) + F.T @ F).diagonal()
     np.testing.assert_allclose(recover(model, pp.simulate(model, 100)).variance, expected)
 
 
 def test_one_step_tells_two_agents_from_a_known_start_apart_but_not_from_an_unseen_one() -> None:
-    known, unseen = pp.Model(pp.k2(), start=[0.0, 0.0], **TWO), pp.Model(pp.k2(), **TWO)
+    known, unseen = pp.Model(pp.networks.k2(), start=[0.0, 0.0], **TWO), pp.Model(pp.networks.k2(), **TWO)
     assert recover(known, pp.simulate(known, 1)).identified.all()
     estimate = recover(unseen, pp.simulate(unseen, 1))
     assert not estimate.identified.any()
@@ -63,7 +63,7 @@ def test_one_step_tells_two_agents_from_a_known_start_apart_but_not_from_an_unse
 
 def test_a_held_mask_does_not_cover_a_start_from_the_hidden_opinions() -> None:
     """Neighbours' bare x₀ enters at step 1, and the mask cancels between steps 1 and 2."""
-    network = pp.complete(5)
+    network = pp.networks.complete(5)
     mask = pp.Gaussian(1.0, temporal="frozen")
     model = pp.Model(network, hidden=np.arange(5.0), noise=mask)
     estimate = recover(model, pp.simulate(model, 2, 3, seed=1))
@@ -127,7 +127,7 @@ def test_p_values_are_uniform_when_the_model_is_right(name: str, temporal: Tempo
     laws: dict[str, Any] = {
         "gaussian": pp.Gaussian,
         "laplace": pp.Laplace,
-        "uniform": pp.Uniform,
+        "uniform": pp.noise.Uniform,
         "student": pp.StudentT,
     }
     model = random_model(20, noise=laws[name](1.0, temporal=temporal))
@@ -152,12 +152,12 @@ def test_another_model_is_noticed() -> None:
             assert "another model" in str(estimate)
 
 
-@pytest.mark.parametrize("noise", [pp.NoNoise(), pp.Uniform(0.1), pp.Gaussian(1.0, temporal="frozen")])
-def test_outputs_that_the_model_cannot_show_are_refused(noise: pp.Noise) -> None:
+@pytest.mark.parametrize("noise", [pp.NoNoise(), pp.noise.Uniform(0.1), pp.Gaussian(1.0, temporal="frozen")])
+def test_outputs_that_the_model_cannot_show_are_refused(noise: pp.noise.Noise) -> None:
     model = random_model(8, noise=noise)
     recover(model, pp.simulate(model, 20))
     made_by = pp.Model(model.network, model.hidden, model.stubbornness, noise=pp.Gaussian(2.0))
-    with pytest.raises(pp.InvalidInputError, match="no hidden opinion explains"):
+    with pytest.raises(pp.errors.InvalidInputError, match="no hidden opinion explains"):
         recover(model, pp.simulate(made_by, 20))
 
 
@@ -170,16 +170,16 @@ def test_refuses_what_it_cannot_undo() -> None:
         (Observation(times=[1, 2, 4]), "every step from 1 on, got 3 steps from 1 to 4"),
         (Observation(first_step=3), "every step from 1 on"),
     ):
-        with pytest.raises(pp.InvalidInputError, match=words):
+        with pytest.raises(pp.errors.InvalidInputError, match=words):
             recover(model, run, observation=view)
 
 
 def test_refuses_large_networks_that_need_a_dense_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("peerpressure.recovery._innovations"), "DENSE_LIMIT", 5)
     model = small_model("frozen")
-    with pytest.raises(pp.TooLargeError, match="at most 5 agents"):
+    with pytest.raises(pp.errors.TooLargeError, match="at most 5 agents"):
         recover(model, pp.simulate(model, STEPS))
-    with pytest.raises(pp.TooLargeError, match="correlated prior"):
+    with pytest.raises(pp.errors.TooLargeError, match="correlated prior"):
         recover(small_model(), pp.simulate(small_model(), STEPS), prior=Prior(0.0, np.eye(7) + 0.1))
 
 
@@ -193,7 +193,7 @@ def test_many_agents_in_seconds() -> None:
     rng = np.random.default_rng(0)
     n = 20_000
     model = pp.Model(
-        pp.barabasi_albert(n, 2, seed=1), rng.uniform(size=n), rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0)
+        pp.networks.barabasi_albert(n, 2, seed=1), rng.uniform(size=n), rng.uniform(0.5, 1, n), noise=pp.Gaussian(1.0)
     )
     estimate = recover(model, pp.simulate(model, 100, seed=1))
     assert np.mean(estimate.residuals() ** 2) == pytest.approx(0.0094, rel=0.1)

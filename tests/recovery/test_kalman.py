@@ -81,7 +81,7 @@ def test_stated_covariance_is_the_true_one() -> None:
 
 
 def test_agents_that_look_alike_are_not_told_apart() -> None:
-    model = pp.Model(pp.star(6), np.arange(6.0), [1.0, 1.0, 1.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.star(6), np.arange(6.0), [1.0, 1.0, 1.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(1.0))
     run = pp.simulate(model, 30, 3, seed=1)
     hub = max(model.network.labels, key=lambda label: model.network.degrees[model.network.index(label)])
     data = outputs_of(model, run, Observation(agents=[hub]))
@@ -99,7 +99,7 @@ def test_agents_that_look_alike_are_not_told_apart() -> None:
 
 
 def test_news_travels_one_edge_a_step() -> None:
-    model = pp.Model(pp.path(6), np.zeros(6), noise=pp.Gaussian(1.0), start=np.zeros(6))
+    model = pp.Model(pp.networks.path(6), np.zeros(6), noise=pp.Gaussian(1.0), start=np.zeros(6))
     data = outputs_of(model, pp.simulate(model, 4), Observation(agents=[0]))
     np.testing.assert_array_equal(kalman(model, data).identified, [True, True, True, True, False, False])
 
@@ -189,17 +189,17 @@ def test_beliefs_about_unseen_states_are_calibrated() -> None:
 
 
 def test_outputs_of_another_model_are_refused_where_noise_leaves_no_room() -> None:
-    model = pp.Model(pp.path(4), np.arange(4.0))
-    other = pp.Model(pp.path(4), np.arange(4.0), stubbornness=3.0)
+    model = pp.Model(pp.networks.path(4), np.arange(4.0))
+    other = pp.Model(pp.networks.path(4), np.arange(4.0), stubbornness=3.0)
     data = outputs_of(other, pp.simulate(model, 20))
     for method in (gls, kalman):
-        with pytest.raises(pp.InvalidInputError, match="follow the model"):
+        with pytest.raises(pp.errors.InvalidInputError, match="follow the model"):
             method(other, data)
 
 
 def test_beliefs_over_time_must_fit() -> None:
-    model = pp.Model(pp.cycle(400), np.zeros(400), noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.cycle(400), np.zeros(400), noise=pp.Gaussian(1.0))
     data = outputs_of(model, pp.simulate(model, 400))
     for path in (kalman_filter, kalman_smoother):
-        with pytest.raises(pp.TooLargeError, match="kalman"):
+        with pytest.raises(pp.errors.TooLargeError, match="kalman"):
             path(model, data)

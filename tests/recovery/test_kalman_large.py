@@ -69,7 +69,7 @@ def test_complete_outputs_of_a_large_network_stay_sparse() -> None:
 
 def test_agents_of_whom_nothing_is_seen_are_named() -> None:
     n = DENSE_LIMIT + 20
-    model = pp.Model(pp.path(n), np.zeros(n), noise=pp.Gaussian(1.0), start=np.zeros(n))
+    model = pp.Model(pp.networks.path(n), np.zeros(n), noise=pp.Gaussian(1.0), start=np.zeros(n))
     data = outputs_of(model, pp.simulate(model, 4), Observation(agents=range(n - 10)))
     np.testing.assert_array_equal(np.flatnonzero(~kalman(model, data).identified), np.arange(n - 7, n))
 
@@ -78,26 +78,26 @@ def test_agents_of_whom_nothing_is_seen_are_named() -> None:
     ("noise", "what"),
     [(pp.Gaussian(1.0, temporal="frozen"), "frozen"), (pp.NoNoise(), "without noise")],
 )
-def test_large_networks_need_fresh_noise(noise: pp.Noise, what: str) -> None:
+def test_large_networks_need_fresh_noise(noise: pp.noise.Noise, what: str) -> None:
     n = DENSE_LIMIT + 1
-    model = pp.Model(pp.cycle(n), np.zeros(n), noise=noise)
+    model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=noise)
     data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(9)))
-    with pytest.raises(pp.TooLargeError, match=what):
+    with pytest.raises(pp.errors.TooLargeError, match=what):
         kalman(model, data)
 
 
 def test_too_wide_a_front_is_refused_before_any_work() -> None:
     n = 4000
-    model = pp.Model(pp.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
     data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(100)))
-    with pytest.raises(pp.TooLargeError, match="observe more agents"):
+    with pytest.raises(pp.errors.TooLargeError, match="observe more agents"):
         kalman(model, data)
 
 
 def test_a_correlated_prior_needs_a_small_network() -> None:
     n = 2100
-    model = pp.Model(pp.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
     data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(n - 1)))
     correlated = Prior(0.0, np.eye(n) + 0.1)
-    with pytest.raises(pp.TooLargeError, match="variances"):
+    with pytest.raises(pp.errors.TooLargeError, match="variances"):
         kalman(model, data, correlated)

@@ -17,20 +17,20 @@ from tests.builders import random_model
 from tests.recovery.cases import VIEWS, small_model
 
 REPLICATES = 1500
-LAWS: dict[str, pp.Noise] = {
+LAWS: dict[str, pp.noise.Noise] = {
     "laplace": pp.Laplace(0.7),
-    "uniform": pp.Uniform(0.7),
+    "uniform": pp.noise.Uniform(0.7),
     "student": pp.StudentT(0.7, df=3.0),
-    "custom": pp.Custom(stats.logistic(scale=0.3)),
+    "custom": pp.noise.Custom(stats.logistic(scale=0.3)),
     "laplace over time": pp.Laplace(0.7, time_scale=pp.Power(0.3)),
-    "uniform over time": pp.Uniform(0.7, time_scale=pp.Power(0.3)),
+    "uniform over time": pp.noise.Uniform(0.7, time_scale=pp.Power(0.3)),
     "student by agent": pp.StudentT(np.array([0.2, 0.7, 1.1, 2.0]), time_scale=pp.Power(-0.3)),
 }
 # How far the variance at 150 steps may be from that of the large-sample law; the median approaches it slowly.
 SLACK = {"laplace": 0.2, "laplace over time": 0.2, "uniform over time": 0.05, "uniform": 0.0}
 
 
-def four(noise: pp.Noise) -> pp.Model:
+def four(noise: pp.noise.Noise) -> pp.Model:
     return random_model(4, 3, noise=noise)
 
 
@@ -56,7 +56,7 @@ def test_the_median_halves_the_variance_of_the_mean_under_laplace_noise() -> Non
 
 
 def test_the_error_under_uniform_noise_falls_like_one_over_time() -> None:
-    model = four(pp.Uniform(1.0))
+    model = four(pp.noise.Uniform(1.0))
     run = pp.simulate(model, 800, 600, seed=4)
     errors = [
         float(np.sqrt(np.mean(recover(model, run, "innovations").residuals() ** 2)))
@@ -85,7 +85,7 @@ def test_student_reaches_its_bound() -> None:
 
 
 def test_coin_flips_are_undone_exactly() -> None:
-    model = four(pp.Rademacher(0.7))
+    model = four(pp.noise.Rademacher(0.7))
     run = pp.simulate(model, 60, 20, seed=6)
     estimate = likelihood(model, outputs_of(model, run))
     np.testing.assert_allclose(estimate.residuals(), 0.0, atol=1e-10)
@@ -94,7 +94,7 @@ def test_coin_flips_are_undone_exactly() -> None:
     short = likelihood(model, brief)
     np.testing.assert_allclose(short.variance, 0.7**2 / 2)
     assert abs(np.mean(short.residuals() ** 2) / (0.7**2 / 2) - 1) < 5 / np.sqrt(short.value.size)
-    growing = four(pp.Rademacher(0.7, time_scale=pp.Linear()))
+    growing = four(pp.noise.Rademacher(0.7, time_scale=pp.Linear()))
     exact = likelihood(growing, outputs_of(growing, pp.simulate(growing, 3, 50, seed=8)))
     np.testing.assert_allclose(exact.residuals(), 0.0, atol=1e-10)
     assert (exact.variance == 0).all()
@@ -163,25 +163,25 @@ def test_the_weighted_median_minimises_the_weighted_distance(values: list[float]
     ("noise", "match"),
     [
         (pp.Laplace(1.0, temporal=pp.AR1(0.5)), "drawn anew"),
-        (pp.Uniform(1.0, temporal="frozen"), "drawn anew"),
-        (pp.Custom(stats.expon(), centre=True), "whole line"),
+        (pp.noise.Uniform(1.0, temporal="frozen"), "drawn anew"),
+        (pp.noise.Custom(stats.expon(), centre=True), "whole line"),
     ],
 )
-def test_laws_without_a_likelihood_here_are_refused(noise: pp.Noise, match: str) -> None:
+def test_laws_without_a_likelihood_here_are_refused(noise: pp.noise.Noise, match: str) -> None:
     model = four(noise)
-    with pytest.raises(pp.InvalidInputError, match=match):
+    with pytest.raises(pp.errors.InvalidInputError, match=match):
         likelihood(model, outputs_of(model, pp.simulate(model, 9)))
 
 
-@pytest.mark.parametrize("noise", [pp.Uniform(0.1), pp.Rademacher(0.1)])
-def test_outputs_that_bounded_noise_cannot_make_are_refused(noise: pp.Noise) -> None:
+@pytest.mark.parametrize("noise", [pp.noise.Uniform(0.1), pp.noise.Rademacher(0.1)])
+def test_outputs_that_bounded_noise_cannot_make_are_refused(noise: pp.noise.Noise) -> None:
     model = four(noise)
     run = pp.simulate(four(pp.Gaussian(1.0)), 30)
-    with pytest.raises(pp.InvalidInputError, match="can make"):
+    with pytest.raises(pp.errors.InvalidInputError, match="can make"):
         likelihood(model, outputs_of(model, run))
 
 
 def test_rounded_outputs_have_no_exact_likelihood() -> None:
     model = four(pp.Laplace(1.0))
-    with pytest.raises(pp.InvalidInputError, match="kalman"):
+    with pytest.raises(pp.errors.InvalidInputError, match="kalman"):
         likelihood(model, outputs_of(model, pp.simulate(model, 9), Observation(rounding=0.1)))

@@ -17,7 +17,7 @@ from tests.builders import random_model
 from tests.recovery.cases import Array
 
 REPLICATES = 60
-CASES: dict[str, tuple[pp.Schedule, tuple[str, ...]]] = {
+CASES: dict[str, tuple[pp.schedules.Schedule, tuple[str, ...]]] = {
     "std": (pp.Linear(0.4), ("std",)),
     "stubbornness": (pp.Linear(0.4), ("stubbornness",)),
     "both": (pp.Linear(0.4), ("std", "stubbornness")),
@@ -28,7 +28,7 @@ CASES: dict[str, tuple[pp.Schedule, tuple[str, ...]]] = {
 }
 
 
-def six(pressure: pp.Schedule, **parts: Any) -> pp.Model:
+def six(pressure: pp.schedules.Schedule, **parts: Any) -> pp.Model:
     values: dict[str, Any] = {"noise": pp.Gaussian(0.7), "pressure": pressure, "start": np.linspace(-1, 1, 6)}
     return random_model(6, 3, **(values | parts))
 
@@ -175,9 +175,9 @@ def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
         (pp.Constant(0.0), ("stubbornness",), "settle every unknown"),
     ],
 )
-def test_what_outputs_cannot_settle_is_refused(pressure: pp.Schedule, unknown: Any, match: str) -> None:
+def test_what_outputs_cannot_settle_is_refused(pressure: pp.schedules.Schedule, unknown: Any, match: str) -> None:
     model = six(pressure)
-    with pytest.raises(pp.InvalidInputError, match=match):
+    with pytest.raises(pp.errors.InvalidInputError, match=match):
         fit(model, outputs_of(model, pp.simulate(model, 20)), unknown)
 
 
@@ -190,21 +190,21 @@ def test_an_offset_sets_the_unit_of_stubbornness() -> None:
 @pytest.mark.parametrize(("steps", "unknown"), [(1, ("std",)), (1, ("stubbornness",)), (2, ("std", "stubbornness"))])
 def test_too_few_steps_are_refused(steps: int, unknown: tuple[str, ...]) -> None:
     model = six(pp.Linear())
-    with pytest.raises(pp.InvalidInputError, match="observe longer"):
+    with pytest.raises(pp.errors.InvalidInputError, match="observe longer"):
         fit(model, outputs_of(model, pp.simulate(model, steps)), unknown)
 
 
 def test_a_fit_needs_something_to_find_and_a_network_that_fits() -> None:
     model = six(pp.Linear(), start="hidden")
-    with pytest.raises(pp.InvalidInputError, match="something must be unknown"):
+    with pytest.raises(pp.errors.InvalidInputError, match="something must be unknown"):
         fit(model, outputs_of(model, pp.simulate(model, 9), Observation(sees_start=True)))
-    large = pp.Model(pp.cycle(1001), np.zeros(1001), noise=pp.Gaussian(1.0))
-    with pytest.raises(pp.TooLargeError, match="1,000 agents"):
+    large = pp.Model(pp.networks.cycle(1001), np.zeros(1001), noise=pp.Gaussian(1.0))
+    with pytest.raises(pp.errors.TooLargeError, match="1,000 agents"):
         fit(large, outputs_of(large, pp.simulate(large, 9)), ("std",))
 
 
 @pytest.mark.parametrize("noise", [pp.Laplace(1.0), pp.Gaussian(1.0, temporal=pp.AR1(0.3)), pp.NoNoise()])
-def test_parameters_need_white_gaussian_noise(noise: pp.Noise) -> None:
+def test_parameters_need_white_gaussian_noise(noise: pp.noise.Noise) -> None:
     model = six(pp.Linear(), noise=noise)
-    with pytest.raises(pp.InvalidInputError, match="white Gaussian"):
+    with pytest.raises(pp.errors.InvalidInputError, match="white Gaussian"):
         fit(model, outputs_of(model, pp.simulate(model, 20)), ("std",))

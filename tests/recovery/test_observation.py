@@ -51,7 +51,7 @@ def test_a_given_start_says_nothing() -> None:
     seen = Observation(sees_start=True).resolve(model, RUN.times)
     np.testing.assert_array_equal(seen.free, np.arange(3))
     assert seen.times[0] == 1
-    with pytest.raises(pp.InvalidInputError, match="must see something of x₀, got only step 0"):
+    with pytest.raises(pp.errors.InvalidInputError, match="must see something of x₀, got only step 0"):
         Observation(times=[0], sees_start=True).resolve(model, RUN.times)
 
 
@@ -77,7 +77,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_refuses(case: str) -> None:
     arguments, words = BAD[case]
-    with pytest.raises(pp.InvalidInputError, match=words):
+    with pytest.raises(pp.errors.InvalidInputError, match=words):
         Observation(**arguments).resolve(NAMED, RUN.times)
 
 
@@ -97,7 +97,7 @@ def test_outputs_follow_recorded_agents_in_any_order() -> None:
     np.testing.assert_array_equal(outputs_of(model, part).values, full.states[:, 1:, [0, 3, 5]])
     view = Observation(agents=[0, 5])
     np.testing.assert_array_equal(outputs_of(model, part, view).values, outputs_of(model, full, view).values)
-    with pytest.raises(pp.InvalidInputError, match=r"among the 3 recorded ones, got 1, 6 \(2 in all\)"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"among the 3 recorded ones, got 1, 6 \(2 in all\)"):
         outputs_of(model, part, Observation(agents=[0, 1, 6]))
 
 
@@ -134,7 +134,7 @@ def test_outputs_refuse_what_does_not_fit() -> None:
         (given, RUN, start, "must show it at step 0, 5 for agent 'ann', got 0"),
     ]
     for model, run, view, words in cases:
-        with pytest.raises(pp.InvalidInputError, match=words):
+        with pytest.raises(pp.errors.InvalidInputError, match=words):
             outputs_of(model, run, view)
 
 

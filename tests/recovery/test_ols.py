@@ -39,7 +39,7 @@ def test_sweeps_are_the_dense_regression(noise: str, start: str, view: str) -> N
 @pytest.mark.parametrize(("steps", "exact", "printed"), [(100, 1.59903, 2.19033), (1000, 1.70100, 2.14457)])
 def test_two_agents(steps: int, exact: float, printed: float) -> None:
     """The difference of two agents has f_t = (t+1)e_t = ε_t − f_{t−1}, which gives the variance in closed form."""
-    model = pp.Model(pp.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0))
+    model = pp.Model(pp.networks.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0))
     run = pp.simulate(model, steps, 20, seed=1)
     estimate = recover(model, run, "ols")
     np.testing.assert_allclose(estimate.variance, exact, rtol=1e-5)
@@ -97,7 +97,7 @@ def test_large_networks_are_refused_where_a_dense_matrix_is_needed(monkeypatch: 
     model = small_model()
     run = pp.simulate(model, STEPS)
     for method, prior in (("wls", None), ("snapshot", None), ("ols", Prior(0.0, 1.0))):
-        with pytest.raises(pp.TooLargeError, match="at most 5 agents, got 7"):
+        with pytest.raises(pp.errors.TooLargeError, match="at most 5 agents, got 7"):
             recover(model, run, method, prior=prior)
 
 

@@ -13,7 +13,7 @@ import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, kalman_filter, kalman_smoother, outputs_of, recover
 
 TEMPORAL = ("frozen", "frozen", "white", pp.AR1(0.9999))
-NETWORKS = (pp.complete, pp.path, pp.star, pp.cycle)
+NETWORKS = (pp.networks.complete, pp.networks.path, pp.networks.star, pp.networks.cycle)
 
 
 @pytest.mark.parametrize("method", ["kalman", "gls"])
@@ -23,7 +23,7 @@ def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(meth
     # Twelve outputs determine six opinions and six masks on paper, with a condition number beyond double precision.
     rng = np.random.default_rng(seed)
     model = pp.Model(
-        pp.complete(6),
+        pp.networks.complete(6),
         hidden=rng.random(6),
         stubbornness=rng.uniform(0.5, 1, 6),
         noise=pp.Gaussian(1.0, temporal="frozen"),
@@ -37,7 +37,9 @@ def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(meth
 @pytest.mark.parametrize("follow", [kalman_filter, kalman_smoother])
 def test_beliefs_over_time_know_their_rounding_errors(follow: Callable[..., Any]) -> None:
     rng = np.random.default_rng(0)
-    model = pp.Model(pp.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="frozen"), adaptation=0.1)
+    model = pp.Model(
+        pp.networks.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="frozen"), adaptation=0.1
+    )
     run = pp.simulate(model, 40, replicates=2, seed=0)
     path = follow(model, outputs_of(model, run, Observation(agents=[0])))
     assert path.hidden.mean.shape == (2, 41, 6)
@@ -80,7 +82,7 @@ def test_errors_stay_within_what_an_estimate_says_of_itself(method: str) -> None
 
 
 def test_the_rounding_of_single_precision_is_counted() -> None:
-    model = pp.Model(pp.path(4), hidden=[0.1, 0.5, 0.7, 0.2], noise=pp.NoNoise())
+    model = pp.Model(pp.networks.path(4), hidden=[0.1, 0.5, 0.7, 0.2], noise=pp.NoNoise())
     double, single = (pp.simulate(model, 30, dtype=dtype) for dtype in (np.float64, np.float32))
     look = Observation(agents=[0])
     fine, coarse = (recover(model, run, "kalman", look) for run in (double, single))
@@ -91,7 +93,7 @@ def test_the_rounding_of_single_precision_is_counted() -> None:
 
 @pytest.mark.parametrize("method", ["innovations", "ols", "wls", "gls", "kalman", "snapshot"])
 def test_everything_but_rounding_is_what_the_method_itself_says(method: str) -> None:
-    model = pp.Model(pp.star(5), hidden=np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
+    model = pp.Model(pp.networks.star(5), hidden=np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=2, seed=1)
     estimate, direct = recover(model, run, method), METHODS[method](model, outputs_of(model, run), None)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
@@ -109,7 +111,7 @@ def dense(value: Any) -> Any:
 def test_a_large_network_without_noise_keeps_a_sparse_covariance() -> None:
     n = 50_000
     hidden = np.random.default_rng(0).random(n)
-    model = pp.Model(pp.cycle(n), hidden=hidden, noise=pp.NoNoise(), start=np.zeros(n))
+    model = pp.Model(pp.networks.cycle(n), hidden=hidden, noise=pp.NoNoise(), start=np.zeros(n))
     estimate = recover(model, pp.simulate(model, 5))
     # A dense one would take 20 GB.
     assert sparse.issparse(estimate.covariance)
@@ -119,7 +121,7 @@ def test_a_large_network_without_noise_keeps_a_sparse_covariance() -> None:
 
 @pytest.mark.parametrize("n", [20, 400])
 def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
-    model = pp.Model(pp.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
+    model = pp.Model(pp.networks.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=3, seed=1)
     estimate: Any = recover(model, run)
     direct = METHODS["innovations"](model, outputs_of(model, run), None)

@@ -36,7 +36,7 @@ def test_wide_tables_and_files(tmp_path: Path) -> None:
 
 
 def test_whole_numbers_are_labels_in_files_too(tmp_path: Path) -> None:
-    model = pp.Model(pp.path(3), hidden=[0.0, 1.0, 2.0])
+    model = pp.Model(pp.networks.path(3), hidden=[0.0, 1.0, 2.0])
     run = pp.simulate(model, 3)
     assert run.states is not None
     pd.DataFrame(run.states[0]).assign(time=run.times).to_csv(tmp_path / "wide.csv", index=False)
@@ -54,7 +54,7 @@ def test_what_is_missing_becomes_a_gap() -> None:
     assert np.isnan(part.states).sum() == 3
     estimate = recover(MODEL, part, "ols")
     assert estimate.identified.all()
-    with pytest.raises(pp.InvalidInputError, match="3 missing ones"):
+    with pytest.raises(pp.errors.InvalidInputError, match="3 missing ones"):
         recover(MODEL, part)
 
 
@@ -87,20 +87,20 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_refuses(case: str) -> None:
     table, words = BAD[case]
-    with pytest.raises(pp.InvalidInputError, match=words):
+    with pytest.raises(pp.errors.InvalidInputError, match=words):
         pp.Trajectory.from_dataframe(pd.DataFrame(table), MODEL)
 
 
 def test_many_bad_rows_are_counted() -> None:
     table = pd.DataFrame({"time": range(1, 10), "ann": ["?"] * 9})
-    with pytest.raises(pp.InvalidInputError, match=r"row 0, 1, 2, 3, 4 and 4 more"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"row 0, 1, 2, 3, 4 and 4 more"):
         pp.Trajectory.from_dataframe(table, MODEL)
 
 
 def test_files_name_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     path.write_text("time,ann,bob\n1,0.1,0.2\n2,0.1,high\n")
-    with pytest.raises(pp.InvalidInputError, match="'high' in row 3"):
+    with pytest.raises(pp.errors.InvalidInputError, match="'high' in row 3"):
         pp.Trajectory.from_csv(path, MODEL)
 
 
@@ -109,5 +109,5 @@ def test_unreadable_files(content: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(pp.FileFormatError, match=r"must exist|must not be empty|must be UTF-8"):
+    with pytest.raises(pp.errors.FileFormatError, match=r"must exist|must not be empty|must be UTF-8"):
         pp.Trajectory.from_csv(path, MODEL)

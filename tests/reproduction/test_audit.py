@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure import Constant, Gaussian, Linear, Model, StudentT, cycle, k2
+from peerpressure import Constant, Gaussian, Linear, Model, StudentT
+from peerpressure.networks import cycle, k2
 from peerpressure.reproduction import (
     Comparison,
     Evidence,

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from peerpressure import InvalidInputError, Linear, StretchedExponential
+from peerpressure import Linear, StretchedExponential
+from peerpressure.errors import InvalidInputError
 from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction.convergence import NOISE, kept_times
 from peerpressure.theory._limits import consensus_limit

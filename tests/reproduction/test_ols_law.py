@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peerpressure import Gaussian, Model, barabasi_albert, simulate
+from peerpressure import Gaussian, Model, simulate
+from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import recover
 from peerpressure.reproduction import regression
 from peerpressure.reproduction.convergence import agents_drawn

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from peerpressure import Gaussian, InvalidInputError, Model, StudentT, cycle
+from peerpressure import Gaussian, Model, StudentT
+from peerpressure.errors import InvalidInputError
+from peerpressure.networks import cycle
 from peerpressure.reproduction import ResidualsResult, residuals
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure import NoNoise, cycle, simulate
+from peerpressure import NoNoise, simulate
+from peerpressure.networks import cycle
 from peerpressure.reproduction.temporal import (
     GROUPS,
     MEETING,

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure import Linear, Model, NoNoise, information, simulate
+from peerpressure import Linear, Model, NoNoise, simulate
+from peerpressure.recovery import information
 from peerpressure.reproduction.adaptation import TwoTimescalesResult, adapting_at, two_timescales
 from peerpressure.reproduction.convergence import closeness, shown_and_held
 from peerpressure.reproduction.forgetting import forgetting, information_over_time

@@ -292,5 +292,5 @@ def test_shorthand_for_what_changes() -> None:
     assert (adaptation_section("0.01"), adaptation_section("1/t")) == (0.01, "1/t")
     assert built(network_section("hospital")).graph.n == 75
     for words, says in (("failing", "failing:PROBABILITY"), ("fading:1", "rewiring"), ("failing:often", "number")):
-        with pytest.raises(pp.InvalidInputError, match=says):
+        with pytest.raises(pp.errors.InvalidInputError, match=says):
             dynamics_section(words)

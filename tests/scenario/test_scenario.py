@@ -145,7 +145,7 @@ def test_every_generator_has_a_section_and_a_shorthand() -> None:
     ],
 )
 def test_shorthand_that_means_nothing_is_refused(make: Any, words: str, says: str) -> None:
-    with pytest.raises(pp.InvalidInputError) as told:
+    with pytest.raises(pp.errors.InvalidInputError) as told:
         make(words)
     assert says.lower() in str(told.value).lower()
 

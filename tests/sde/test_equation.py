@@ -49,13 +49,15 @@ def test_rates_of_a_batch_are_those_of_its_columns() -> None:
 
 
 def test_a_table_holds_each_pressure_for_one_unit_of_time() -> None:
-    model = pp.Model(pp.k2(), [0, 1], pressure=[3.0, 0.5], noise=pp.Gaussian(1.0, time_scale=pp.Table([2.0, 5.0])))
+    model = pp.Model(
+        pp.networks.k2(), [0, 1], pressure=[3.0, 0.5], noise=pp.Gaussian(1.0, time_scale=pp.schedules.Table([2.0, 5.0]))
+    )
     sde = SDE(model, step=0.07)
     for t, rho, scale in ((0.0, 3.0, 2.0), (0.4, 3.0, 2.0), (1.0, 3.0, 2.0), (1.001, 0.5, 5.0), (2.0, 0.5, 5.0)):
         np.testing.assert_allclose(sde.noise_size(t), scale / (1 + rho))
         np.testing.assert_allclose(sde.update(t).coupling_scale, rho / (1 + rho))
     # A hundred steps of 0.07 end a rounding error after t = 7.
-    longer = SDE(pp.Model(pp.k2(), [0, 1], pressure=pp.Table(np.arange(1.0, 8.0))), step=0.07)
+    longer = SDE(pp.Model(pp.networks.k2(), [0, 1], pressure=pp.schedules.Table(np.arange(1.0, 8.0))), step=0.07)
     assert longer.time(100) > 7
     np.testing.assert_allclose(longer.update(longer.time(100)).coupling_scale, 7 / 8)
     with pytest.raises(ScheduleError, match="7 values"):
@@ -70,7 +72,7 @@ def test_many_times_are_read_at_once() -> None:
 
 
 def test_method_is_chosen_by_size() -> None:
-    small, large = (SDE(pp.Model(pp.cycle(n), np.zeros(n))) for n in (20, 300))
+    small, large = (SDE(pp.Model(pp.networks.cycle(n), np.zeros(n))) for n in (20, 300))
     assert (small.path_method, large.path_method) == ("exact", "euler")
     assert replace(large, method="exact").path_method == "exact"
     assert "step 0.1, noise as printed, exact paths" in repr(small)
@@ -113,7 +115,7 @@ def test_bad_input_is_refused(parts: dict[str, Any], options: dict[str, Any], me
 
 
 def test_a_network_that_changes_is_refused() -> None:
-    changing = pp.TemporalNetwork.from_snapshots([pp.cycle(5), pp.path(5)])
+    changing = pp.TemporalNetwork.from_snapshots([pp.networks.cycle(5), pp.networks.path(5)])
     with pytest.raises(ModelError, match=r"the network must stay the same.*in discrete time"):
         SDE(pp.Model(changing, np.zeros(5)))
 
@@ -123,4 +125,4 @@ def test_what_is_no_model_or_too_large_for_exact_paths_is_refused() -> None:
         SDE("model")  # type: ignore[arg-type]
     n = LARGEST_EXACT + 1
     with pytest.raises(ModelError, match="up to 500 agents, got 501; use method='euler'"):
-        SDE(pp.Model(pp.cycle(n), np.zeros(n)), method="exact")
+        SDE(pp.Model(pp.networks.cycle(n), np.zeros(n)), method="exact")

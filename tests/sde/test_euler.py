@@ -78,7 +78,7 @@ def test_strong_errors_are_of_order_one_because_noise_is_additive() -> None:
 
 def test_the_strong_error_of_one_step_has_a_closed_form() -> None:
     # Without pressure each agent is alone: dy = (x − y) dt + σ dw, and one step of 1 is compared with N of 1/N.
-    model = pp.Model(pp.k2(), [0.0, 0.0], pressure=0.0, noise=pp.Gaussian(2.0))
+    model = pp.Model(pp.networks.k2(), [0.0, 0.0], pressure=0.0, noise=pp.Gaussian(2.0))
     finer, count = 64, 4_000
     errors = strong_errors(SDE(model), 1.0, steps=[1.0], replicates=count, seed=1, finer=finer)
     weights = 1 - (1 - 1 / finer) ** np.arange(finer)[::-1]

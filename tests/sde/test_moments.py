@@ -38,7 +38,7 @@ def two_agents(
 
 
 def test_two_agents_have_a_closed_form() -> None:
-    model = pp.Model(pp.k2(), [1.0, 4.0], noise=pp.Gaussian(0.8), start=[2.0, -1.0])
+    model = pp.Model(pp.networks.k2(), [1.0, 4.0], noise=pp.Gaussian(0.8), start=[2.0, -1.0])
     law = moments_at(SDE(model), [0.5, 2.0, 12.0])
     for i, t in enumerate((0.5, 2.0, 12.0)):
         mean, covariance = two_agents(t, (1.0, 4.0), (2.0, -1.0), 0.8)
@@ -78,7 +78,7 @@ def test_fine_steps_lead_to_the_same_moments(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_adjoint_agrees_with_the_whole_covariance(name: str) -> None:
-    noise = pp.Gaussian(np.linspace(0.0, 1.0, 7), time_scale=pp.Table(np.linspace(0.5, 2.0, 4)))
+    noise = pp.Gaussian(np.linspace(0.0, 1.0, 7), time_scale=pp.schedules.Table(np.linspace(0.5, 2.0, 4)))
     sde = SDE(random_model(7, pressure=SCHEDULES[name], noise=noise, start=np.arange(7.0)))
     weights = np.random.default_rng(1).normal(size=(2, 7))
     mean, variance, covariance = run_backwards(sde, weights, TIMES)
@@ -101,7 +101,7 @@ def test_few_sums_and_many_times_give_the_same_by_either_way(monkeypatch: pytest
 
 def test_a_network_too_large_for_its_covariance() -> None:
     n = 3_000
-    model = pp.Model(pp.cycle(n), np.cos(2 * np.pi * np.arange(n) / 3), pressure=2.0, noise=pp.Gaussian(0.6))
+    model = pp.Model(pp.networks.cycle(n), np.cos(2 * np.pi * np.arange(n) / 3), pressure=2.0, noise=pp.Gaussian(0.6))
     sde = SDE(model)
     mode = np.cos(2 * np.pi * np.arange(n) / 3)
     law = moments_of(sde, np.stack([np.full(n, 1 / n), mode * 2 / n]), [1.5])
@@ -150,7 +150,7 @@ def test_time_zero_and_silence() -> None:
 def test_noise_that_is_strongest_at_the_start(gamma: float) -> None:
     # Without pressure each agent is alone, with Var y = σ² ∫ e^(−2(t − a)) a^(−2γ) da.
     noise = pp.Gaussian(0.7, time_scale=pp.Power(-gamma))
-    sde = SDE(pp.Model(pp.k2(), [0.0, 1.0], pressure=0.0, noise=noise))
+    sde = SDE(pp.Model(pp.networks.k2(), [0.0, 1.0], pressure=0.0, noise=noise))
     expected = 0.49 * integrate.quad(lambda a: math.exp(2 * (a - 1.5)), 0, 1.5, weight="alg", wvar=(-2 * gamma, 0))[0]
     law = moments_at(sde, [0.0, 1.5])
     np.testing.assert_allclose(law.variance, [[0.0, 0.0], [expected, expected]], rtol=1e-8)
@@ -161,7 +161,7 @@ def test_noise_that_is_strongest_at_the_start(gamma: float) -> None:
 
 def test_a_formula_that_jumps_is_followed_like_the_table_of_its_values() -> None:
     parts: dict[str, Any] = {"hidden": [0.0, 1.0], "stubbornness": [1.0, 2.0], "noise": pp.Gaussian(1.0)}
-    formula, table = (pp.Model(pp.k2(), pressure=p, **parts) for p in ("max(1, ceil(t))", [1.0, 2.0, 3.0]))
+    formula, table = (pp.Model(pp.networks.k2(), pressure=p, **parts) for p in ("max(1, ceil(t))", [1.0, 2.0, 3.0]))
     one, other = (moments_at(SDE(model), [2.5]) for model in (formula, table))
     np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-8)
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-8)

@@ -66,7 +66,7 @@ def test_steps_of_a_constant_equation_are_all_the_same() -> None:
     assert all(other is one for other in others)
     changing = list(exact_transitions(noisy(), 3, 4))
     assert [(law.begin, law.end) for law in changing] == [(0.8, pytest.approx(1.2)), (pytest.approx(1.2), 1.6)]
-    assert repr(changing[1]) == "Transition(t = 1.2 to 1.6, 7 agents)"
+    assert repr(changing[1]) == "StepLaw(t = 1.2 to 1.6, 7 agents)"
 
 
 def test_pieces_meet_where_a_table_jumps() -> None:
@@ -90,7 +90,7 @@ def test_steps_out_of_order_are_refused() -> None:
         transition(sde, 2.0, 1.0)
     n = 501
     with pytest.raises(InvalidInputError, match="up to 500 agents"):
-        transition(SDE(pp.Model(pp.cycle(n), np.zeros(n))), 0.0, 1.0)
+        transition(SDE(pp.Model(pp.networks.cycle(n), np.zeros(n))), 0.0, 1.0)
 
 
 def test_paths_have_the_exact_moments() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from peerpressure import FileFormatError
+from peerpressure.errors import FileFormatError
 from peerpressure.sweep import Plan, collect, run_sweep, write_table
 from peerpressure.sweep._results import _frame
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from peerpressure import InvalidInputError
+from peerpressure.errors import InvalidInputError
 from peerpressure.sweep import OtherSweepError, Plan, SweepError, UnfinishedSweepError, collect, run_sweep, status
 
 from .running import csv, noisy_plan, results

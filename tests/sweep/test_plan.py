@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from peerpressure import InvalidInputError, TooLargeError
+from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sweep import Draws, Plan, Range, Unit
 
 TASK = "tests.sweep.units:noisy"

@@ -17,7 +17,7 @@ from tests.builders import SCHEDULES, random_model
 
 from .reasons import codes, values
 
-TREE, CYCLES = pp.barabasi_albert(8, 1, seed=2), pp.barabasi_albert(8, 2, seed=2)
+TREE, CYCLES = pp.networks.barabasi_albert(8, 1, seed=2), pp.networks.barabasi_albert(8, 2, seed=2)
 
 
 def build(network: pp.Network = TREE, **parts: Any) -> SDE:
@@ -33,7 +33,7 @@ def build(network: pp.Network = TREE, **parts: Any) -> SDE:
 OUTCOMES: list[tuple[dict[str, Any], str, Code]] = [
     ({"pressure": pp.Linear()}, "CONSENSUS", Code.START_FORGOTTEN),
     ({"pressure": pp.Power(0.5)}, "CONSENSUS", Code.NOISE_AVERAGES_SLOWLY),
-    ({"pressure": pp.Formula("t*log(1 + t)")}, "CONSENSUS", Code.MARGINAL_RATE),
+    ({"pressure": pp.schedules.Formula("t*log(1 + t)")}, "CONSENSUS", Code.MARGINAL_RATE),
     ({"pressure": pp.Power(1.5)}, "BIASED_CONSENSUS", Code.CONTINUOUS_DAMPING),
     ({"pressure": pp.Power(1.5), "network": CYCLES}, "BIASED_CONSENSUS", Code.START_REMEMBERED),
     ({"pressure": pp.StretchedExponential()}, "BIASED_CONSENSUS", Code.LIMIT),
@@ -60,7 +60,7 @@ OUTCOMES: list[tuple[dict[str, Any], str, Code]] = [
         Code.LIMIT_DEPENDS_ON_NOISE,
     ),
     ({"pressure": [1.0, 2.0]}, "UNKNOWN", Code.UNKNOWN_GROWTH),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Table([1.0, 2.0]))}, "UNKNOWN", Code.UNKNOWN_NOISE),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.schedules.Table([1.0, 2.0]))}, "UNKNOWN", Code.UNKNOWN_NOISE),
     ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, "CONSENSUS", Code.SETTLED),
 ]
 
@@ -92,7 +92,7 @@ def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     hidden = np.random.default_rng(0).normal(size=8)
     balanced = build(hidden=hidden, stubbornness=0.7 * degrees, pressure=pp.Power(2), noise=pp.NoNoise())
     verdict = pp.diagnose(balanced)
-    assert verdict.outcome is pp.Outcome.CONSENSUS
+    assert verdict.outcome is pp.theory.Outcome.CONSENSUS
     assert values(verdict, Code.BALANCED) == {"v": balanced.consensus_value}
     late = moments_at(balanced, [60.0]).mean[0]
     np.testing.assert_allclose(late, balanced.consensus_value, atol=1e-2)
@@ -100,17 +100,19 @@ def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     assert not classify(build(hidden=hidden, start=np.ones(8), pressure=pp.Power(2))).balanced
 
 
-LAWS: list[tuple[pp.Schedule, pp.Schedule]] = [
+LAWS: list[tuple[pp.schedules.Schedule, pp.schedules.Schedule]] = [
     (pp.Linear(0.2), pp.Constant(1.0)),
     (pp.Linear(0.2), pp.Power(0.2)),
     (pp.Power(0.5), pp.Constant(2.0)),
-    (pp.Power(0.3, 2.0), pp.Formula("(1 + t)^(-0.2)")),
+    (pp.Power(0.3, 2.0), pp.schedules.Formula("(1 + t)^(-0.2)")),
 ]
 
 
 @pytest.mark.parametrize("scaling", ["printed", "model"])
 @pytest.mark.parametrize(("pressure", "scale"), LAWS, ids=str)
-def test_the_variance_of_the_common_mode_obeys_its_law(pressure: pp.Schedule, scale: pp.Schedule, scaling: Any) -> None:
+def test_the_variance_of_the_common_mode_obeys_its_law(
+    pressure: pp.schedules.Schedule, scale: pp.schedules.Schedule, scaling: Any
+) -> None:
     model = build(CYCLES, pressure=pressure, noise=pp.Gaussian(0.5, time_scale=scale)).model
     sde = SDE(model, scaling=scaling)
     law = consensus_rate(sde).variance
@@ -153,17 +155,17 @@ def test_logarithms_where_two_powers_meet() -> None:
 
 def test_two_sides_do_not_swing_in_continuous_time() -> None:
     # The discrete model oscillates for ever here; the swing of the equation is e^(−2t).
-    model = pp.Model(pp.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
-    assert pp.diagnose(model).outcome is pp.Outcome.OSCILLATION
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
+    assert pp.diagnose(model).outcome is pp.theory.Outcome.OSCILLATION
     gaps = moments_of(SDE(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]
     assert np.log(gaps[0] / gaps[1]) == pytest.approx(2.0, abs=0.02)
     # All agree on ½ = v here, as the network is symmetric: s is proportional to d.
-    assert pp.diagnose(SDE(model)).outcome is pp.Outcome.CONSENSUS
+    assert pp.diagnose(SDE(model)).outcome is pp.theory.Outcome.CONSENSUS
 
 
 @pytest.mark.parametrize("network", [TREE, CYCLES], ids=["tree", "cycles"])
 @pytest.mark.parametrize("pressure", [pp.Power(2.0), pp.StretchedExponential()], ids=str)
-def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pressure: pp.Schedule) -> None:
+def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pressure: pp.schedules.Schedule) -> None:
     sde = build(network, pressure=pressure, start=np.arange(8.0))
     ends = consensus_limit(sde, tolerance=1e-4)
     law = moments_at(sde, [300.0])
@@ -233,4 +235,4 @@ def test_no_stationary_law_without_an_own_opinion_or_for_too_many() -> None:
     with pytest.raises(InvalidInputError, match="still hear their own opinion"):
         stationary(build(pressure=pp.StretchedExponential()), 1e5)
     with pytest.raises(InvalidInputError, match="up to 1,000 agents"):
-        stationary(SDE(pp.Model(pp.cycle(1001), np.zeros(1001))), 1.0)
+        stationary(SDE(pp.Model(pp.networks.cycle(1001), np.zeros(1001))), 1.0)

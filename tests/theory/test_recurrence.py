@@ -11,7 +11,7 @@ from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.schedules import Constant, Power
 from peerpressure.theory import _recurrence
-from peerpressure.theory._moments import moments, persistence
+from peerpressure.theory._moments import moments
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     ClosedClasses,
@@ -176,7 +176,7 @@ def test_noise_counts_as_the_sequence_says(noise: Noise) -> None:
     variance = moments(model, T, of=omega.probability[recurring(model).index(T)]).variance[0, 0]
     assert variance == pytest.approx(
         omega.kappa
-        * omega.noise(model.noise.deviations(model.n), persistence(model.noise)) ** 2
+        * omega.noise(model.noise.deviations(model.n), model.noise.autocorrelation) ** 2
         / (2 * float(model.pressure(T))),
         rel=0.03,
     )
@@ -187,7 +187,7 @@ def test_frozen_noise_counts_by_its_mean_weight() -> None:
     omega = absolute_probability(model, recurring(model))
     assert isinstance(omega, AbsoluteProbability)
     expected = 0.5 * np.linalg.norm(omega.influence) / omega.influence.sum()
-    assert omega.noise(model.noise.deviations(model.n), persistence(model.noise)) == pytest.approx(expected)
+    assert omega.noise(model.noise.deviations(model.n), model.noise.autocorrelation) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["two closed classes", "isolated", "in turn", "star and ring", "groups"])

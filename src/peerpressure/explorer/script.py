@@ -67,10 +67,10 @@ def _network(section: Any) -> Iterator[str]:
             own = {
                 name: "seed" if name == "seed" and value is None else repr(value) for name, value in parameters.items()
             }
-            call = _call(f"network = pp.{section.generator}", [f"{name}={code}" for name, code in own.items()])
+            call = _call(f"network = pp.networks.{section.generator}", [f"{name}={code}" for name, code in own.items()])
             yield call + ".largest_component()" * (parameters.get("connected") is False)
         case Named():
-            yield f"network = pp.named({section.named!r})"
+            yield f"network = pp.networks.named({section.named!r})"
         case Inline():
             more = {name: value for name in ("weights", "labels") if (value := getattr(section, name)) is not None}
             given = [f"{name}={_literal(value)}" for name, value in more.items()]
@@ -107,7 +107,7 @@ def _adaptation(part: float | str | AdaptationTable) -> Iterator[str]:
 
 def _pressure(section: NamedSchedule | TunedPressure) -> str:
     if isinstance(section, TunedPressure):
-        return "pp.Linear.tuned(network, stubbornness)"
+        return "pp.schedules.Linear.tuned(network, stubbornness)"
     return _schedule(section.schedule())
 
 
@@ -115,18 +115,18 @@ def _schedule(schedule: Schedule) -> str:
     values = schedule.values.tolist() if isinstance(schedule, Table) else None
     given = {name: value for name, value in schedule.to_dict().items() if name != "kind"}
     arguments = [f"{name}={value!r}" for name, value in given.items()] if values is None else [_literal(values)]
-    return _call(f"pp.{type(schedule).__name__}", arguments)
+    return _call(f"pp.schedules.{type(schedule).__name__}", arguments)
 
 
 def _noise(noise: Noise) -> str:
     if noise.is_zero and noise.law == "none":
-        return "pp.NoNoise()"
+        return "pp.noise.NoNoise()"
     given = [_literal(noise.std if isinstance(noise.std, float) else noise.std.tolist())]
     given += [f"df={noise.df!r}"] if isinstance(noise, StudentT) else []
     given += [] if noise.time_scale == Constant(1.0) else [f"time_scale={_schedule(noise.time_scale)}"]
-    given += [f"temporal=pp.AR1({noise.temporal.coefficient!r})"] if isinstance(noise.temporal, AR1) else []
+    given += [f"temporal=pp.noise.AR1({noise.temporal.coefficient!r})"] if isinstance(noise.temporal, AR1) else []
     given += ["temporal='frozen'"] if isinstance(noise.temporal, Frozen) else []
-    return _call(f"pp.{type(noise).__name__}", given)
+    return _call(f"pp.noise.{type(noise).__name__}", given)
 
 
 def _time(scenario: Scenario) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""What all noise has in common: ε_t = std_i · scale_t · u_t, with u_t mean zero and of unit variance."""
+"""The base class of all noise: ε_t = std_i · scale_t · u_t, where u_t has mean zero and unit variance."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.noise._correlation import AR1, Frozen, Temporal, as_temporal
+from peerpressure.noise._correlation import Temporal, as_temporal
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
 Deviation: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
 
 def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
-    """Return a checked standard deviation: one number, or a read-only vector with one for each agent."""
+    """Return a valid standard deviation: one number, or a read-only vector with one for each agent."""
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -40,9 +41,23 @@ def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Noise(ABC):
-    """Mean-zero noise with a standard deviation, a scale over time and a temporal kind.
+    """Mean-zero noise ε_t = std_i · scale_t · u_t on the hidden opinion of agent i at step t.
 
-    ``law`` names the unit-variance law that the engine draws from; ``shape`` is its one parameter, if it has one.
+    A subclass is a law of u; the class attribute ``law`` is the name by which the engine draws from it.
+
+    Parameters
+    ----------
+    std : float or sequence of float, default 1.0
+        Standard deviation, one for all agents or one for each.
+    time_scale : Schedule, float or str, default 1.0
+        Factor scale_t that is common to all agents.
+    temporal : Temporal or str, default "white"
+        Dependence between steps: "white" (independent), "frozen" (one draw for all steps) or ``AR1(coefficient)``.
+
+    Raises
+    ------
+    NoiseError
+        If a standard deviation is negative or not finite.
     """
 
     law: ClassVar[str]
@@ -67,16 +82,38 @@ class Noise(ABC):
         """The law's shape parameter, 0 if it has none."""
         return 0.0
 
+    @property
+    def autocorrelation(self) -> float:
+        """The autocorrelation φ of u_t at lag one: 0 for white noise, 1 for frozen noise."""
+        return self.temporal.coefficient
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether u_t depends on earlier steps, so that a run must store it."""
+        return self.temporal.has_memory
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether each agent has one draw for all steps, φ = 1."""
+        return self.autocorrelation == 1.0
+
     @abstractmethod
     def unit(self) -> Any:
         """Return the law of u, mean zero and unit variance, as a frozen SciPy distribution."""
 
+    def fisher_information(self) -> float:
+        """Return the Fisher information about a location x in one draw x + u: 1 for a normal law, more for others.
+
+        It is ∞ for a law whose density has jumps, or that has no density.
+        """
+        return math.inf
+
     def deviations(self, agents: int) -> NDArray[np.float64]:
-        """Return the standard deviation of each agent, before any scale over time; shape (agents,)."""
+        """Return the standard deviation std_i of each agent, without the time scale; shape (agents,)."""
         return np.broadcast_to(np.asarray(self.std, dtype=np.float64), (agents,))
 
     def scale(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return the common factor at the given times."""
+        """Return scale_t at the given times."""
         return np.asarray(self.time_scale(times), dtype=np.float64)
 
     def time_covariance(self, times: ArrayLike) -> NDArray[np.float64]:
@@ -86,22 +123,17 @@ class Noise(ABC):
 
     @property
     def is_zero(self) -> bool:
-        """Whether there is no noise at all."""
+        """Whether the standard deviation of every agent is 0."""
         return not np.any(self.std)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that ``noise_from_dict`` turns back into this noise."""
+        """Return plain values from which ``noise_from_dict`` builds an equal noise."""
         std = self.std.tolist() if isinstance(self.std, np.ndarray) else self.std
         out: dict[str, Any] = {"law": self.law, "std": std, "time_scale": self.time_scale.to_dict()}
-        out["temporal"] = (
-            {"kind": "ar1", "coefficient": self.temporal.coefficient}
-            if isinstance(self.temporal, AR1)
-            else {"kind": type(self.temporal).__name__.lower()}
-        )
-        return out | self._parameters()
+        return out | {"temporal": self.temporal.to_dict()} | self._parameters()
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the plain values of the parameters that this law adds."""
+        """Return plain values of the parameters that this law adds."""
         own = {f.name for f in fields(self)} - {"std", "time_scale", "temporal"}
         return {name: getattr(self, name) for name in sorted(own)}
 
@@ -117,8 +149,6 @@ class Noise(ABC):
         parts = [f"{type(self).__name__}, standard deviation {size}"]
         if self.time_scale != Constant(1.0):
             parts.append(f"times {str(self.time_scale).split('= ', 1)[-1]}")
-        if isinstance(self.temporal, AR1):
-            parts.append(f"AR(1) with φ = {self.temporal.coefficient:g}")
-        elif isinstance(self.temporal, Frozen):
-            parts.append("one draw held for ever")
+        if self.temporal.description:
+            parts.append(self.temporal.description)
         return ", ".join(parts)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -280,40 +280,6 @@ class Promise:
 
     account: Callable[[Release, float, float, Noise], Columns]
     text: str
-
-
-def unit_information(noise: Noise) -> float:
-    """Return the Fisher information about its centre in one draw of unit variance; 1 for a normal law, else more.
-
-    >>> unit_information(Laplace()), round(unit_information(StudentT(df=5.0)), 12)
-    (2.0, 1.25)
-    """
-    if isinstance(noise, Gaussian | Laplace):
-        return 1.0 if isinstance(noise, Gaussian) else 2.0
-    if isinstance(noise, StudentT):
-        return (noise.df + 1) / (noise.df + 3) * noise.df / (noise.df - 2)
-    return _measured_information(noise.distribution) if isinstance(noise, Custom) else math.inf
-
-
-def _measured_information(law: Any) -> float:
-    """Return Var(X)·E (d/dx log f)² by quadrature, inf where the law has jumps or the integral does not settle."""
-    if not hasattr(law.dist, "logpdf") or any(law.pdf(end) > 0 for end in law.support() if math.isfinite(end)):
-        return math.inf
-    rough, fine = (_score_square(law, tail) for tail in (1e-7, 1e-10))
-    return fine * float(law.var()) if fine < 1.01 * rough else math.inf
-
-
-def _score_square(law: Any, tail: float, panels: int = 400) -> float:
-    """Return ∫ (f′/f)² f over all but the two tails, by Gauss–Legendre panels between quantiles."""
-    # Quantiles that crowd into the tails like the logistic law's follow steep ends and broad middles alike.
-    levels = 1 / (1 + np.exp(-np.linspace(-math.log(1 / tail), math.log(1 / tail), panels + 1)))
-    edges = law.ppf(levels)
-    nodes, weights = np.polynomial.legendre.leggauss(6)
-    half = np.diff(edges)[:, None] / 2
-    x = (edges[:-1, None] + half) + half * nodes
-    h = np.maximum(1e-2 * half, 1e-6 * np.abs(x))
-    score = (law.logpdf(x - 2 * h) - 8 * law.logpdf(x - h) + 8 * law.logpdf(x + h) - law.logpdf(x + 2 * h)) / (12 * h)
-    return float(np.sum(half * weights * score**2 * law.pdf(x)))
 
 
 def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
-from peerpressure.privacy._accounting import checked_delta, positive, promise_of, unit_information
+from peerpressure.privacy._accounting import checked_delta, positive, promise_of
 from peerpressure.privacy._release import (
     over,
     release,
@@ -145,7 +145,7 @@ def budget(
     require_independent_start(model)
     seen: Seen = {"sees_start": bool(sees_start), "runs": step_count(runs, "runs")}
     noise, base = model.noise, discrete(model)
-    unit, promise = unit_information(noise), promise_of(noise)
+    unit, promise = noise.fisher_information(), promise_of(noise)
     if isinstance(model, SDE):
         safe = told_release(_seen_in_continuous_time(model, T, **seen))
         columns = {"information": safe.squares}

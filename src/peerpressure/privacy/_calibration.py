@@ -19,7 +19,6 @@ from peerpressure.privacy._accounting import (
     mu_of,
     positive,
     promise_of,
-    unit_information,
 )
 from peerpressure.privacy._budget import Budget, budget
 from peerpressure.privacy._release import Release, hears_hidden, refuse_continuous, safe_release
@@ -110,7 +109,7 @@ def _refuse_hopeless(now: Budget) -> None:
     """Refuse noise that meets no budget however large it is."""
     if math.isfinite(now.information):
         return
-    if math.isinf(unit_information(now.model.noise)):
+    if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
     if isinstance(now.model.noise.temporal, Frozen) and now.model.adaptation is not None:

@@ -14,7 +14,7 @@ from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.recovery._innovations import own_share
 from peerpressure.schedules import Table
 from peerpressure.sde import SDE
-from peerpressure.theory._moments import persistence, step_count
+from peerpressure.theory._moments import step_count
 
 _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as one read from a file does
 
@@ -199,7 +199,7 @@ def whitened(noise: Noise, steps: int, share: Vector | None = None) -> Vector:
     this is Σ 1/scale_t² under white noise, 1 + (T − 1)(1 − φ)/(1 + φ) under AR(1) of constant scale, and 1 under a mask
     of constant scale.
     """
-    phi = persistence(noise)
+    phi = noise.autocorrelation
     m = over(np.ones((steps, 1)) if share is None else share, noise.scale(np.arange(1, steps + 1))[:, None])
     moves = m.copy()
     if np.isfinite(m).all():
@@ -209,7 +209,7 @@ def whitened(noise: Noise, steps: int, share: Vector | None = None) -> Vector:
 
 def _echo(noise: Noise, steps: int) -> Vector:
     """Return what a unit move at step 1 alone becomes: itself, and its absence from step 2 if noise is carried over."""
-    phi = persistence(noise)
+    phi = noise.autocorrelation
     return np.array([1.0, over(phi, _fresh(phi))]) if phi and steps > 1 else np.ones(1)
 
 

@@ -79,7 +79,8 @@ def recover(
     that goes on from another is read as one that began at step 0 and is seen from where its record begins. In
     continuous time, for an ``SDE``, the methods are "innovations" and "kalman", and steps are those of its grid.
 
-    >>> from peerpressure import Gaussian, k2, simulate
+    >>> from peerpressure import Gaussian, simulate
+    >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> estimate = recover(model, simulate(model, steps=400, seed=1))
     >>> estimate.std.round(3)

@@ -76,7 +76,8 @@ def information(model: Model | SDE, steps: int, observation: Observation | None 
     view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
     of an ``SDE`` are those of its grid.
 
-    >>> from peerpressure import Gaussian, k2
+    >>> from peerpressure import Gaussian
+    >>> from peerpressure.networks import k2
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
     array([0.04, 0.04])
     """

@@ -26,7 +26,6 @@ from peerpressure.recovery._regression import separated
 from peerpressure.recovery._solve import DENSE_LIMIT, Implicit, conjugate_gradients, solve
 from peerpressure.schedules import Constant
 from peerpressure.sde import SDE
-from peerpressure.theory._moments import persistence
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -58,7 +57,7 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
     """Return the row of the first step; ``later_step`` is the next one used, if any, and ``share`` (·,) its p."""
     update = model.update(1)
     scale = float(model.noise.scale(1))
-    phi = persistence(model.noise) ** (later_step - 1) if later_step is not None else 0.0
+    phi = model.noise.autocorrelation ** (later_step - 1) if later_step is not None else 0.0
     following = float(model.noise.scale(later_step)) if phi and later_step is not None else 1.0
     if scale == 0:
         first, later, weight = 1.0, 0.0, np.inf
@@ -85,7 +84,7 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
 def own_share(model: Model, last: int) -> Array:
     """Return π_t for t = 0…last, (last + 1, agents), or (last + 1, 1) where it is the same for all.
 
-    >>> from peerpressure import k2
+    >>> from peerpressure.networks import k2
     >>> own_share(Model(k2(), hidden=[1.0, 2.0], adaptation=0.5), 3).ravel()
     array([1.   , 0.5  , 0.25 , 0.125])
     """
@@ -144,10 +143,10 @@ def time_weights(noise: Noise, times: NDArray[np.int64], share: Array | None = N
     p = np.ones((times.size, 1)) if share is None else share
     scale = noise.scale(times)
     link = np.zeros(times.size)
-    link[1:] = persistence(noise) ** np.diff(times)
+    link[1:] = noise.autocorrelation ** np.diff(times)
     if (scale == 0).any():
         weights, information = _quiet(noise, times, scale, p)
-    elif persistence(noise) == 1:
+    elif noise.autocorrelation == 1:
         weights, information = _held(scale, p)
     else:
         weights, information = _whitened(link, scale, p)

@@ -30,7 +30,6 @@ from peerpressure.recovery._observation import Outputs, discrete, time_steps
 from peerpressure.recovery._rounding import with_copies, without_copies
 from peerpressure.recovery._sparse_kalman import sparse_estimate
 from peerpressure.sde import SDE
-from peerpressure.theory._moments import persistence
 
 
 class Step(Protocol):
@@ -76,7 +75,7 @@ class ModelStep:
         """Return the step that leads to time t."""
         update = model.update(t)
         sigma = model.noise.deviations(model.n) * model.noise.scale(t)
-        return cls(update, update.gain * sigma, persistence(model.noise))
+        return cls(update, update.gain * sigma, model.noise.autocorrelation)
 
     def forward(self, columns: Vector) -> Vector:
         """Return F Z for columns Z of shape (states, m)."""

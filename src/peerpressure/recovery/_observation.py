@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
-from peerpressure.sde import SDE, Transition, exact_transitions
+from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
 from peerpressure.trajectory import Trajectory
 
@@ -223,7 +223,7 @@ def time_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
 
 
 def _exact_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
-    known: tuple[Transition, TimeStep] | None = None
+    known: tuple[StepLaw, TimeStep] | None = None
     for k, law in enumerate(exact_transitions(sde, 1, last), 1):
         # Where nothing changes in time, one law serves all steps.
         if known is None or law is not known[0]:

@@ -23,7 +23,7 @@ from peerpressure.recovery._estimate import Estimate, Prior, estimate_from, upda
 from peerpressure.recovery._information_state import estimate_of, known_before
 from peerpressure.recovery._observation import Outputs, ResolvedObservation
 from peerpressure.recovery._solve import DENSE_LIMIT, Implicit, Solution, conjugate_gradients, solve
-from peerpressure.theory._moments import persistence, run_forwards
+from peerpressure.theory._moments import run_forwards
 
 Array: TypeAlias = NDArray[np.float64]
 BLOCK_BYTES = 2**25
@@ -185,7 +185,7 @@ class Design:
 
     def _spread(self, r: Array, reached: Array) -> Array:
         """Return Cov(e) r from how r depends on the noise, which is overwritten."""
-        kick = _correlated(reached, persistence(self.model.noise))
+        kick = _correlated(reached, self.model.noise.autocorrelation)
         kick *= self._noise_size[:, :, None]
         still = np.zeros((self.model.n, r.shape[2]))
         rows = self._run(still, still, kick)

@@ -22,7 +22,6 @@ from peerpressure.recovery._estimate import Estimate, Prior, estimate_from
 from peerpressure.recovery._innovations import own_share
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._solve import DENSE_LIMIT, SHARE_TOLERANCE, Implicit, conjugate_gradients
-from peerpressure.theory._moments import persistence
 
 Agents: TypeAlias = NDArray[np.int64]
 
@@ -145,7 +144,7 @@ class SparseStates:
     @property
     def depth_of_memory(self) -> float:
         """φ, how much noise stays from one step to the next."""
-        return persistence(self.model.noise)
+        return self.model.noise.autocorrelation
 
     @property
     def reach(self) -> int:

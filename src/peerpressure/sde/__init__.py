@@ -10,7 +10,7 @@ from peerpressure.sde._equation import LARGEST_EXACT, SDE, Method, Scaling
 from peerpressure.sde._fokker_planck import DensityPath, solve_density
 from peerpressure.sde._moments import (
     GaussianMoments,
-    Transition,
+    StepLaw,
     exact_transitions,
     gaussian_path,
     moments_at,
@@ -28,7 +28,7 @@ __all__ = [
     "GaussianMoments",
     "Method",
     "Scaling",
-    "Transition",
+    "StepLaw",
     "euler_moments",
     "euler_step",
     "exact_density",

@@ -21,7 +21,7 @@ from peerpressure.affine import coefficients
 from peerpressure.errors import ModelError, ScheduleError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.networks import Network
-from peerpressure.noise import Gaussian, Noise, NoNoise, White
+from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Schedule, Table
 
 Scaling: TypeAlias = Literal["printed", "model"]
@@ -173,7 +173,7 @@ def _check_model(model: object) -> None:
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
         raise ModelError(message(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
-    if not isinstance(model.noise.temporal, White):
+    if model.noise.has_memory:
         rule = "in continuous time noise must be independent from one time to the next"
         raise ModelError(message(rule, got=model.noise, remedy="use temporal='white'"))
     for word, change in (("network", model.temporal_network), ("hidden state", model.adaptation)):

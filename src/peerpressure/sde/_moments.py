@@ -173,7 +173,7 @@ def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Transition:
+class StepLaw:
     """The law y_end given y_begin ~ N(F y_begin + c, Q), whatever the length of the step.
 
     ``matrix`` F and ``covariance`` Q have shape (agents, agents), ``shift`` c has shape (agents,).
@@ -198,13 +198,13 @@ class Transition:
             values, vectors = np.linalg.eigh(correlation)
             return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
-    def then(self, later: Transition) -> Transition:
+    def then(self, later: StepLaw) -> StepLaw:
         """Return the law of both steps taken one after the other."""
         if later.begin != self.end:
             rule = f"a step that follows one until t = {self.end:g} must begin there"
             raise InvalidInputError(message(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
         F = later.matrix
-        return Transition(
+        return StepLaw(
             self.begin,
             later.end,
             F @ self.matrix,
@@ -213,10 +213,10 @@ class Transition:
         )
 
     def __repr__(self) -> str:
-        return f"Transition(t = {self.begin:g} to {self.end:g}, {self.shift.size} agents)"
+        return f"StepLaw(t = {self.begin:g} to {self.end:g}, {self.shift.size} agents)"
 
 
-def transition(sde: SDE, begin: float, end: float) -> Transition:
+def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     """Return the exact law of the state at ``end`` given that at ``begin``.
 
     >>> from peerpressure.model import Model
@@ -234,10 +234,10 @@ def transition(sde: SDE, begin: float, end: float) -> Transition:
     (flow,) = solve_flow(sde, start, begin, np.array([end]))
     F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
     # What is left of the start's weight goes to the consensus value, on which the flow is centred.
-    return Transition(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
+    return StepLaw(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
 
 
-def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[Transition]:
+def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
     """Yield the laws of the steps of length h that end at first·h, …, last·h."""
     if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):
         # Nothing changes from step to step, and so the first one's law serves all.

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Growth
 from peerpressure.sde import SDE
-from peerpressure.theory._moments import persistence
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     ClosedClasses,
@@ -174,7 +173,7 @@ class LongRun:
     @property
     def phi(self) -> float:
         """The coefficient φ of the noise in time: 0 for white noise, 1 for noise drawn once."""
-        return persistence(self.model.noise)
+        return self.model.noise.autocorrelation
 
     @property
     def noise_grows(self) -> bool:

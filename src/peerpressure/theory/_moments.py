@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Update, Vector
-from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
 
@@ -187,13 +186,6 @@ class Sums:
     covariance: Vector
 
 
-def persistence(noise: Noise) -> float:
-    """Return φ in u_t = φ u_{t−1} + √(1−φ²) z_t: 0 for white noise, 1 for one draw held for ever."""
-    if isinstance(noise.temporal, AR1):
-        return noise.temporal.coefficient
-    return 1.0 if isinstance(noise.temporal, Frozen) else 0.0
-
-
 def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
     """Return the moments of the sums with these weights, as ``run_backwards`` takes them, at increasing times."""
     parts = [run_backwards(model, weights, block) for block in _blocks(weights.size, times)]
@@ -214,7 +206,7 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
     independent z_t behind u_t its weights are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the
     variance is a sum of squares. ``carry`` is the q that steps after the last time have left.
     """
-    k, n, phi = weights.shape[0], model.n, persistence(model.noise)
+    k, n, phi = weights.shape[0], model.n, model.noise.autocorrelation
     std, noisy = model.noise.deviations(n), not model.noise.is_zero
     moves = model.adaptation is not None
     shown, held = weights[:, :n], weights[:, n:] if weights.shape[1] > n else np.zeros_like(weights)
@@ -295,7 +287,7 @@ def run_forwards(model: Model, times: Times, *, hidden: bool = False) -> Sums:
     adapt, or where ``hidden`` asks for them, z holds the public state and then the hidden one: what agents hold
     once they have shown y_t.
     """
-    n, phi = model.n, persistence(model.noise)
+    n, phi = model.n, model.noise.autocorrelation
     std = model.noise.deviations(n)
     parts = 2 if hidden or model.adaptation is not None else 1
     size = parts * n

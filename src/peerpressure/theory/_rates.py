@@ -34,7 +34,7 @@ from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, persistence, run_backwards, step_count
+from peerpressure.theory._moments import consensus_mode, run_backwards, step_count
 from peerpressure.theory._regime import Regime, reduced
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -259,7 +259,7 @@ def ideal_deviation(model: Model, t: int) -> float:
         raise ModelError(message(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))"))
     if not t >= 1:
         raise ModelError(message("t must be at least 1", got=t, remedy="noise enters with the first step"))
-    phi = persistence(model.noise)
+    phi = model.noise.autocorrelation
     if phi == 1:
         remedy = "frozen noise stays in the mean: its deviation is mode_noise(model)"
         raise ModelError(message("noise must be drawn anew to average out", got=model.noise, remedy=remedy))

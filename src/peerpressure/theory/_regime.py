@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
 from peerpressure.schedules import Growth, Schedule, estimate_growth
-from peerpressure.theory._moments import persistence
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -141,7 +140,7 @@ def _growing_noise(model: Model, regime: Regime) -> NoiseEffect:
 
 def _is_constant(model: Model) -> bool:
     """Whether each agent draws its noise once, for all steps."""
-    return persistence(model.noise) == 1
+    return model.noise.autocorrelation == 1
 
 
 def noise_is_estimated(model: Model) -> bool:

@@ -15,7 +15,7 @@ from peerpressure.sde._densities import Drift, seen_at
 from peerpressure.sde._fokker_planck import Chain, Grid
 from tests.builders import random_model
 
-PAIR = SDE(pp.Model(pp.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.8, 1.2])))
+PAIR = SDE(pp.Model(pp.networks.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.8, 1.2])))
 TIMES = [0.3, 1.0, 3.0]
 
 
@@ -135,7 +135,7 @@ def test_the_whole_of_two_agents_is_not_averaged_over() -> None:
 
 
 def test_an_agent_without_noise_of_its_own_is_carried_upwind() -> None:
-    sde = SDE(pp.Model(pp.k2(), [0.0, 1.0], noise=pp.Gaussian([0.0, 1.0]), pressure=1.0))
+    sde = SDE(pp.Model(pp.networks.k2(), [0.0, 1.0], noise=pp.Gaussian([0.0, 1.0]), pressure=1.0))
     path = solve_density(sde, [1.0, 2.0], [0], cells=400)
     assert path.mass_error < 1e-12
     assert path.lowest >= 0

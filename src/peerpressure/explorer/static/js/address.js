@@ -1,19 +1,32 @@
-// The state in the address: # and the state as JSON, deflated, in base64 for URLs.
+// The state in the page's address: JSON, deflated, in URL-safe base64, as the fragment.
 
-import { fittingView } from "./store.js";
+import { ask, Refusal } from "./api.js";
+import { showMessage } from "./messages.js";
+import { checkedView } from "./store.js";
 
-// Browsers cut or refuse addresses beyond some megabytes, and people's programs far earlier.
-const LONGEST = 1_000_000;
-const LARGEST_STATE = 64_000_000;
+/**
+ * @typedef {import("./types.js").State} State
+ * @typedef {import("./types.js").UncheckedState} UncheckedState
+ */
 
-/** @param {Uint8Array} bytes @param {CompressionStream | DecompressionStream} through @param {number} [most] */
-async function streamed(bytes, through, most = Infinity) {
-  const reader = new Blob([bytes]).stream().pipeThrough(through).getReader();
+// Browsers truncate or refuse addresses of some megabytes, and programs that pass links on do so much earlier.
+const MAX_FRAGMENT = 1_000_000;
+// A short fragment can inflate to gigabytes.
+const MAX_STATE = 64_000_000;
+
+/**
+ * Pass bytes through a stream.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {CompressionStream | DecompressionStream} stream
+ * @param {number} [limit] throws beyond this many bytes
+ */
+async function transform(bytes, stream, limit = Infinity) {
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
   const parts = [];
   let size = 0;
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     size += part.value.length;
-    if (size > most) {
+    if (size > limit) {
       await reader.cancel();
       throw new Error("the address holds too much");
     }
@@ -22,52 +35,88 @@ async function streamed(bytes, through, most = Infinity) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Return the fragment for a state, or null where it would be too long for an address. @param {object} state */
-export async function encoded(state) {
-  const bytes = await streamed(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
+/**
+ * Return the fragment for a state, null if it would be too long.
+ * @param {State} state
+ */
+export async function encodeState(state) {
+  const bytes = await transform(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
   let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  // In pieces, because engines limit how many arguments a call may have.
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
   const fragment = btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-  return fragment.length > LONGEST ? null : `#${fragment}`;
-}
-
-/** Return the state in a fragment; raises whatever is wrong with it. @param {string} fragment */
-export async function decoded(fragment) {
-  const text = atob(fragment.replace(/^#/, "").replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(text, (sign) => sign.charCodeAt(0));
-  const plain = await streamed(bytes, new DecompressionStream("deflate-raw"), LARGEST_STATE);
-  const state = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(plain));
-  const sections = state?.scenario;
-  if (typeof sections !== "object" || sections === null || typeof sections.network !== "object") {
-    throw new Error("the address holds no scenario");
-  }
-  return { scenario: sections, view: fittingView(state.view) };
+  return fragment.length > MAX_FRAGMENT ? null : `#${fragment}`;
 }
 
 /**
- * Keep the address up to date with the last state that could be computed, a moment after the last change.
- * @param {() => object} current
- * @param {(text: string) => void} tell
+ * Return the state in a fragment; throws if there is none. The scenario still has to be checked by the server.
+ * @param {string} fragment
+ * @returns {Promise<State>}
  */
-export function keeper(current, tell) {
-  let timer = 0;
-  let written = location.hash;
-  async function write() {
-    const fragment = await encoded(current());
+export async function decodeState(fragment) {
+  const text = atob(fragment.replace(/^#/, "").replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+  const inflated = await transform(bytes, new DecompressionStream("deflate-raw"), MAX_STATE);
+  const state = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(inflated));
+  const scenario = state?.scenario;
+  if (typeof scenario !== "object" || scenario === null || typeof scenario.network !== "object") {
+    throw new Error("the address holds no scenario");
+  }
+  return { scenario, view: checkedView(state.view) };
+}
+
+/**
+ * Return the state in the address, or the default if it holds none that can be used.
+ * @param {UncheckedState} fallback
+ * @returns {Promise<State>}
+ */
+export async function initialState(fallback) {
+  const first = { scenario: fallback.scenario, view: checkedView(fallback.view) };
+  if (location.hash.length < 2) return first;
+  try {
+    const state = await decodeState(location.hash);
+    // The controls can show every scenario that the server accepts.
+    await ask("/api/pressure", { scenario: state.scenario });
+    return state;
+  } catch (error) {
+    const reason = error instanceof Refusal ? ` ${error.message}` : "";
+    const text = "The address does not hold a scenario that can be used, so this is where everybody starts.";
+    showMessage(`${text}${reason}`, "warn");
+    return first;
+  }
+}
+
+/** Keeps the address up to date with the state. */
+export class AddressWriter {
+  #timer = 0;
+  #written = location.hash;
+
+  /** @param {() => State} current */
+  constructor(current) {
+    this.current = current;
+  }
+
+  /** Write the address shortly after the last change: browsers limit how often a page may do so. */
+  schedule() {
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.write(), 250);
+  }
+
+  async write() {
+    const fragment = await encodeState(this.current());
     if (fragment === null) {
-      tell("This scenario is too large for an address. Download it as TOML to share it.");
-    } else if (fragment !== written) {
-      written = fragment;
+      showMessage("This scenario is too large for an address. Download it as TOML to share it.");
+    } else if (fragment !== this.#written) {
+      this.#written = fragment;
       history.replaceState(null, "", fragment);
     }
   }
-  return {
-    soon() {
-      window.clearTimeout(timer);
-      timer = window.setTimeout(write, 250);
-    },
-    now: write,
-    /** Whether a fragment is the one written here, and not one that the person opened. @param {string} fragment */
-    isOwn: (fragment) => fragment === written,
-  };
+
+  /**
+   * Whether a fragment was written here, rather than opened by the user.
+   * @param {string} fragment
+   */
+  wrote(fragment) {
+    return fragment === this.#written;
+  }
 }

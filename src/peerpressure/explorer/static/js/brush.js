@@ -1,130 +1,151 @@
-// Hidden opinions drawn by hand: a brush on the network that sets, raises or lowers what agents think.
+// The brush: hidden opinions drawn by hand on the network.
 
-import { byId, segmented } from "./elements.js";
-import { slider } from "./slider.js";
+import { byId } from "./elements.js";
+import { segmented, slider } from "./fields.js";
 
 /**
  * @typedef {import("./stage.js").Stage} Stage
  * @typedef {import("./store.js").Store} Store
  */
 
-// Larger networks are computed when the hand is lifted, and not at every touch.
-const MOST_LIVE = 2_000;
+// Larger networks are computed at the end of a stroke, not at every move.
+const MAX_LIVE = 2_000;
 
-/** Return an opinion as short as it can be told apart from others. @param {number} value */
-function short(value) {
+/** @type {{id: "set" | "raise" | "lower", title: string}[]} */
+const MODES = [
+  { id: "set", title: "Set" },
+  { id: "raise", title: "Raise" },
+  { id: "lower", title: "Lower" },
+];
+
+/**
+ * Round an opinion to four digits, which keeps scenarios and their links short.
+ * @param {number} value
+ */
+function rounded(value) {
   return Number(value.toPrecision(4));
 }
 
 export class Brush {
-  /** @type {"set" | "raise" | "lower"} */
-  #way = "set";
+  radius = 34;
+  #mode = MODES[0].id;
   #value = 0;
-  /** Whether the value was chosen by hand; then it stays. */
-  #chosen = false;
-  #reach = 34;
-  /** The opinions of the stroke that is being made; no answer that comes meanwhile changes them. @type {number[]} */
-  #drawn = [];
+  /** Whether the user has set the value; until then it follows the range of opinions. */
+  #valueChosen = false;
+  /**
+   * The opinions during a stroke. Answers that arrive meanwhile do not change them.
+   * @type {number[]}
+   */
+  #stroke = [];
 
-  /** @param {Stage} stage @param {Store} store */
+  /**
+   * @param {Stage} stage
+   * @param {Store} store
+   */
   constructor(stage, store) {
     this.stage = stage;
     this.store = store;
   }
 
-  get reach() {
-    return this.#reach;
+  /** Start over with the settings that suit the current opinions. */
+  reset() {
+    this.#valueChosen = false;
+    this.showSettings();
   }
 
-  /** Offer other settings, for other opinions than those that were drawn. */
-  renew() {
-    this.#chosen = false;
-    this.show();
-  }
-
-  /** Offer the brush's own settings, for the opinions that there are. */
-  show() {
-    const { centre, half } = this.stage.domain ?? { centre: 0, half: 1 };
+  showSettings() {
+    const { centre, half } = this.stage.domain;
     const step = 10 ** Math.floor(Math.log10(half) - 2);
     const round = (/** @type {number} */ value) => Number((Math.round(value / step) * step).toPrecision(6));
-    if (!this.#chosen) this.#value = round(centre + half);
+    const high = round(centre + half);
+    if (!this.#valueChosen) this.#value = high;
     byId("brush").replaceChildren(
       segmented({
         label: "Brush",
         visibleLabel: false,
-        options: [{ id: "set", title: "Set" }, { id: "raise", title: "Raise" }, { id: "lower", title: "Lower" }],
-        value: this.#way,
-        onChange: (way) => {
-          this.#way = /** @type {"set" | "raise" | "lower"} */ (way);
+        options: MODES,
+        value: this.#mode,
+        onChange: (mode) => {
+          this.#mode = mode;
         },
       }),
       slider({
-        spec: {
+        parameter: {
           name: "value",
           title: "Opinion",
           kind: "float",
           min: round(centre - 1.5 * half),
           max: round(centre + 1.5 * half),
-          default: round(centre + half),
+          default: high,
           step,
         },
         path: "view.brush.value",
         value: this.#value,
         onInput: (value) => {
           this.#value = value;
-          this.#chosen = true;
+          this.#valueChosen = true;
         },
       }),
       slider({
-        spec: { name: "reach", title: "Brush size", kind: "int", min: 10, max: 120, default: 34, step: 2 },
+        parameter: { name: "reach", title: "Brush size", kind: "int", min: 10, max: 120, default: 34, step: 2 },
         path: "view.brush.reach",
-        value: this.#reach,
+        value: this.radius,
         onInput: (value) => {
-          this.#reach = value;
+          this.radius = value;
         },
       }),
     );
   }
 
-  /** Take what agents think now as drawn by hand, so that it can be changed. */
-  begin() {
-    if (!Array.isArray(this.store.scenario.agents?.hidden)) this.#keep(this.#opinions());
+  /** Write the current opinions into the scenario, so that single ones can be changed. */
+  adoptOpinions() {
+    if (!Array.isArray(this.store.scenario.agents?.hidden)) this.#write(this.#opinions());
   }
 
-  /** Paint at a point. @param {number} x @param {number} y @param {boolean} first whether the hand was just put down */
+  /**
+   * Paint at a point.
+   * @param {number} x
+   * @param {number} y
+   * @param {boolean} first whether this begins a stroke
+   */
   stroke(x, y, first) {
-    const { places } = this.stage.view;
-    const touched = first && this.#reach < 16 ? [places.nearest(x, y)] : places.within(x, y, this.#reach);
-    if (first) this.#drawn = this.#opinions();
-    const hidden = this.#drawn;
-    const by = 0.05 * (this.stage.domain?.half ?? 1) * (this.#way === "raise" ? 1 : -1);
-    for (const index of touched) if (index >= 0) hidden[index] = this.#way === "set" ? this.#value : hidden[index] + by;
+    const { layout } = this.stage.view;
+    // A click with a small brush may miss every agent by little; the nearest one is meant.
+    const touched = first && this.radius < 16 ? [layout.nearest(x, y)] : layout.within(x, y, this.radius);
+    if (first) this.#stroke = this.#opinions();
+    const hidden = this.#stroke;
+    const change = 0.05 * this.stage.domain.half * (this.#mode === "raise" ? 1 : -1);
+    for (const i of touched) if (i >= 0) hidden[i] = this.#mode === "set" ? this.#value : hidden[i] + change;
     this.stage.preview = Float32Array.from(hidden);
     this.stage.invalidate();
-    if (this.stage.n <= MOST_LIVE && touched.length) this.#keep(hidden.map(short));
+    if (this.stage.n <= MAX_LIVE && touched.length) this.#write(hidden.map(rounded));
   }
 
-  /** The hand is lifted: what was drawn counts. */
+  /** End the stroke. */
   lift() {
-    if (this.#drawn.length) this.#keep(this.#drawn.map(short));
-    this.#drawn = [];
+    if (this.#stroke.length) this.#write(this.#stroke.map(rounded));
+    this.#stroke = [];
   }
 
-  /** Set one agent's opinion. @param {number} index @param {number} value */
+  /**
+   * Set the opinion of one agent.
+   * @param {number} index
+   * @param {number} value
+   */
   setOne(index, value) {
     const hidden = this.#opinions();
     hidden[index] = value;
-    this.#keep(hidden);
+    this.#write(hidden);
   }
 
-  /** What agents think: as drawn, which may be newer than what is shown, or as computed. @returns {number[]} */
+  /** The opinions in the scenario, which may be newer than those shown; or if there are none, those computed. */
   #opinions() {
     const given = this.store.scenario.agents?.hidden;
-    return Array.isArray(given) ? [...given] : Array.from(this.stage.hidden, short);
+    return Array.isArray(given) ? [...given] : Array.from(this.stage.hidden, rounded);
   }
 
   /** @param {number[]} hidden */
-  #keep(hidden) {
-    this.store.change("agents.hidden", hidden);
+  #write(hidden) {
+    this.store.setScenario("agents.hidden", hidden);
   }
 }

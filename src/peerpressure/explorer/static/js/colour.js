@@ -1,77 +1,147 @@
-// Colours of opinions. Both maps are straight lines in OKLab on either side of the middle, so that equal differences of
-// opinion look equally large; blue against orange is told apart by every kind of colour vision.
+// Colours: the scales for opinions and exposure, the colours of the stylesheet, and the light and dark themes.
 
-/** @typedef {{css: string[], at: (part: number) => number}} Scale */
+import { byId } from "./elements.js";
+
+/**
+ * @typedef {import("./types.js").Theme} Theme
+ *
+ * @typedef {object} Scale
+ * @property {string[]} css the colours, from low to high
+ * @property {(part: number) => number} level the index of the colour for a part of the way from 0 to 1
+ */
 
 const LEVELS = 129;
 
-/** Return sRGB for a colour given by OKLab lightness, chroma and hue in degrees. */
-function rgb(/** @type {number} */ L, /** @type {number} */ C, /** @type {number} */ hue) {
-  const a = C * Math.cos((hue * Math.PI) / 180);
-  const b = C * Math.sin((hue * Math.PI) / 180);
-  const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
+/**
+ * Convert a colour from OKLab, in polar coordinates, to sRGB.
+ * @param {number} lightness
+ * @param {number} chroma
+ * @param {number} hue in degrees
+ */
+function oklch(lightness, chroma, hue) {
+  const a = chroma * Math.cos((hue * Math.PI) / 180);
+  const b = chroma * Math.sin((hue * Math.PI) / 180);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
   const linear = [
     4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
   ];
-  const parts = linear.map((x) => {
-    const y = Math.min(1, Math.max(0, x));
+  const channels = linear.map((channel) => {
+    const y = Math.min(1, Math.max(0, channel));
     return Math.round(255 * (y <= 0.0031308 ? 12.92 * y : 1.055 * y ** (1 / 2.4) - 0.055));
   });
-  return `rgb(${parts.join(" ")})`;
+  return `rgb(${channels.join(" ")})`;
 }
 
-/** @param {(part: number) => [number, number, number]} path */
-function scale(path) {
-  const css = Array.from({ length: LEVELS }, (_, level) => rgb(...path(level / (LEVELS - 1))));
-  const at = (/** @type {number} */ part) =>
-    part > 0 ? (part < 1 ? Math.round(part * (LEVELS - 1)) : LEVELS - 1) : 0;
-  return { css, at };
+/**
+ * @param {(part: number) => [lightness: number, chroma: number, hue: number]} path
+ * @returns {Scale}
+ */
+function makeScale(path) {
+  const css = Array.from({ length: LEVELS }, (_, level) => oklch(...path(level / (LEVELS - 1))));
+  // The comparisons are written so that NaN gets the lowest level.
+  return { css, level: (part) => (part > 0 ? (part < 1 ? Math.round(part * (LEVELS - 1)) : LEVELS - 1) : 0) };
 }
 
-// The middle is a grey that shows on the page; the ends go away from the page's lightness.
-const OPINION_ENDS = { light: { end: 0.5, middle: 0.82 }, dark: { end: 0.71, middle: 0.4 } };
-const EXPOSURE_ENDS = { light: { low: 0.9, high: 0.45 }, dark: { low: 0.32, high: 0.78 } };
+// Lightness. The middle of the opinion scale is a grey that stands out from the background; the ends contrast more.
+const OPINION_LIGHTNESS = { light: { end: 0.5, middle: 0.82 }, dark: { end: 0.71, middle: 0.4 } };
+const EXPOSURE_LIGHTNESS = { light: { low: 0.9, high: 0.45 }, dark: { low: 0.32, high: 0.78 } };
 
-/** From blue (0) over grey (½) to orange (1). @param {"light" | "dark"} theme @returns {Scale} */
+/**
+ * Return the scale from blue (0) over grey (½) to orange (1). Each half is a straight line in OKLab, so that equal
+ * differences of opinion look equal, and blue and orange differ under every kind of colour blindness.
+ * @param {Theme} theme
+ */
 export function opinionScale(theme) {
-  const { end, middle } = OPINION_ENDS[theme];
-  return scale((part) => {
-    const far = Math.abs(2 * part - 1);
-    return [middle + (end - middle) * far, 0.138 * far, part < 0.5 ? 255 : 50];
+  const { end, middle } = OPINION_LIGHTNESS[theme];
+  return makeScale((part) => {
+    const distance = Math.abs(2 * part - 1);
+    return [middle + (end - middle) * distance, 0.138 * distance, part < 0.5 ? 255 : 50];
   });
 }
 
-/** From hardly to fully exposed. @param {"light" | "dark"} theme @returns {Scale} */
+/**
+ * Return the scale from not exposed (0) to fully exposed (1).
+ * @param {Theme} theme
+ */
 export function exposureScale(theme) {
-  const { low, high } = EXPOSURE_ENDS[theme];
-  return scale((part) => [low + (high - low) * part, 0.012 + 0.15 * part, 345]);
+  const { low, high } = EXPOSURE_LIGHTNESS[theme];
+  return makeScale((part) => [low + (high - low) * part, 0.012 + 0.15 * part, 345]);
 }
 
-/** @type {Map<string, string>} */
-const tokens = new Map();
+/** The colours of agents that are followed, as names in the stylesheet; they differ in lightness as well as in hue. */
+export const FOLLOWED_COLOURS = ["follow-1", "follow-2", "follow-3", "follow-4", "follow-5", "follow-6"];
 
-/** Return one of the page's own colours, as the present theme has it. @param {string} name */
-export function token(name) {
-  const known = tokens.get(name);
+/** @type {Map<string, string>} */
+const cssColours = new Map();
+
+/**
+ * Return a colour of the stylesheet, as it is in the current theme.
+ * @param {string} name of the custom property, without its dashes
+ */
+export function cssColour(name) {
+  const known = cssColours.get(name);
   if (known) return known;
-  // Only a property that is a colour is computed as one.
+  // A custom property is only resolved to a colour where a real property uses it.
   const probe = document.createElement("i");
   probe.style.setProperty("color", `var(--${name})`);
   document.body.append(probe);
   const colour = getComputedStyle(probe).color;
   probe.remove();
-  tokens.set(name, colour);
+  cssColours.set(name, colour);
   return colour;
 }
 
-/** Forget the colours of the last theme. */
-export function forgetTokens() {
-  tokens.clear();
+const STORAGE_KEY = "peerpressure-theme";
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+/** @returns {Theme} */
+export function currentTheme() {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return prefersDark.matches ? "dark" : "light";
 }
 
-// Agents that are followed; they differ in lightness as well as in hue.
-export const FOLLOWED = ["follow-1", "follow-2", "follow-3", "follow-4", "follow-5", "follow-6"];
+function storedTheme() {
+  try {
+    return localStorage.getItem(STORAGE_KEY);
+  } catch {
+    return null; // storage may be disabled
+  }
+}
+
+/** @param {Theme} theme */
+function storeTheme(theme) {
+  try {
+    localStorage.setItem(STORAGE_KEY, theme);
+  } catch {
+    // Storage may be disabled; then the choice lasts until the page is left.
+  }
+}
+
+/**
+ * Follow the system's theme until the user chooses one with the button.
+ * @param {() => void} restyle called after each change
+ */
+export function followTheme(restyle) {
+  const button = byId("theme");
+  const stored = storedTheme();
+  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
+  const showButton = () => button.setAttribute("aria-pressed", String(currentTheme() === "dark"));
+  const update = () => {
+    showButton();
+    cssColours.clear();
+    restyle();
+  };
+  button.addEventListener("click", () => {
+    const next = currentTheme() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    storeTheme(next);
+    update();
+  });
+  prefersDark.addEventListener("change", update);
+  showButton();
+}

@@ -1,146 +1,168 @@
-// What has to be computed after a change, in which order, and what becomes of the answers.
+// What has to be computed after a change, in which order, and who gets the answers.
 
-import { PLAIN_OBSERVE } from "./fit.js";
-import { Channel, Refusal, ask } from "./wire.js";
+import { ask, Channel, Refusal } from "./api.js";
+import { DEFAULT_OBSERVE } from "./scenario.js";
 
 /**
- * @typedef {import("./wire.js").Packed} Packed
- * @typedef {import("./store.js").Scenario} Scenario
- * @typedef {{picture: (graph: Packed, run: Packed) => void, pressure: (answer: any) => void,
- *            exact: (answer: Packed | null) => void, observed: (answer: Packed) => void,
- *            refused: (refusal: Refusal) => void, busy: (yes: boolean) => void}} Listeners
+ * @typedef {import("./types.js").AgentLabel} AgentLabel
+ * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
+ * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
+ * @typedef {import("./types.js").PressureAnswer} PressureAnswer
+ * @typedef {import("./types.js").RunAnswer} RunAnswer
+ * @typedef {import("./types.js").Scenario} Scenario
+ *
+ * @typedef {object} Source what is computed
+ * @property {() => Scenario} scenario
+ * @property {() => AgentLabel[]} agents those that are followed
+ * @property {() => boolean} observing whether the observer's tab is open
+ *
+ * @typedef {object} Listeners
+ * @property {(graph: NetworkAnswer, run: RunAnswer) => void} onRun
+ * @property {(answer: PressureAnswer) => void} onPressure
+ * @property {(answer: ExactAnswer | null) => void} onExact null if it would take too long
+ * @property {(answer: ObserveAnswer) => void} onObservation
+ * @property {(refusal: Refusal) => void} onRefusal
+ * @property {(busy: boolean) => void} onBusy
  */
 
 /**
- * The scenario without its observer, whose mistakes must not keep the others' picture back.
+ * Return the scenario without its observer, whose mistakes must not hold up everything else.
  * @param {Scenario} scenario
  */
-function unseen({ observe, privacy, ...rest }) {
+function withoutObserver({ observe, privacy, ...rest }) {
   return rest;
 }
 
-/** Whether two scenarios differ in nothing but who looks on. @param {Scenario} now @param {Scenario} before */
-export function onlyOnlookerDiffers(now, before) {
-  const names = new Set([...Object.keys(unseen(now)), ...Object.keys(unseen(before))]);
-  return [...names].every((name) => now[name] === before[name]);
+/**
+ * Whether two scenarios differ in nothing but the observer.
+ * @param {Scenario} now
+ * @param {Scenario} before
+ */
+export function onlyObserverChanged(now, before) {
+  const names = Object.keys(withoutObserver({ ...now, ...before }));
+  return names.every((name) => now[name] === before[name]);
 }
 
-/** @param {Scenario} scenario what positions and edges depend on */
-function graphKey(scenario) {
-  return JSON.stringify([scenario.network, scenario.run?.seed, scenario.agents?.stubbornness]);
+/**
+ * Return what edges and positions depend on, as text.
+ * @param {Pick<Scenario, "network" | "run" | "agents">} scenario
+ */
+function networkKey({ network, run, agents }) {
+  return JSON.stringify([network, run.seed, agents?.stubbornness]);
 }
 
 export class Computation {
   #channels = { run: new Channel(), pressure: new Channel(), exact: new Channel(), observe: new Channel() };
   #frame = 0;
-  #whole = false;
-  /** @type {{key: string, answer: Packed} | null} */
-  #graph = null;
-  #works = 0;
+  /** Whether more than the observer has to be computed in the next frame. */
+  #everything = false;
+  /** @type {{key: string, answer: NetworkAnswer} | null} */
+  #network = null;
+  #tasks = 0;
 
   /**
-   * @param {() => Scenario} scenario
-   * @param {() => {agents: (string | number)[], observing: boolean}} options
+   * @param {Source} source
    * @param {Listeners} listeners
    */
-  constructor(scenario, options, listeners) {
-    this.scenario = scenario;
-    this.options = options;
+  constructor(source, listeners) {
+    this.source = source;
     this.listeners = listeners;
   }
 
-  /** Compute everything anew, or just what the observer makes of it; at most once in a frame. */
-  refresh(observer = false) {
-    this.#whole ||= !observer;
+  /** Compute everything again, or just the observer; at most once per frame. */
+  refresh(observerOnly = false) {
+    this.#everything ||= !observerOnly;
     if (this.#frame) return;
     this.#begin();
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
-      if (this.#whole) {
-        this.#pressure();
-        this.#run();
-      } else if (this.options().observing) this.observe();
-      this.#whole = false;
+      if (this.#everything) {
+        this.#computePressure();
+        this.#computeRun();
+      } else if (this.source.observing()) this.#computeObservation();
+      this.#everything = false;
       this.#end();
     });
   }
 
   #begin() {
-    this.#works += 1;
-    this.listeners.busy(true);
+    this.#tasks += 1;
+    this.listeners.onBusy(true);
   }
 
   #end() {
-    this.#works -= 1;
-    if (!this.#works) this.listeners.busy(false);
+    this.#tasks -= 1;
+    if (!this.#tasks) this.listeners.onBusy(false);
   }
 
-  /** @param {() => Promise<void>} work */
-  async #guarded(work) {
+  /**
+   * Run a task, with the page marked as busy.
+   * @param {() => Promise<void>} task
+   */
+  async #track(task) {
     this.#begin();
     try {
-      await work();
+      await task();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.listeners.refused(error);
+      this.listeners.onRefusal(error);
     } finally {
       this.#end();
     }
   }
 
-  #pressure() {
-    const scenario = unseen(this.scenario());
+  async #computePressure() {
+    const scenario = withoutObserver(this.source.scenario());
     const work = this.#channels.pressure.latest((signal) => ask("/api/pressure", { scenario }, signal));
-    // What is wrong with it is told by the run, which is computed from the same scenario.
     this.#begin();
-    work.then((answer) => answer && this.listeners.pressure(answer), () => undefined).finally(() => this.#end());
-  }
-
-  /** Compute the run, and the network where it is another; both are shown together or not at all. */
-  #run() {
-    const scenario = unseen(this.scenario());
-    const key = graphKey(scenario);
-    return this.#guarded(async () => {
-      const answers = await this.#channels.run.latest(async (signal) => {
-        const graph = this.#graph?.key === key ? this.#graph.answer : ask("/api/network", { scenario }, signal);
-        return Promise.all([graph, ask("/api/run", { scenario }, signal)]);
-      });
-      if (!answers) return;
-      const [graph, run] = /** @type {[Packed, Packed]} */ (answers);
-      this.#graph = { key, answer: graph };
-      this.listeners.picture(graph, run);
-      this.refine();
-    });
-  }
-
-  /** Compute what takes longer and depends on what is looked at. */
-  refine() {
-    this.exact();
-    if (this.options().observing) this.observe();
-    else this.#channels.observe.cancel();
-  }
-
-  /** Compute the exact law of the mean and of the agents that are followed. */
-  async exact() {
-    const { agents } = this.options();
-    const scenario = unseen(this.scenario());
     try {
-      const answer = await this.#channels.exact.latest((signal) => ask("/api/exact", { scenario, agents }, signal));
-      if (answer) this.listeners.exact(answer);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      // Too large for exact moments, which is no fault of the scenario: the curves stand without their band.
-      this.listeners.exact(null);
+      // Errors are left to the run, which has the same scenario and reports what is wrong with it.
+      const answer = await work.catch(() => undefined);
+      if (answer) this.listeners.onPressure(answer);
+    } finally {
+      this.#end();
     }
   }
 
-  /** Compute what the observer makes of the run. */
-  observe() {
-    const whole = this.scenario();
-    const scenario = { ...whole, observe: whole.observe ?? PLAIN_OBSERVE };
-    return this.#guarded(async () => {
-      const answer = await this.#channels.observe.latest((signal) => ask("/api/observe", { scenario }, signal));
-      if (answer) this.listeners.observed(answer);
+  /** Compute the run, and the network if it has changed. They are shown together or not at all. */
+  #computeRun() {
+    const scenario = withoutObserver(this.source.scenario());
+    const key = networkKey(scenario);
+    return this.#track(async () => {
+      const answers = await this.#channels.run.latest((signal) => {
+        const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
+        return Promise.all([network, ask("/api/run", { scenario }, signal)]);
+      });
+      if (!answers) return;
+      const [network, run] = answers;
+      this.#network = { key, answer: network };
+      this.listeners.onRun(network, run);
+      this.computeExact();
+      if (this.source.observing()) this.#computeObservation();
+      else this.#channels.observe.cancel();
+    });
+  }
+
+  /** Compute the exact law of the network's mean and of the agents that are followed. */
+  async computeExact() {
+    const question = { scenario: withoutObserver(this.source.scenario()), agents: this.source.agents() };
+    try {
+      const answer = await this.#channels.exact.latest((signal) => ask("/api/exact", question, signal));
+      if (answer) this.listeners.onExact(answer);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // The scenario is valid but too large for this, so the curves just have no band.
+      this.listeners.onExact(null);
+    }
+  }
+
+  #computeObservation() {
+    const { observe = DEFAULT_OBSERVE, ...rest } = this.source.scenario();
+    const question = { scenario: { ...rest, observe } };
+    return this.#track(async () => {
+      const answer = await this.#channels.observe.latest((signal) => ask("/api/observe", question, signal));
+      if (answer) this.listeners.onObservation(answer);
     });
   }
 }

@@ -1,220 +1,241 @@
 // The controls: five groups, each of which reads and writes one section of the scenario.
 
-import { choice } from "./choice.js";
-import { byId, el, freshId } from "./elements.js";
-import { networkSection, stubbornnessSection, tagged, temporalSection } from "./sections.js";
-import { refusalPlace, slider } from "./slider.js";
+import { byId, el, uniqueId } from "./elements.js";
+import { choiceField, slider } from "./fields.js";
+import { refusalSlot } from "./messages.js";
+import { networkForm, omit, stubbornnessForm, taggedForm, temporalForm } from "./sections.js";
 
-/** @typedef {import("./store.js").Store} Store */
+/**
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Catalogue} Catalogue
+ * @typedef {import("./types.js").NoiseSection} NoiseSection
+ * @typedef {import("./types.js").Section} Section
+ *
+ * @typedef {"network" | "agents" | "pressure" | "noise" | "run"} Group
+ */
 
 const BY_HAND = {
   id: "by_hand",
   title: "Drawn by hand",
   blurb: "Paint on the network with the brush, or follow an agent and type its opinion.",
 };
-const KNOWN = ["network", "agents", "pressure", "noise", "run", "observe", "privacy", "output"];
+/** @type {NoiseSection} */
+const NO_NOISE = { law: "none" };
+// The sections that have controls of their own, here or in the observer's tab, or that do not concern the page.
+const KNOWN_SECTIONS = ["network", "agents", "pressure", "noise", "run", "observe", "privacy", "output"];
+// Longer values of keys without a control are truncated.
+const MAX_EXTRA_LENGTH = 60;
 
 export class Controls {
-  /** The group that writes at this moment, which need not be built anew for what it wrote itself. */
-  #writing = "";
+  /**
+   * The group that is being written; it already shows what it writes.
+   * @type {Group | null}
+   */
+  #writing = null;
+  /** @type {Record<Group, () => (HTMLElement | null)[]>} */
+  #builders = {
+    network: () => this.#network(),
+    agents: () => this.#agents(),
+    pressure: () => this.#pressure(),
+    noise: () => this.#noise(),
+    run: () => this.#run(),
+  };
 
   /**
-   * @param {Store} store @param {any} catalogue
+   * @param {Store} store
+   * @param {Catalogue} catalogue
    * @param {{chooseFile: () => void, drawByHand: () => void}} actions
    */
   constructor(store, catalogue, actions) {
     this.store = store;
     this.catalogue = catalogue;
     this.actions = actions;
-    this.groups = {
-      network: () => this.#network(),
-      agents: () => this.#agents(),
-      pressure: () => this.#pressure(),
-      noise: () => this.#noise(),
-      run: () => this.#run(),
-    };
-    for (const name of Object.keys(this.groups)) this.#build(name);
+    const groups = /** @type {Group[]} */ (Object.keys(this.#builders));
+    for (const group of groups) this.#build(group);
     store.onScenario((now, before) => {
-      for (const name of Object.keys(this.groups)) {
-        if (now[name] !== before[name] && name !== this.#writing) this.#build(name);
+      for (const group of groups) {
+        if (now[group] !== before[group] && group !== this.#writing) this.#build(group);
       }
     });
   }
 
-  /** @param {string} name */
-  #build(name) {
-    const place = byId(`group-${name}`);
-    place.replaceChildren(...this.groups[name]().filter(Boolean));
+  /** @param {Group} group */
+  #build(group) {
+    const fields = this.#builders[group]();
+    byId(`group-${group}`).replaceChildren(...fields.filter((field) => field !== null));
   }
 
-  /** @param {string} name @param {unknown} section */
-  #write(name, section) {
-    this.#writing = name;
-    this.store.change(name, section);
-    this.#writing = "";
+  /**
+   * @param {Group} group
+   * @param {Section} section
+   */
+  #write(group, section) {
+    this.#writing = group;
+    this.store.setScenario(group, section);
+    this.#writing = null;
   }
 
   #network() {
     const section = this.store.scenario.network;
-    const form = networkSection(this.catalogue);
-    const own = form.own(section);
+    const form = networkForm(this.catalogue);
+    const ownOptions = form.ownOptions(section);
+    const file = { id: "choose-file", click: this.actions.chooseFile };
     return [
-      choice({
+      choiceField({
         label: "Who listens to whom",
         path: "network",
-        options: [...own, ...form.options],
+        options: [...ownOptions, ...form.options],
         chosen: form.read(section),
-        onChange: (now) => {
-          const kept = own.some((option) => option.id === now.id);
-          this.#write("network", kept ? section : form.write(now, this.store.scenario.network));
+        onChange: (choice) => {
+          const own = ownOptions.some(({ id }) => id === choice.id);
+          this.#write("network", own ? section : form.write(choice, this.store.scenario.network));
         },
       }),
-      el(
-        "button",
-        { type: "button", class: "quiet wide", id: "choose-file", click: this.actions.chooseFile },
-        "Open or drop an edge list or GraphML file",
-      ),
+      el("button", { type: "button", class: "quiet wide", ...file }, "Open or drop an edge list or GraphML file"),
       this.#extras("network", form.extras(section)),
     ];
   }
 
   #agents() {
     const agents = this.store.scenario.agents ?? {};
-    const byHand = Array.isArray(agents.hidden);
-    const form = tagged("law", this.catalogue.hidden_laws);
-    const stubbornness = stubbornnessSection(this.catalogue.stubbornness);
-    const set = (/** @type {string} */ key, /** @type {unknown} */ value) =>
-      this.#write("agents", { ...this.store.scenario.agents, [key]: value });
+    const { hidden = {} } = agents;
+    const form = taggedForm("law", this.catalogue.hidden_laws);
+    const stubbornness = stubbornnessForm(this.catalogue.stubbornness);
+    const set = (/** @type {Section} */ part) => this.#write("agents", { ...this.store.scenario.agents, ...part });
     return [
-      choice({
+      choiceField({
         label: "Hidden opinions x₀",
         path: "agents.hidden",
         options: [...form.options, BY_HAND],
-        chosen: byHand ? { id: "by_hand", values: {} } : form.read(agents.hidden ?? {}),
-        onChange: (now) => (now.id === "by_hand" ? this.actions.drawByHand() : set("hidden", form.write(now))),
+        chosen: Array.isArray(hidden) ? { id: BY_HAND.id, values: {} } : form.read(hidden),
+        onChange: (choice) => {
+          if (choice.id === BY_HAND.id) this.actions.drawByHand();
+          else set({ hidden: form.write(choice) });
+        },
       }),
-      choice({
+      choiceField({
         label: "Stubbornness s",
         path: "agents.stubbornness",
         options: stubbornness.options,
         chosen: stubbornness.read(agents.stubbornness),
-        onChange: (now) => set("stubbornness", stubbornness.write(now)),
+        onChange: (choice) => set({ stubbornness: stubbornness.write(choice) }),
         row: true,
       }),
-      this.#extras("agents", without(agents, ["hidden", "stubbornness"])),
+      this.#extras("agents", omit(agents, ["hidden", "stubbornness"])),
     ];
   }
 
   #pressure() {
     const section = this.store.scenario.pressure ?? {};
-    const form = tagged("kind", this.catalogue.schedules);
+    const form = taggedForm("kind", this.catalogue.schedules);
     return [
-      choice({
+      choiceField({
         label: "Peer pressure ρ at step t",
         path: "pressure",
         options: form.options,
         chosen: form.read(section),
-        onChange: (now) => {
-          if (now.id !== "formula") this.#write("pressure", form.write(now));
-          else this.#write("pressure", { formula: String(section.formula ?? this.#formulas()[0]) });
+        onChange: (choice) => {
+          if (choice.id !== "formula") this.#write("pressure", form.write(choice));
+          else this.#write("pressure", { formula: section.formula ?? this.#exampleFormulas()[0] });
         },
-        extra: (now) => (now.id === "formula" ? this.#formula() : null),
+        extra: ({ id }) => (id === "formula" ? this.#formulaField() : null),
       }),
     ];
   }
 
-  #formulas() {
-    return this.catalogue.schedules.find((/** @type {any} */ one) => one.id === "formula")?.examples ?? ["t"];
+  #exampleFormulas() {
+    return this.catalogue.schedules.find(({ id }) => id === "formula")?.examples ?? ["t"];
   }
 
-  #formula() {
-    const id = freshId("formula");
+  #formulaField() {
+    const id = uniqueId("formula");
     const plain = { spellcheck: "false", autocomplete: "off" };
-    const input = /** @type {HTMLInputElement} */ (
-      el("input", { type: "text", id, class: "formula", "data-role": "formula", ...plain })
-    );
-    const set = () => this.#write("pressure", { formula: input.value });
+    const input = el("input", { type: "text", id, class: "formula", "data-role": "formula", ...plain });
+    const write = () => this.#write("pressure", { formula: input.value });
     input.value = this.store.scenario.pressure?.formula ?? "";
-    input.addEventListener("input", set);
-    const examples = this.#formulas().map((/** @type {string} */ text) =>
-      el("button", { type: "button", class: "chip", click: () => { input.value = text; set(); } }, text),
-    );
+    input.addEventListener("input", write);
+    const examples = this.#exampleFormulas().map((formula) => {
+      const click = () => {
+        input.value = formula;
+        write();
+      };
+      return el("button", { type: "button", class: "chip", click }, formula);
+    });
     const label = el("label", { for: id, class: "field-label" }, "Formula in t");
     const chips = el("div", { class: "chips" }, ...examples);
-    return el("div", { class: "formula-field", "data-path": "pressure.formula" }, label, input, chips, refusalPlace());
+    return el("div", { class: "formula-field", "data-path": "pressure.formula" }, label, input, chips, refusalSlot());
   }
 
   #noise() {
-    const section = this.store.scenario.noise ?? { law: "none" };
-    const form = tagged("law", this.catalogue.noises);
-    const temporal = temporalSection(this.catalogue.temporals);
-    const silent = section.law === "none";
+    const section = this.store.scenario.noise ?? NO_NOISE;
+    const form = taggedForm("law", this.catalogue.noises);
+    const temporal = temporalForm(this.catalogue.temporals);
     return [
-      choice({
+      choiceField({
         label: "What masks an opinion",
         path: "noise",
         options: form.options,
         chosen: form.read(section),
-        onChange: (now) => {
-          const before = this.store.scenario.noise ?? { law: "none" };
-          const kept = now.id === "none" ? {} : without(before, ["law"]);
-          this.#write("noise", form.write(now, kept));
-          if ((now.id === "none") !== (before.law === "none")) this.#build("noise");
+        onChange: (choice) => {
+          const before = this.store.scenario.noise ?? NO_NOISE;
+          const silent = choice.id === "none";
+          this.#write("noise", form.write(choice, silent ? {} : omit(before, ["law"])));
+          // Without noise there is no second field.
+          if (silent !== (before.law === "none")) this.#build("noise");
         },
       }),
-      silent
+      section.law === "none"
         ? null
-        : choice({
+        : choiceField({
             label: "From step to step",
             path: "noise.temporal",
             options: temporal.options,
             chosen: temporal.read(section.temporal),
-            onChange: (now) => this.#write("noise", { ...this.store.scenario.noise, temporal: temporal.write(now) }),
+            onChange: (choice) =>
+              this.#write("noise", { ...this.store.scenario.noise, temporal: temporal.write(choice) }),
           }),
-      this.#extras("noise", without(section, ["law", "std", "df", "temporal"])),
+      this.#extras("noise", omit(section, ["law", "std", "df", "temporal"])),
     ];
   }
 
   #run() {
-    const section = this.store.scenario.run;
+    const { scenario } = this.store;
     return [
-      ...this.catalogue.run.map((/** @type {any} */ spec) =>
+      ...this.catalogue.run.map((parameter) =>
         slider({
-          spec,
-          path: `run.${spec.name}`,
-          value: section[spec.name] ?? spec.default,
-          onInput: (value) => this.#write("run", { ...this.store.scenario.run, [spec.name]: value }),
+          parameter,
+          path: `run.${parameter.name}`,
+          value: /** @type {number} */ (scenario.run[parameter.name] ?? parameter.default),
+          onInput: (value) => this.#write("run", { ...this.store.scenario.run, [parameter.name]: value }),
         }),
       ),
-      ...Object.keys(this.store.scenario)
-        .filter((key) => !KNOWN.includes(key))
-        .map((key) => this.#extra(key, key, this.store.scenario[key])),
+      ...Object.keys(omit(scenario, KNOWN_SECTIONS)).map((key) => this.#extra(key, key, scenario[key])),
     ];
   }
 
   /**
-   * Name what a section holds beyond the controls, each with a way to take it out.
-   * @param {string} name @param {object} extras
+   * List what a section has without a control, so that it can be removed.
+   * @param {Group} group
+   * @param {Section} extras
    */
-  #extras(name, extras) {
-    const entries = Object.entries(extras);
-    if (!entries.length) return null;
-    const items = entries.map(([key, value]) => el("li", {}, this.#extra(`${name}.${key}`, key, value)));
-    return el("ul", { class: "extras" }, ...items);
+  #extras(group, extras) {
+    const items = Object.entries(extras).map(([key, value]) =>
+      el("li", {}, this.#extra(`${group}.${key}`, key, value)),
+    );
+    return items.length ? el("ul", { class: "extras" }, ...items) : null;
   }
 
-  /** @param {string} path @param {string} key @param {unknown} value */
+  /**
+   * @param {string} path
+   * @param {string} key
+   * @param {unknown} value
+   */
   #extra(path, key, value) {
-    const said = JSON.stringify(value).replaceAll('"', "").replaceAll(":", " ").replaceAll(",", ", ");
-    const click = () => this.store.change(path, undefined);
+    const json = JSON.stringify(value).replaceAll('"', "").replaceAll(":", " ").replaceAll(",", ", ");
+    const text = json.length > MAX_EXTRA_LENGTH ? `${json.slice(0, MAX_EXTRA_LENGTH - 1)}…` : json;
+    const click = () => this.store.setScenario(path, undefined);
     const remove = el("button", { type: "button", class: "plain", "aria-label": `Take out ${key}`, click }, "×");
-    const text = said.length > 60 ? `${said.slice(0, 59)}…` : said;
     const name = el("b", {}, key.replaceAll("_", " "));
-    return el("span", { class: "extra", "data-path": path }, name, ` ${text}`, remove, refusalPlace());
+    return el("span", { class: "extra", "data-path": path }, name, ` ${text}`, remove, refusalSlot());
   }
-}
-
-/** @param {Record<string, any>} table @param {string[]} keys */
-function without(table, keys) {
-  return Object.fromEntries(Object.entries(table).filter(([key]) => !keys.includes(key)));
 }

@@ -1,42 +1,64 @@
-// What happens over time, in three plots: what agents show, how far they are apart, and how far they are from v. The
-// last two are different measurements and never share a plot.
+// Curves over time: what agents show, their spread, their distance to v, and the peer pressure.
 
-import { FOLLOWED, token } from "./colour.js";
+import { cssColour, FOLLOWED_COLOURS } from "./colour.js";
 import { byId, el } from "./elements.js";
-import { Plot, band, thread } from "./plot.js";
-import { count, indexed, steady } from "./words.js";
+import { formatCount, formatFixed, typeset } from "./format.js";
+import { fillBand, Plot, strokeCurve } from "./plot.js";
 
 /**
- * @typedef {import("./wire.js").Packed} Packed
- * @typedef {{label: string, colour: string, dashed?: boolean, at: (index: number) => number, key: string}} Entry
+ * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").FollowedAgent} FollowedAgent
+ * @typedef {import("./types.js").PressureAnswer} PressureAnswer
+ * @typedef {import("./types.js").RunAnswer} RunAnswer
+ *
+ * @typedef {object} LegendEntry
+ * @property {string} key
+ * @property {string} label
+ * @property {string} colour its name in the stylesheet
+ * @property {boolean} [dashed]
+ * @property {(index: number) => number} valueAt the value at a recorded step
  */
 
-const BAND = 2; // standard deviations
+// Half the width of the bands, in standard deviations.
+const BAND = 2;
 
-/** Take in all values that a plot can show. @param {ArrayLike<number>} values @param {[number, number]} range */
-function widen(values, range) {
-  for (let at = 0; at < values.length; at += 1) {
-    if (!Number.isFinite(values[at])) continue;
-    if (values[at] < range[0]) range[0] = values[at];
-    if (values[at] > range[1]) range[1] = values[at];
+/**
+ * Return a range that is extended to contain all finite values.
+ * @param {Iterable<number>} values
+ * @param {[number, number]} range
+ * @returns {[number, number]}
+ */
+function extend(values, [low, high]) {
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
   }
+  return [low, high];
 }
 
-/** @param {any} table (rows, T) @param {number} row */
-function rowOf(table, row) {
-  const length = table.shape[1];
-  return table.subarray(row * length, (row + 1) * length);
+/**
+ * Return a row of a matrix.
+ * @template {Float32Array | Float64Array} T
+ * @param {T & {shape: number[]}} matrix
+ * @param {number} row
+ * @returns {T}
+ */
+function rowOf(matrix, row) {
+  const length = matrix.shape[1];
+  return /** @type {T} */ (matrix.subarray(row * length, (row + 1) * length));
 }
 
+/** Three plots of a run. Spread and distance never share one: they are different measures. */
 export class Curves {
-  /** @type {Packed | null} */
+  /** @type {RunAnswer | null} */
   #run = null;
-  /** @type {Packed | null} */
+  /** @type {ExactAnswer | null} */
   #exact = null;
-  /** @type {{index: number, label: string, name: string | number}[]} */
+  /** @type {FollowedAgent[]} */
   #followed = [];
   #axes = { logTime: false, logSize: false };
-  /** @type {Map<HTMLElement, Entry[]>} */
+  /** @type {Map<HTMLElement, LegendEntry[]>} */
   #legends = new Map();
   #index = 0;
 
@@ -45,20 +67,21 @@ export class Curves {
     this.opinions = new Plot(byId("plot-opinions"), { height: 152, label: "Opinions over time", onSeek });
     this.spread = new Plot(byId("plot-spread"), { height: 128, label: "Spread over time", onSeek });
     this.distance = new Plot(byId("plot-distance"), { height: 128, label: "Distance to v over time", onSeek });
+    this.plots = [this.opinions, this.spread, this.distance];
   }
 
-  /** @param {Packed} run */
+  /** @param {RunAnswer} run */
   setRun(run) {
     this.#run = run;
     this.#exact = null;
   }
 
-  /** @param {Packed | null} exact the exact law of the mean and of the agents followed, where it is known */
+  /** @param {ExactAnswer | null} exact null if it is not known */
   setExact(exact) {
     this.#exact = exact;
   }
 
-  /** @param {{index: number, label: string, name: string | number}[]} followed */
+  /** @param {FollowedAgent[]} followed */
   setFollowed(followed) {
     this.#followed = followed;
   }
@@ -68,102 +91,108 @@ export class Curves {
     this.#axes = { logTime, logSize };
   }
 
-  /** Draw everything. */
   draw() {
     if (!this.#run) return;
     this.#drawOpinions(this.#run);
-    for (const name of /** @type {const} */ (["spread", "distance"])) this.#drawMeasure(this.#run, name);
+    this.#drawMeasure(this.#run, "spread");
+    this.#drawMeasure(this.#run, "distance");
     this.mark(this.#index);
   }
 
   restyle() {
     this.draw();
-    for (const plot of [this.opinions, this.spread, this.distance]) plot.restyle();
+    for (const plot of this.plots) plot.restyle();
   }
 
-  /** Mark the step that is shown, and say the numbers there. @param {number} index */
+  /**
+   * Mark a recorded step, and show the numbers there.
+   * @param {number} index
+   */
   mark(index) {
     this.#index = index;
     if (!this.#run) return;
-    const time = this.#run.arrays.times[Math.min(index, this.#run.arrays.times.length - 1)];
-    for (const plot of [this.opinions, this.spread, this.distance]) plot.mark(time);
-    for (const [place, entries] of this.#legends) {
-      entries.forEach((entry, at) => {
-        const value = entry.at(index);
-        const output = /** @type {HTMLElement} */ (place.children[at].lastElementChild);
-        output.textContent = steady(value);
-        output.dataset.value = String(value);
+    const { times } = this.#run.arrays;
+    const time = times[Math.min(index, times.length - 1)];
+    for (const plot of this.plots) plot.mark(time);
+    for (const [list, entries] of this.#legends) {
+      const outputs = list.querySelectorAll("output");
+      entries.forEach(({ valueAt }, i) => {
+        const value = valueAt(index);
+        outputs[i].textContent = formatFixed(value);
+        outputs[i].dataset.value = String(value);
       });
     }
   }
 
-  /** @param {Packed} run */
-  #drawOpinions(run) {
-    const { times, states, minimum, maximum, mean } = run.arrays;
-    const n = run.header.n;
-    const v = run.header.consensus_value;
-    const [top, middle, bottom] = [maximum, mean, minimum].map((table) => rowOf(table, 0));
-    const own = this.#followed.map(({ index, label, name }, at) => ({
+  /** @param {RunAnswer} run */
+  #drawOpinions({ header, arrays }) {
+    const { n, consensus_value: v } = header;
+    const { times, states } = arrays;
+    const [top, middle, bottom] = [rowOf(arrays.maximum, 0), rowOf(arrays.mean, 0), rowOf(arrays.minimum, 0)];
+    const followed = this.#followed.map(({ index, label, name }, i) => ({
       values: Float32Array.from(times, (_, t) => states[t * n + index]),
-      colour: token(FOLLOWED[at]),
+      colour: FOLLOWED_COLOURS[i],
       label,
       name,
     }));
-    const range = /** @type {[number, number]} */ ([v, v]);
-    for (const values of [top, bottom]) widen(values, range);
+    const [low, high] = extend(bottom, extend(top, [v, v]));
     const exact = this.#exact;
-    const [soft, ink, target, sure] = [token("soft"), token("ink"), token("target"), token("exact")];
+    const soft = cssColour("soft");
     this.opinions.show({
       x: times,
       logX: this.#axes.logTime,
-      low: range[0],
-      high: range[1],
+      low,
+      high,
       lines: [
         { values: top, colour: soft, width: 1 },
         { values: bottom, colour: soft, width: 1 },
-        { values: Float32Array.from(times, () => v), colour: target, width: 1.5, dash: [5, 4] },
-        { values: middle, colour: ink, width: 1.75 },
-        ...own.map(({ values, colour }) => ({ values, colour, width: 1.5 })),
+        { values: Float32Array.from(times, () => v), colour: cssColour("target"), width: 1.5, dash: [5, 4] },
+        { values: middle, colour: cssColour("ink"), width: 1.75 },
+        ...followed.map(({ values, colour }) => ({ values, colour: cssColour(colour), width: 1.5 })),
       ],
-      under(pen, toX, toY) {
-        band(pen, times, bottom, top, toX, toY, soft, 0.1);
-        exact?.header.names.forEach((/** @type {string} */ _, /** @type {number} */ at) => {
-          const [centre, std] = [rowOf(exact.arrays.mean, at), rowOf(exact.arrays.std, at)];
-          const edge = (/** @type {number} */ side) =>
-            Float64Array.from(centre, (value, t) => value + side * BAND * std[t]);
-          const colour = at === 0 ? sure : token(FOLLOWED[at - 1]);
-          band(pen, exact.arrays.times, edge(-1), edge(1), toX, toY, colour, at === 0 ? 0.28 : 0.13);
+      drawBelow(painter) {
+        fillBand(painter, times, bottom, top, soft, 0.1);
+        exact?.header.names.forEach((_, row) => {
+          const [mean, std] = [rowOf(exact.arrays.mean, row), rowOf(exact.arrays.std, row)];
+          const edge = (/** @type {1 | -1} */ side) => mean.map((value, t) => value + side * BAND * std[t]);
+          const colour = cssColour(row === 0 ? "exact" : FOLLOWED_COLOURS[row - 1]);
+          fillBand(painter, exact.arrays.times, edge(-1), edge(1), colour, row === 0 ? 0.28 : 0.13);
         });
       },
     });
-    this.#legend("legend-opinions", [
-      { key: "maximum", label: "max", colour: "soft", at: (t) => top[t] },
-      { key: "mean", label: "mean", colour: "ink", at: (t) => middle[t] },
-      { key: "minimum", label: "min", colour: "soft", at: (t) => bottom[t] },
-      { key: "target", label: "target v", colour: "target", dashed: true, at: () => v },
-      ...own.map(({ values, label, name }, at) => ({
-        key: `agent-${name}`,
-        label,
-        colour: FOLLOWED[at],
-        at: (/** @type {number} */ t) => values[t],
+    this.#showLegend("legend-opinions", [
+      { key: "maximum", label: "max", colour: "soft", valueAt: (t) => top[t] },
+      { key: "mean", label: "mean", colour: "ink", valueAt: (t) => middle[t] },
+      { key: "minimum", label: "min", colour: "soft", valueAt: (t) => bottom[t] },
+      { key: "target", label: "target v", colour: "target", dashed: true, valueAt: () => v },
+      ...followed.map(({ values, colour, label, name }) => ({
+        key: `agent-${label}`,
+        label: name,
+        colour,
+        valueAt: (/** @type {number} */ t) => values[t],
       })),
     ]);
   }
 
-  /** @param {Packed} run @param {"spread" | "distance"} name */
-  #drawMeasure(run, name) {
-    const { times } = run.arrays;
-    const table = run.arrays[name];
-    const average = run.arrays[`${name}_mean`];
-    const first = rowOf(table, 0);
-    const several = run.header.replicates > 1;
+  /**
+   * @param {RunAnswer} run
+   * @param {"spread" | "distance"} name
+   */
+  #drawMeasure({ header, arrays }, name) {
+    const { times } = arrays;
+    const matrix = arrays[name];
+    const rows = Array.from({ length: matrix.shape[0] }, (_, row) => rowOf(matrix, row));
+    const average = arrays[`${name}_mean`];
+    const several = header.replicates > 1;
     const { logTime, logSize } = this.#axes;
-    const range = /** @type {[number, number]} */ ([Infinity, 0]);
-    const from = logTime ? 1 : 0;
-    for (let row = 0; row < table.shape[0]; row += 1) {
-      widen(rowOf(table, row).subarray(from).filter((/** @type {number} */ value) => !logSize || value > 0), range);
+    /** @type {[number, number]} */
+    let range = [Infinity, 0];
+    for (const row of rows) {
+      // A logarithmic axis leaves out time 0, and values of 0.
+      const visible = row.subarray(logTime ? 1 : 0).filter((value) => !logSize || value > 0);
+      range = extend(visible, range);
     }
-    const [accent, ink, soft] = [token("accent"), token("ink"), token("soft")];
+    const soft = cssColour("soft");
     this[name].show({
       x: times,
       logX: logTime,
@@ -171,37 +200,78 @@ export class Curves {
       low: logSize ? range[0] : 0,
       high: range[1],
       lines: [
-        { values: first, colour: accent, width: several ? 1.25 : 1.75 },
-        ...(several ? [{ values: average, colour: ink, width: 1.75 }] : []),
+        { values: rows[0], colour: cssColour("accent"), width: several ? 1.25 : 1.75 },
+        ...(several ? [{ values: average, colour: cssColour("ink"), width: 1.75 }] : []),
       ],
-      under(pen, toX, toY) {
-        pen.strokeStyle = soft;
-        pen.lineWidth = window.devicePixelRatio || 1;
-        pen.globalAlpha = 0.25;
-        for (let row = 1; row < table.shape[0]; row += 1) thread(pen, times, rowOf(table, row), toX, toY);
-        pen.globalAlpha = 1;
+      drawBelow(painter) {
+        const { ctx } = painter;
+        ctx.strokeStyle = soft;
+        ctx.lineWidth = window.devicePixelRatio || 1;
+        ctx.globalAlpha = 0.25;
+        for (const row of rows.slice(1)) strokeCurve(painter, times, row);
+        ctx.globalAlpha = 1;
       },
     });
-    const label = `mean of ${count(run.header.replicates)}`;
+    const label = `mean of ${formatCount(header.replicates)}`;
+    /** @type {LegendEntry[]} */
     const entries = [
-      { key: name, label: "run", colour: "accent", at: (/** @type {number} */ t) => first[t] },
-      { key: `${name}-mean`, label, colour: "ink", at: (/** @type {number} */ t) => average[t] },
+      { key: name, label: "run", colour: "accent", valueAt: (t) => rows[0][t] },
+      { key: `${name}-mean`, label, colour: "ink", valueAt: (t) => average[t] },
     ];
-    this.#legend(`legend-${name}`, several ? entries : entries.slice(0, 1));
+    this.#showLegend(`legend-${name}`, several ? entries : entries.slice(0, 1));
   }
 
-  /** @param {string} id @param {Entry[]} entries */
-  #legend(id, entries) {
-    const place = byId(id);
-    this.#legends.set(place, entries);
-    place.replaceChildren(
+  /**
+   * @param {string} id
+   * @param {LegendEntry[]} entries
+   */
+  #showLegend(id, entries) {
+    const list = byId(id);
+    this.#legends.set(list, entries);
+    list.replaceChildren(
       ...entries.map(({ key, label, colour, dashed }) => {
-        const name = el("span", { class: "legend-name" });
-        name.append(indexed(label));
         const swatch = el("span", { class: dashed ? "swatch dashed" : "swatch" });
         swatch.style.setProperty("--colour", `var(--${colour})`);
+        const name = el("span", { class: "legend-name" }, typeset(label));
         return el("li", { "data-key": key }, swatch, name, el("output", { class: "numeral" }));
       }),
     );
+  }
+}
+
+/** The plot of the peer pressure beside its controls, with its formula and its outcome. */
+export class PressurePanel {
+  /** @type {PressureAnswer | null} */
+  #answer = null;
+
+  constructor() {
+    this.plot = new Plot(byId("plot-pressure"), { height: 112, label: "Peer pressure over time" });
+    this.text = byId("pressure-text");
+    this.words = byId("pressure-words");
+  }
+
+  /** @param {PressureAnswer} answer */
+  show(answer) {
+    this.#answer = answer;
+    this.text.replaceChildren(typeset(answer.text));
+    this.words.textContent = answer.words;
+    this.words.dataset.outcome = answer.outcome;
+    this.draw();
+  }
+
+  draw() {
+    if (!this.#answer) return;
+    const { times, values } = this.#answer;
+    this.plot.show({
+      x: times,
+      low: 0,
+      high: Math.max(0, ...values.filter((value) => value !== null)),
+      lines: [{ values, colour: cssColour("pressure"), width: 2 }],
+    });
+  }
+
+  restyle() {
+    this.draw();
+    this.plot.restyle();
   }
 }

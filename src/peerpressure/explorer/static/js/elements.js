@@ -1,68 +1,59 @@
-// Building the page's elements. Text always goes in as text nodes: nothing that was typed or uploaded becomes markup.
+// Helpers for building the page. Text is only ever inserted as text nodes, so nothing typed or uploaded becomes markup.
 
 /**
- * Make an element. Attributes with a function are listeners; `class` and `data-…` go as they are; null leaves one out.
- * @param {string} tag
- * @param {Record<string, unknown>} [attributes]
- * @param {...(Node | string | null)} children
- * @returns {HTMLElement}
+ * Create an element.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} [attributes] functions become event listeners, `true` a bare attribute; null,
+ *   undefined and false are left out
+ * @param {...(Node | string | null)} children null is left out
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function el(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (typeof value === "function") made.addEventListener(name, /** @type {EventListener} */ (value));
-    else made.setAttribute(name, value === true ? "" : String(value));
+    if (typeof value === "function") element.addEventListener(name, /** @type {EventListener} */ (value));
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.filter((child) => child !== null));
-  return made;
+  element.append(...children.filter((child) => child !== null));
+  return element;
 }
 
 /**
- * Return the element with this id, which the page is sure to have.
- * @template {HTMLElement} T
+ * Return the element with this id, which index.html must contain.
+ * @template {HTMLElement} [T=HTMLElement]
  * @param {string} id
+ * @param {new () => T} [type] its class, where more than an HTMLElement is needed
  * @returns {T}
  */
-export function byId(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element #${id}`);
-  return /** @type {T} */ (found);
+export function byId(id, type) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no element #${id}`);
+  if (type && !(element instanceof type)) throw new Error(`#${id} is not a ${type.name}`);
+  return /** @type {T} */ (element);
 }
 
-let counter = 0;
+let idCount = 0;
 
-/** Return an id that no other element has. @param {string} stem */
-export function freshId(stem) {
-  counter += 1;
-  return `${stem}-${counter}`;
+/**
+ * Return an id that no other element has.
+ * @param {string} prefix
+ */
+export function uniqueId(prefix) {
+  idCount += 1;
+  return `${prefix}-${idCount}`;
+}
+
+/** Return the page's font at the size of axis labels, for drawing on a canvas. */
+export function axisFont() {
+  return `11px ${getComputedStyle(document.body).fontFamily}`;
 }
 
 /**
- * A row of radio buttons that looks like one control.
- * @param {{label: string, options: {id: string, title: string}[], value: string, onChange: (id: string) => void,
- *          visibleLabel?: boolean}} spec
- * @returns {HTMLElement & {select: (id: string) => void}}
+ * Return the context of a canvas. It is null only if the canvas already has one of another kind.
+ * @param {HTMLCanvasElement} canvas
  */
-export function segmented({ label, options, value, onChange, visibleLabel = true }) {
-  const name = freshId("choice");
-  const inputs = options.map(({ id }) =>
-    el("input", { type: "radio", name, value: id, checked: id === value, change: () => onChange(id) }),
-  );
-  const row = el(
-    "div",
-    { class: "segments" },
-    ...options.map((option, at) => el("label", { class: "segment" }, inputs[at], el("span", {}, option.title))),
-  );
-  const legend = el("legend", { class: visibleLabel ? "field-label" : "unseen" }, label);
-  const group = el("fieldset", { class: "segmented" }, legend, row);
-  const select = (/** @type {string} */ id) => {
-    for (const input of inputs) /** @type {HTMLInputElement} */ (input).checked = input.getAttribute("value") === id;
-  };
-  return Object.assign(group, { select });
-}
-
-/** Return the font of the marks on axes, which are drawn and not set. */
-export function axisFont() {
-  return `11px ${getComputedStyle(document.body).fontFamily}`;
+export function context2d(canvas) {
+  return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 }

@@ -1,32 +1,262 @@
-// What the observer makes of it: estimates against the truth, one plot for each method, and the budget that is spent.
+// What the observer concludes: each method's estimates against the truth, and the privacy budget over time.
 
-import { token } from "./colour.js";
-import { byId, el } from "./elements.js";
+import { cssColour } from "./colour.js";
+import { axisFont, byId, context2d, el } from "./elements.js";
+import { formatNumber, formatTicks, typeset } from "./format.js";
 import { Plot } from "./plot.js";
-import { Scatter, commonSpan } from "./scatter.js";
-import { indexed, number } from "./words.js";
 
 /**
- * @typedef {import("./wire.js").Packed} Packed
- * @typedef {import("./scatter.js").Cloud} Cloud
- * @typedef {import("./scatter.js").Span} Span
+ * @typedef {import("./types.js").Method} Method
+ * @typedef {import("./types.js").MethodResult} MethodResult
+ * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
+ *
+ * @typedef {object} Cloud the points of a scatter plot, one per agent
+ * @property {Float64Array} truth
+ * @property {Float64Array} estimate NaN if the agent is not identified
+ * @property {Float64Array} std
+ * @property {string} colour
+ *
+ * @typedef {{low: number, high: number}} Range
  */
 
-const PAPER = "estimate-1";
-const OTHERS = ["estimate-2", "estimate-3", "estimate-4"];
+const HEIGHT = 186;
+const MARGIN = { left: 34, right: 6, top: 6, bottom: 20 };
+// The pointer is at an agent within this many pixels.
+const POINTER_RADIUS = 12;
+
+/**
+ * Return the range of the truth and of nearly all estimates; the most extreme would squeeze the others together.
+ * @param {Cloud[]} clouds
+ * @returns {Range}
+ */
+function commonRange(clouds) {
+  let [low, high] = [Infinity, -Infinity];
+  /** @type {number[]} */
+  const estimates = [];
+  for (const { truth, estimate } of clouds) {
+    for (const value of truth) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    for (const value of estimate) if (Number.isFinite(value)) estimates.push(value);
+  }
+  estimates.sort((a, b) => a - b);
+  if (estimates.length) {
+    low = Math.min(low, estimates[Math.floor(0.01 * (estimates.length - 1))]);
+    high = Math.max(high, estimates[Math.ceil(0.99 * (estimates.length - 1))]);
+  }
+  const margin = 0.06 * (high - low || 1);
+  return { low: low - margin, high: high + margin };
+}
+
+/**
+ * Return round numbers within a range.
+ * @param {Range} range
+ * @param {number} count about how many
+ */
+function roundTicks({ low, high }, count) {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? rough;
+  /** @type {number[]} */
+  const ticks = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k += 1) ticks.push(Number((k * step).toPrecision(12)));
+  return ticks;
+}
+
+/** Estimates against the truth, with error bars. Where an estimate is right, its point is on the diagonal. */
+class Scatter {
+  /** @type {Cloud | null} */
+  #cloud = null;
+  /** @type {Range} */
+  #xRange = { low: 0, high: 1 };
+  /** @type {Range} */
+  #yRange = { low: 0, high: 1 };
+
+  /** @param {(index: number) => void} onPoint called with the agent at the pointer, −1 for none */
+  constructor(onPoint) {
+    this.canvas = el("canvas", { class: "scatter", role: "img" });
+    this.canvas.addEventListener("pointermove", (event) => onPoint(this.#nearest(event.offsetX, event.offsetY)));
+    this.canvas.addEventListener("pointerleave", () => onPoint(-1));
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+
+  /**
+   * @param {Cloud} cloud
+   * @param {Range} yRange
+   * @param {string} label for screen readers
+   */
+  show(cloud, yRange, label) {
+    this.#cloud = cloud;
+    this.#yRange = yRange;
+    this.#xRange = commonRange([{ ...cloud, estimate: new Float64Array(0) }]);
+    this.canvas.setAttribute("aria-label", label);
+    this.draw();
+  }
+
+  /** @param {number} value */
+  #x(value) {
+    const { low, high } = this.#xRange;
+    const width = this.canvas.clientWidth - MARGIN.left - MARGIN.right;
+    return MARGIN.left + (width * (value - low)) / (high - low);
+  }
+
+  /** @param {number} value */
+  #y(value) {
+    const { low, high } = this.#yRange;
+    const height = HEIGHT - MARGIN.top - MARGIN.bottom;
+    return HEIGHT - MARGIN.bottom - (height * (value - low)) / (high - low);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #nearest(x, y) {
+    if (!this.#cloud) return -1;
+    const { truth, estimate } = this.#cloud;
+    let [best, least] = [-1, POINTER_RADIUS ** 2];
+    for (let i = 0; i < truth.length; i += 1) {
+      const squared = (this.#x(truth[i]) - x) ** 2 + (this.#y(estimate[i]) - y) ** 2;
+      if (squared < least) [best, least] = [i, squared];
+    }
+    return best;
+  }
+
+  /** @param {number} [highlighted] an agent */
+  draw(highlighted = -1) {
+    const width = this.canvas.clientWidth;
+    if (!this.#cloud || !width) return;
+    const density = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * density);
+    this.canvas.height = Math.round(HEIGHT * density);
+    const ctx = context2d(this.canvas);
+    ctx.scale(density, density);
+    this.#drawAxes(ctx, width);
+    ctx.beginPath();
+    ctx.rect(MARGIN.left, MARGIN.top, width - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom);
+    ctx.clip();
+    this.#drawDiagonal(ctx);
+    this.#drawPoints(ctx, this.#cloud);
+    if (highlighted >= 0) this.#drawHighlight(ctx, this.#cloud, highlighted);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {number} width
+   */
+  #drawAxes(ctx, width) {
+    const [left, right, top, bottom] = [MARGIN.left, width - MARGIN.right, MARGIN.top, HEIGHT - MARGIN.bottom];
+    ctx.strokeStyle = cssColour("grid");
+    ctx.fillStyle = cssColour("soft");
+    ctx.font = axisFont();
+    ctx.lineWidth = 1;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "top";
+    const xTicks = roundTicks(this.#xRange, Math.max(2, width / 70));
+    formatTicks(xTicks).forEach((text, i) => {
+      const x = this.#x(xTicks[i]);
+      strokeLine(ctx, x, top, x, bottom);
+      ctx.fillText(text, x, bottom + 5);
+    });
+    ctx.textAlign = "right";
+    ctx.textBaseline = "middle";
+    const yTicks = roundTicks(this.#yRange, 5);
+    formatTicks(yTicks).forEach((text, i) => {
+      const y = this.#y(yTicks[i]);
+      strokeLine(ctx, left, y, right, y);
+      ctx.fillText(text, left - 5, y);
+    });
+  }
+
+  /** @param {CanvasRenderingContext2D} ctx */
+  #drawDiagonal(ctx) {
+    ctx.strokeStyle = cssColour("soft");
+    ctx.setLineDash([4, 3]);
+    const { low, high } = this.#xRange;
+    strokeLine(ctx, this.#x(low), this.#y(low), this.#x(high), this.#y(high));
+    ctx.setLineDash([]);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {Cloud} cloud
+   * @param {number} i
+   */
+  #drawErrorBar(ctx, { truth, estimate, std }, i) {
+    if (!Number.isFinite(std[i])) return;
+    const x = this.#x(truth[i]);
+    strokeLine(ctx, x, this.#y(estimate[i] - std[i]), x, this.#y(estimate[i] + std[i]));
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {Cloud} cloud
+   */
+  #drawPoints(ctx, cloud) {
+    const { truth, estimate, colour } = cloud;
+    // The more points, the paler each of them.
+    const opacity = Math.sqrt(100 / Math.max(100, truth.length));
+    ctx.strokeStyle = colour;
+    ctx.fillStyle = colour;
+    ctx.lineWidth = 1;
+    ctx.globalAlpha = 0.45 * opacity;
+    for (let i = 0; i < truth.length; i += 1) this.#drawErrorBar(ctx, cloud, i);
+    ctx.globalAlpha = Math.max(0.35, 0.9 * opacity);
+    ctx.beginPath();
+    for (let i = 0; i < truth.length; i += 1) {
+      if (!Number.isFinite(estimate[i])) continue;
+      ctx.moveTo(this.#x(truth[i]) + 2.2, this.#y(estimate[i]));
+      ctx.arc(this.#x(truth[i]), this.#y(estimate[i]), 2.2, 0, 2 * Math.PI);
+    }
+    ctx.fill();
+    ctx.globalAlpha = 1;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {Cloud} cloud
+   * @param {number} i
+   */
+  #drawHighlight(ctx, cloud, i) {
+    ctx.strokeStyle = cssColour("ink");
+    ctx.lineWidth = 1.75;
+    this.#drawErrorBar(ctx, cloud, i);
+    ctx.beginPath();
+    ctx.arc(this.#x(cloud.truth[i]), this.#y(cloud.estimate[i]), 4.5, 0, 2 * Math.PI);
+    ctx.stroke();
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} x0
+ * @param {number} y0
+ * @param {number} x1
+ * @param {number} y1
+ */
+function strokeLine(ctx, x0, y0, x1, y1) {
+  ctx.beginPath();
+  ctx.moveTo(x0, y0);
+  ctx.lineTo(x1, y1);
+  ctx.stroke();
+}
+
+const PAPER_COLOUR = "estimate-1";
+const OTHER_COLOURS = ["estimate-2", "estimate-3", "estimate-4"];
 
 export class Estimates {
-  /** @type {Packed | null} */
+  /** @type {ObserveAnswer | null} */
   #answer = null;
 
-  /** @param {any} catalogue @param {(index: number) => void} onPoint told at whom the pointer is, −1 for nobody */
-  constructor(catalogue, onPoint) {
-    this.catalogue = catalogue;
+  /**
+   * @param {Method[]} methods all that there are
+   * @param {(index: number) => void} onPoint called with the agent at the pointer, −1 for none
+   */
+  constructor(methods, onPoint) {
+    this.methods = methods;
     this.onPoint = onPoint;
     this.budget = new Plot(byId("plot-budget"), { height: 140, label: "Privacy budget over time" });
   }
 
-  /** @param {Packed} answer */
+  /** @param {ObserveAnswer} answer */
   show(answer) {
     this.#answer = answer;
     this.draw();
@@ -35,15 +265,12 @@ export class Estimates {
   draw() {
     const answer = this.#answer;
     if (!answer) return;
-    /** @type {any[]} */
-    const methods = answer.header.methods;
-    const clouds = methods.map(({ id, failed }) =>
-      failed ? null : this.#cloud(answer, id, this.#colour(id, methods)),
-    );
-    const up = commonSpan(clouds.filter((cloud) => cloud !== null));
-    byId("estimates").replaceChildren(...methods.map((method, at) => this.#facet(method, clouds[at], up)));
-    // The rest of the text is a table of the most exposed, whom the network shows.
-    byId("exposure-text").textContent = (answer.header.exposure?.text ?? "").split("\n").slice(0, 2).join(": ");
+    const { methods, exposure } = answer.header;
+    const clouds = methods.map((method) => (method.failed ? null : this.#cloud(answer, method)));
+    const yRange = commonRange(clouds.filter((cloud) => cloud !== null));
+    byId("estimates").replaceChildren(...methods.map((method, i) => this.#facet(method, clouds[i], yRange)));
+    // The rest of the text is a table of the agents most exposed, which the network shows.
+    byId("exposure-text").textContent = exposure.text.split("\n").slice(0, 2).join(": ");
     this.#drawBudget(answer);
   }
 
@@ -53,26 +280,38 @@ export class Estimates {
   }
 
   /**
-   * The paper's method keeps its colour, whichever others stand beside it.
-   * @param {string} id @param {{id: string}[]} all
+   * @param {ObserveAnswer} answer
+   * @param {MethodResult} method
+   * @returns {Cloud}
+   */
+  #cloud({ header, arrays }, { id }) {
+    return {
+      truth: arrays.truth,
+      estimate: arrays[`estimate_${id}`],
+      std: arrays[`std_${id}`],
+      colour: cssColour(this.#colour(id, header.methods)),
+    };
+  }
+
+  /**
+   * Return the colour of a method. That of the paper is always the same, whatever others are beside it.
+   * @param {string} id
+   * @param {MethodResult[]} all that are shown
    */
   #colour(id, all) {
-    const isPaper = (/** @type {string} */ one) =>
-      this.catalogue.methods.some((/** @type {any} */ method) => method.id === one && method.paper);
-    if (isPaper(id)) return token(PAPER);
+    const isPaper = (/** @type {string} */ one) => this.methods.some((method) => method.id === one && method.paper);
+    if (isPaper(id)) return PAPER_COLOUR;
     const rank = all.filter((method) => !isPaper(method.id)).findIndex((method) => method.id === id);
-    return token(OTHERS[rank % OTHERS.length]);
+    return OTHER_COLOURS[rank % OTHER_COLOURS.length];
   }
 
-  /** @param {Packed} answer @param {string} id @param {string} colour @returns {Cloud} */
-  #cloud({ arrays }, id, colour) {
-    const [estimate, std] = [arrays[`estimate_${id}`], arrays[`std_${id}`]];
-    return /** @type {any} */ ({ truth: arrays.truth, estimate, std, colour });
-  }
-
-  /** @param {any} method @param {Cloud | null} cloud @param {Span} up */
-  #facet(method, cloud, up) {
-    const title = this.catalogue.methods.find((/** @type {any} */ one) => one.id === method.id)?.title ?? method.id;
+  /**
+   * @param {MethodResult} method
+   * @param {Cloud | null} cloud null if the method failed
+   * @param {Range} yRange
+   */
+  #facet(method, cloud, yRange) {
+    const title = this.methods.find(({ id }) => id === method.id)?.title ?? method.id;
     const figure = el("figure", { class: "facet", "data-method": method.id }, el("figcaption", {}, el("b", {}, title)));
     if (!cloud) {
       figure.append(el("p", { class: "blurb failed" }, method.failed));
@@ -82,27 +321,27 @@ export class Estimates {
       scatter.draw(index);
       this.onPoint(index);
     });
-    const shown = number(method.rmse, 3);
-    const error = el("output", { class: "numeral", "data-value": method.rmse, "data-key": "rmse" }, shown);
-    const expected = method.expected_rmse === null ? "" : `, expected ${number(method.expected_rmse, 3)}`;
+    const rmse = formatNumber(method.rmse, 3);
+    const error = el("output", { class: "numeral", "data-value": method.rmse, "data-key": "rmse" }, rmse);
+    const expected = method.expected_rmse === null ? "" : `, expected ${formatNumber(method.expected_rmse, 3)}`;
     figure.append(scatter.canvas, el("p", { class: "blurb" }, "typical error ", error, expected));
-    scatter.show(cloud, up, `Estimates against the truth, ${title}: typical error ${shown}`);
+    scatter.show(cloud, yRange, `Estimates against the truth, ${title}: typical error ${rmse}`);
     return figure;
   }
 
-  /** @param {Packed} answer */
+  /** @param {ObserveAnswer} answer */
   #drawBudget({ arrays, header }) {
     const { budget_times: times, budget_epsilon: epsilon } = arrays;
-    byId("budget-text").replaceChildren(indexed(header.budget?.text ?? ""));
+    byId("budget-text").replaceChildren(typeset(header.budget.text));
     byId("plot-budget").hidden = !times;
-    if (!times) return;
+    if (!times || !epsilon) return;
     const values = Array.from(epsilon, (value) => (Number.isFinite(value) ? value : null));
     this.budget.show({
       x: times,
       low: 0,
       high: Math.max(0, ...values.map(Number)),
       xTitle: "step t",
-      lines: [{ values: /** @type {number[]} */ (values), colour: token("exposed"), width: 2 }],
+      lines: [{ values, colour: cssColour("exposed"), width: 2 }],
     });
   }
 }

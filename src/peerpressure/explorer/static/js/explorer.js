@@ -1,262 +1,297 @@
-// The page, put together: the state on one side, what shows it on the other, and the computation between them.
+// The page: it connects the state, the parts that show it, and the computation. This is the entry point.
 
-import { keeper } from "./address.js";
+import { AddressWriter, initialState } from "./address.js";
+import { readCatalogue } from "./api.js";
 import { Brush } from "./brush.js";
-import { Clock } from "./clock.js";
-import { Computation, onlyOnlookerDiffers } from "./computation.js";
+import { followTheme } from "./colour.js";
+import { Computation, onlyObserverChanged } from "./computation.js";
 import { Controls } from "./controls.js";
-import { Curves } from "./curves.js";
-import { byId, segmented } from "./elements.js";
+import { Curves, PressurePanel } from "./curves.js";
+import { byId } from "./elements.js";
 import { Estimates } from "./estimates.js";
-import { PLAIN_OBSERVE, fitted } from "./fit.js";
-import { showFollowed } from "./followed.js";
-import { listenToKeys } from "./keyboard.js";
-import { clearRefusals, hush, showRefusal, tell } from "./messages.js";
-import { Observer } from "./observer.js";
-import { opening } from "./opening.js";
-import { markPreset, showPresets } from "./presets.js";
-import { PressurePanel } from "./pressure-panel.js";
-import { offerSharing } from "./share.js";
+import { segmented } from "./fields.js";
+import { acceptFiles, listenToShareMenu } from "./files.js";
+import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
+import { ObserverControls } from "./observer.js";
+import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
+import { Clock, listenToKeys, Transport } from "./playback.js";
+import { Tools } from "./pointing.js";
+import { DEFAULT_OBSERVE, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
-import { Store, fittingView } from "./store.js";
-import { Tabs } from "./tabs.js";
-import { followTheme } from "./theme.js";
-import { Tools } from "./tools.js";
-import { Transport } from "./transport.js";
-import { acceptFiles } from "./upload.js";
-import { forgetAhead, showAhead, showVerdict } from "./verdict.js";
+import { checkedView, Store } from "./store.js";
+import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
 /**
- * @typedef {import("./store.js").State} State
- * @typedef {import("./store.js").View} View
- * @typedef {import("./wire.js").Packed} Packed
+ * @typedef {import("./types.js").Catalogue} Catalogue
+ * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
+ * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
+ * @typedef {import("./types.js").Preset} Preset
+ * @typedef {import("./types.js").RunAnswer} RunAnswer
+ * @typedef {import("./types.js").State} State
+ * @typedef {import("./types.js").View} View
  */
 
+/** @type {{id: View["colour"], title: string}[]} */
 const COLOURS = [
   { id: "public", title: "What they show" },
   { id: "hidden", title: "What they think" },
   { id: "exposure", title: "Exposure" },
 ];
 
-/** Count the answers that are shown, so that whoever drives the page can wait for the next. @param {string} what */
-function counted(what) {
+/**
+ * Count the answers shown in an attribute of the page, so that tests can wait for the next one.
+ * @param {"runs" | "pressures" | "exacts" | "observations"} kind
+ */
+function countAnswer(kind) {
   const { dataset } = document.documentElement;
-  dataset[what] = String(Number(dataset[what] ?? 0) + 1);
+  dataset[kind] = String(Number(dataset[kind] ?? 0) + 1);
 }
 
-export class Explorer {
-  /** Whether a picture has been shown yet. */
-  #computed = false;
-  /** The step at which the curves are marked. */
-  #marked = -1;
+class Explorer {
+  /** Whether a run has been shown yet. */
+  #started = false;
+  /** The recorded step that the curves mark. */
+  #markedIndex = -1;
 
-  /** @param {any} catalogue @param {State} state */
+  /**
+   * @param {Catalogue} catalogue
+   * @param {State} state
+   */
   constructor(catalogue, state) {
     this.catalogue = catalogue;
-    this.store = new Store(state, (now, before) => fitted(now, before, catalogue.default.scenario));
+    this.store = new Store(state, (now, before) => reconcile(now, before, catalogue.default.scenario));
     this.clock = new Clock();
     this.stage = new Stage(this.store, this.clock);
     this.curves = new Curves((time) => this.clock.seekTime(time));
     this.pressure = new PressurePanel();
     this.brush = new Brush(this.stage, this.store);
-    this.transport = new Transport(this.clock, (speed) => this.store.look({ speed }));
-    this.estimates = new Estimates(catalogue, (index) => this.#point(index));
-    this.observer = new Observer(this.store, this.stage, catalogue, (on) => this.tools.use(on ? "see" : "look"));
-    this.tools = new Tools(this.store, this.stage, this.brush, (index) => this.observer.toggle(index));
-    this.tabs = new Tabs((tab) => this.store.look({ tab }));
+    this.transport = new Transport(this.clock, (speed) => this.store.setView({ speed }));
+    this.estimates = new Estimates(catalogue.methods, (index) => this.#pointAt(index));
+    this.observer = new ObserverControls(this.store, this.stage, catalogue, (on) =>
+      this.tools.use(on ? "see" : "look"),
+    );
+    this.tools = new Tools(this.store, this.stage, this.brush, (index) => this.observer.toggleAgent(index));
     this.colours = segmented({
       label: "Colour by",
       visibleLabel: false,
       options: COLOURS,
       value: state.view.colour,
-      onChange: (colour) => this.#colourBy(/** @type {View["colour"]} */ (colour)),
+      // Exposure is only computed while the observer's tab is open.
+      onChange: (colour) => this.store.setView(colour === "exposure" ? { colour, tab: "observer" } : { colour }),
     });
-    this.address = keeper(() => this.#shared(), tell);
+    this.address = new AddressWriter(() => ({
+      scenario: this.store.scenario,
+      view: { ...this.store.view, time: this.clock.time },
+    }));
     this.computation = new Computation(
-      () => this.store.scenario,
-      () => ({ agents: this.stage.followed.map(({ name }) => name), observing: this.store.view.tab === "observer" }),
-      this.#listeners(),
+      {
+        scenario: () => this.store.scenario,
+        agents: () => this.stage.followed.map(({ label }) => label),
+        observing: () => this.store.view.tab === "observer",
+      },
+      {
+        onRun: (graph, run) => this.#showRun(graph, run),
+        onPressure: (answer) => {
+          this.pressure.show(answer);
+          countAnswer("pressures");
+        },
+        onExact: (answer) => this.#showExact(answer),
+        onObservation: (answer) => this.#showObservation(answer),
+        onRefusal: showRefusal,
+        onBusy: (busy) => document.documentElement.toggleAttribute("data-busy", busy),
+      },
     );
   }
 
-  /** Show everything and begin to compute. */
+  /** Show everything, and start to compute. */
   start() {
     byId("colour-mode").append(this.colours);
-    this.#closeRarerGroups();
-    const files = acceptFiles(this.catalogue.limits.upload_bytes, (network) => this.store.change("network", network));
+    this.#closeRareGroups();
+    const { limits, presets } = this.catalogue;
+    const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
     new Controls(this.store, this.catalogue, { chooseFile: files.choose, drawByHand: () => this.tools.drawByHand() });
-    showPresets(this.catalogue.presets, (preset) => this.#open(preset));
+    listenToTabs((tab) => this.store.setView({ tab }));
+    showPresets(presets, (preset) => this.#openPreset(preset));
     this.#showView(this.store.view);
-    this.#followState();
-    this.#followButtons();
+    this.#listenToState();
+    this.#listenToAddress();
+    this.#listenToButtons();
     this.computation.refresh();
   }
 
-  /** The state as an address holds it. */
-  #shared() {
-    return { scenario: this.store.scenario, view: { ...this.store.view, time: this.clock.time } };
+  /** Whether hidden opinions are given one by one, rather than by a law. */
+  get #byHand() {
+    return Array.isArray(this.store.scenario.agents?.hidden);
   }
 
-  /** What becomes of the server's answers. @returns {import("./computation.js").Listeners} */
-  #listeners() {
-    return {
-      picture: (graph, run) => this.#showPicture(graph, run),
-      pressure: (answer) => {
-        this.pressure.show(answer);
-        counted("pressures");
-      },
-      exact: (answer) => this.#showExact(answer),
-      observed: (answer) => {
-        clearRefusals();
-        this.estimates.show(answer);
-        this.stage.setSeen(answer);
-        counted("observations");
-        this.address.soon();
-      },
-      refused: showRefusal,
-      busy: (yes) => document.documentElement.toggleAttribute("data-busy", yes),
-    };
-  }
-
-  /** @param {Packed} graph @param {Packed} run */
-  #showPicture(graph, run) {
+  /**
+   * @param {NetworkAnswer} graph
+   * @param {RunAnswer} run
+   */
+  #showRun(graph, run) {
     clearRefusals();
-    const isNew = graph !== this.stage.graph;
-    this.stage.setPicture(graph, run);
-    this.clock.setTimes(/** @type {any} */ (run.arrays.times), this.#computed ? this.clock.time : this.store.view.time);
+    const newNetwork = graph !== this.stage.graph;
+    this.stage.show(graph, run);
+    this.clock.setTimes(run.arrays.times, this.#started ? this.clock.time : this.store.view.time);
     this.curves.setRun(run);
     this.curves.setFollowed(this.stage.followed);
     this.curves.draw();
     showVerdict(run.header.verdict);
-    this.#showAgents();
+    this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
-    if (isNew) this.observer.build();
-    // Opinions that were drawn leave the brush alone: a hand may still be on it.
-    const byHand = Array.isArray(this.store.scenario.agents?.hidden);
-    if (this.tools.tool === "draw" && !byHand) this.brush.renew();
-    if (!this.#computed) this.#beginInMotion();
-    this.#computed = true;
-    counted("runs");
-    this.address.soon();
+    if (newNetwork) this.observer.build();
+    // If opinions are drawn, the user may be holding the brush at this moment, and its settings must stay.
+    if (this.tools.tool === "draw" && !this.#byHand) this.brush.reset();
+    if (!this.#started) this.#autoplay();
+    this.#started = true;
+    countAnswer("runs");
+    this.address.schedule();
   }
 
-  /** @param {Packed | null} answer */
+  /** @param {ExactAnswer | null} answer */
   #showExact(answer) {
     this.curves.setExact(answer);
     this.curves.draw();
     byId("exact-note").hidden = answer === null;
-    const tuned = this.store.scenario.pressure?.kind === "tuned" ? null : this.stage.run?.header.tuned;
-    const use = (/** @type {object} */ section) => this.store.change("pressure", section);
-    showAhead(answer?.header.verdict ?? null, this.clock.times[this.clock.end], tuned, use);
-    counted("exacts");
+    const inUse = this.store.scenario.pressure?.kind === "tuned";
+    const tuned = inUse ? null : (this.stage.run?.header.tuned ?? null);
+    showForecast(answer?.header.verdict ?? null, this.clock.endTime, tuned, (section) =>
+      this.store.setScenario("pressure", section),
+    );
+    countAnswer("exacts");
   }
 
-  /** A first visit begins in motion, unless the person's machine asks for stillness. */
-  #beginInMotion() {
-    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (!still && location.hash.length < 2 && !this.clock.playing) this.clock.toggle();
+  /** @param {ObserveAnswer} answer */
+  #showObservation(answer) {
+    clearRefusals();
+    this.estimates.show(answer);
+    this.stage.setObservation(answer);
+    countAnswer("observations");
+    this.address.schedule();
   }
 
-  /** Where all stands in one column, the rarer groups of controls begin closed. */
-  #closeRarerGroups() {
+  /** Play on a first visit, unless the system asks for reduced motion. */
+  #autoplay() {
+    const reduced = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (!reduced && location.hash.length < 2 && !this.clock.playing) this.clock.toggle();
+  }
+
+  /** On narrow screens, where everything is in one column, close the groups of controls that are used less. */
+  #closeRareGroups() {
     if (!window.matchMedia("(max-width: 45.99rem)").matches) return;
-    const rarer = document.querySelectorAll(".controls details:nth-of-type(n + 3)");
-    for (const group of rarer) group.removeAttribute("open");
+    const groups = document.querySelectorAll(".controls details:nth-of-type(n + 3)");
+    for (const group of groups) group.removeAttribute("open");
   }
 
-  #showAgents() {
+  #showFollowed() {
     showFollowed(this.stage.followed, {
       hidden: this.stage.hidden,
-      byHand: Array.isArray(this.store.scenario.agents?.hidden),
-      drop: (name) => this.store.look({ agents: this.store.view.agents.filter((one) => one !== name) }),
-      set: (index, value) => this.brush.setOne(index, value),
+      editable: this.#byHand,
+      onUnfollow: (label) => this.store.setView({ agents: this.store.view.agents.filter((one) => one !== label) }),
+      onSet: (index, value) => this.brush.setOne(index, value),
     });
   }
 
   /** @param {View} view */
   #showView(view) {
-    this.tabs.show(view.tab);
+    const observing = view.tab === "observer";
+    showTab(view.tab);
     this.colours.select(view.colour);
     this.transport.setSpeed(view.speed);
-    byId("verdict").dataset.brief = String(view.tab === "observer");
+    byId("verdict").dataset.brief = String(observing);
     byId("log-time").setAttribute("aria-pressed", String(view.logTime));
     byId("log-size").setAttribute("aria-pressed", String(view.logSize));
     this.curves.setAxes(view);
     this.curves.setFollowed(this.stage.followed);
     this.curves.draw();
-    this.stage.marksSeen = view.tab === "observer";
-    this.stage.setSeen(this.stage.seen);
+    this.stage.marksObserved = observing;
+    this.stage.setObservation(this.stage.observation);
   }
 
-  /** @param {any} preset */
-  #open(preset) {
-    this.#showState({ scenario: preset.state.scenario, view: fittingView(preset.state.view) });
-    markPreset(preset.id);
-    hush();
+  /** @param {Preset} preset */
+  #openPreset({ id, state }) {
+    this.#openState({ scenario: state.scenario, view: checkedView(state.view) });
+    markPreset(id);
+    hideMessage();
   }
 
-  /** Show another state than the one that has been worked on. @param {State} state */
-  #showState(state) {
+  /** @param {State} state */
+  #openState(state) {
     this.clock.pause();
     this.tools.reset();
-    forgetAhead();
+    hideForecast();
     this.store.replace(state);
     this.clock.seekTime(state.view.time);
   }
 
-  /** @param {View["colour"]} colour */
-  #colourBy(colour) {
-    this.store.look(colour === "exposure" ? { colour, tab: "observer" } : { colour });
-  }
-
-  /** Point at an agent from one of the plots. @param {number} index */
-  #point(index) {
+  /**
+   * Highlight the agent that is pointed at in a scatter plot.
+   * @param {number} index −1 for none
+   */
+  #pointAt(index) {
     this.stage.cursor = index;
     this.stage.invalidate();
   }
 
-  #followState() {
+  #listenToState() {
     const { store, clock, computation } = this;
     store.onScenario((now, before) => {
       markPreset(null);
-      computation.refresh(onlyOnlookerDiffers(now, before));
+      computation.refresh(onlyObserverChanged(now, before));
     });
     store.onView((now, before) => {
       this.#showView(now);
       if (now.agents !== before.agents) {
-        this.#showAgents();
-        if (this.#computed) computation.exact();
+        this.#showFollowed();
+        if (this.#started) computation.computeExact();
       }
       if (now.tab === "observer" && before.tab !== "observer") computation.refresh(true);
       if (now.tab !== "observer" && this.tools.tool === "see") this.tools.use("look");
-      if (this.#computed) this.address.soon();
+      if (this.#started) this.address.schedule();
     });
     clock.onChange(() => {
-      if (clock.index !== this.#marked) this.curves.mark(clock.index);
-      this.#marked = clock.index;
-      if (this.#computed && !clock.playing) this.address.soon();
-    });
-    window.addEventListener("hashchange", async () => {
-      if (this.address.isOwn(location.hash)) return;
-      hush();
-      this.#showState(await opening(this.catalogue.default));
+      if (clock.index !== this.#markedIndex) this.curves.mark(clock.index);
+      this.#markedIndex = clock.index;
+      if (this.#started && !clock.playing) this.address.schedule();
     });
   }
 
-  #followButtons() {
+  #listenToAddress() {
+    window.addEventListener("hashchange", async () => {
+      if (this.address.wrote(location.hash)) return;
+      hideMessage();
+      this.#openState(await initialState(this.catalogue.default));
+    });
+  }
+
+  #listenToButtons() {
     const { store } = this;
-    byId("log-time").addEventListener("click", () => store.look({ logTime: !store.view.logTime }));
-    byId("log-size").addEventListener("click", () => store.look({ logSize: !store.view.logSize }));
-    byId("message-close").addEventListener("click", hush);
+    byId("log-time").addEventListener("click", () => store.setView({ logTime: !store.view.logTime }));
+    byId("log-size").addEventListener("click", () => store.setView({ logSize: !store.view.logSize }));
+    byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock);
     followTheme(() => {
       for (const part of [this.stage, this.curves, this.pressure, this.estimates]) part.restyle();
     });
-    offerSharing({
-      scenario: () => ({ ...store.scenario, observe: store.scenario.observe ?? PLAIN_OBSERVE }),
+    listenToShareMenu({
+      scenario: () => ({ ...store.scenario, observe: store.scenario.observe ?? DEFAULT_OBSERVE }),
       time: () => this.clock.time,
       canvas: this.stage.canvas,
-      link: () => this.address.now().then(() => location.href),
+      link: () => this.address.write().then(() => location.href),
     });
   }
 }
+
+async function start() {
+  // Canvases are not redrawn when a font arrives, so wait for all of them; a font that fails to load is done without.
+  const fonts = Promise.allSettled([...document.fonts].map((font) => font.load()));
+  const catalogue = await readCatalogue();
+  await fonts;
+  new Explorer(catalogue, await initialState(catalogue.default)).start();
+}
+
+start().catch((error) => {
+  showMessage(error.message, "bad");
+  throw error;
+});

@@ -1,59 +1,68 @@
-// What the page has to say: refusals beside the control that is to blame, other news in one line that can be put away.
+// Messages: errors beside the control that caused them, everything else in a bar that can be closed.
 
-import { byId } from "./elements.js";
+import { byId, el } from "./elements.js";
 
 /**
- * Say something in the bar; it stays until put away or replaced, and what is `bad` until it is put right.
- * @param {string} text @param {"note" | "warn" | "bad"} [tone]
+ * Show a message in the bar until it is closed or replaced. A `bad` one also goes away once its cause is gone.
+ * @param {string} text
+ * @param {"note" | "warn" | "bad"} [tone]
  */
-export function tell(text, tone = "note") {
+export function showMessage(text, tone = "note") {
   const bar = byId("message");
   byId("message-text").textContent = text;
   bar.dataset.tone = tone;
   bar.hidden = false;
 }
 
-/** Put the bar away. */
-export function hush() {
+export function hideMessage() {
   byId("message").hidden = true;
 }
 
-/** Take away all refusals that are shown. */
+/** Return the element in which `showRefusal` puts its text; it belongs directly into a row with a `data-path`. */
+export function refusalSlot() {
+  return el("p", { class: "refusal", hidden: true });
+}
+
+/** Remove every error that is shown. */
 export function clearRefusals() {
-  for (const place of document.querySelectorAll(".refusal:not([hidden])")) {
-    const row = /** @type {HTMLElement} */ (place.parentElement);
-    /** @type {HTMLElement} */ (place).hidden = true;
-    row.classList.remove("refused");
-    for (const input of row.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+  for (const slot of document.querySelectorAll(".refusal:not([hidden])")) {
+    slot.toggleAttribute("hidden", true);
+    const row = slot.parentElement;
+    row?.classList.remove("refused");
+    for (const input of row?.querySelectorAll("[aria-invalid]") ?? []) input.removeAttribute("aria-invalid");
   }
   const bar = byId("message");
   if (bar.dataset.tone === "bad") bar.hidden = true;
 }
 
-/** Return the row for a key of the scenario, or for the nearest table that holds it. @param {string} where */
+/**
+ * Return the row for a key of the scenario, or for the nearest table that contains it.
+ * @param {string} where
+ */
 function rowFor(where) {
   for (let path = where.replaceAll("[", ".").replaceAll("]", ""); path; path = path.replace(/\.?[^.]*$/, "")) {
-    const rows = [...document.querySelectorAll(`[data-path="${CSS.escape(path)}"]`)];
-    if (rows.length) return rows[0];
+    const row = document.querySelector(`[data-path="${CSS.escape(path)}"]`);
+    if (row) return row;
   }
   return null;
 }
 
 /**
- * Show what the library refused, in its own words, where it belongs.
+ * Show an error from the server beside the control that caused it, and in the bar.
  * @param {{message: string, where: string | null}} refusal
  */
 export function showRefusal({ message, where }) {
   clearRefusals();
+  showMessage(message, "bad");
   const row = where ? rowFor(where) : null;
-  const place = /** @type {HTMLElement | null} */ (row?.querySelector(":scope > .refusal"));
-  tell(message, "bad");
-  if (!row || !place) return;
-  place.textContent = message;
-  place.hidden = false;
+  /** @type {HTMLElement | null | undefined} */
+  const slot = row?.querySelector(":scope > .refusal");
+  if (!row || !slot) return;
+  slot.textContent = message;
+  slot.hidden = false;
   row.classList.add("refused");
   row.closest("details")?.setAttribute("open", "");
-  // A schedule is refused as a whole; it is the formula in it that was typed.
-  const blamed = row.querySelector("[data-role=formula]") ?? row.querySelector("input:not([type=radio]), select");
-  blamed?.setAttribute("aria-invalid", "true");
+  // A schedule is refused as a whole, but if it has a formula, that is what the user typed.
+  const culprit = row.querySelector("[data-role=formula]") ?? row.querySelector("input:not([type=radio]), select");
+  culprit?.setAttribute("aria-invalid", "true");
 }

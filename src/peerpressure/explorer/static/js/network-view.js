@@ -1,188 +1,230 @@
-// The network on a canvas: edges on a layer of their own that is drawn once, agents anew in every frame.
+// The network on a canvas. Edges are drawn once, on a layer of their own; agents are drawn in every frame.
 
-import { token } from "./colour.js";
-import { Places } from "./places.js";
+import { cssColour } from "./colour.js";
+import { context2d } from "./elements.js";
+import { ScreenLayout } from "./screen-layout.js";
 
 /**
  * @typedef {import("./colour.js").Scale} Scale
- * @typedef {{n: number, positions: Float32Array, edges: Uint32Array, degrees: Float32Array}} Graph
- * @typedef {{fill: Float32Array, ring: Float32Array | null, scale: Scale, part: (value: number) => number,
- *            followed: Map<number, string>, seen: Uint32Array | null, cursor: number,
- *            brush: {x: number, y: number, reach: number} | null}} Look
+ *
+ * @typedef {object} Graph
+ * @property {number} n
+ * @property {Float32Array} positions
+ * @property {Uint32Array} edges
+ * @property {Float32Array} degrees
+ *
+ * @typedef {object} BrushCircle
+ * @property {number} x
+ * @property {number} y
+ * @property {number} radius
+ *
+ * @typedef {object} Look how a frame is drawn
+ * @property {Float32Array} fill the value of each agent
+ * @property {Float32Array | null} ring a second value, drawn as a ring around the first
+ * @property {Scale} scale
+ * @property {(value: number) => number} part maps values to [0, 1]
+ * @property {Map<number, string>} followed the colours of agents that are followed
+ * @property {number[] | null} observed the agents to mark as observed
+ * @property {number} cursor the agent to highlight, −1 for none
+ * @property {BrushCircle | null} brush
  */
 
 const TURN = 2 * Math.PI;
-// Above this many agents they are squares, which are filled much faster than discs.
-const MOST_DISCS = 6_000;
-// Rings of hidden opinion show only where dots are large enough to hold them.
-const LEAST_RINGED = 4.2;
+// Larger networks are drawn with squares, which the browser fills much faster than discs.
+const MAX_DISCS = 6_000;
+// Smaller dots have no room for a ring.
+export const MIN_RINGED_SIZE = 4.2;
+// Browsers stroke one path of many thousand lines slowly; some hundred at a time are fast.
+const EDGES_PER_PATH = 500;
 
 export class NetworkView {
+  /** @type {Graph} */
+  graph = { n: 0, positions: new Float32Array(0), edges: new Uint32Array(0), degrees: new Float32Array(0) };
+  layout = new ScreenLayout([], 0);
+  /** The typical radius of an agent, before its degree is taken into account. */
+  size = 0;
+  #radii = new Float32Array(0);
+  #edgeLayer = document.createElement("canvas");
+
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-    this.back = document.createElement("canvas");
-    this.places = new Places(new Float32Array(0), 0);
-    /** @type {Graph} */
-    this.graph = { n: 0, positions: new Float32Array(0), edges: new Uint32Array(0), degrees: new Float32Array(0) };
-    this.radii = new Float32Array(0);
-    this.size = 0;
+    this.context = context2d(canvas);
   }
 
-  /** Show another network. @param {Graph} graph */
+  /**
+   * Show another network, zoomed as before if it has as many agents.
+   * @param {Graph} graph
+   */
   setGraph(graph) {
-    const same = graph.n === this.graph.n;
-    const { zoom, panX, panY } = this.places;
+    const sameSize = graph.n === this.graph.n;
+    const { zoom, panX, panY } = this.layout;
     this.graph = graph;
-    this.places = new Places(graph.positions, graph.n);
-    if (same) Object.assign(this.places, { zoom, panX, panY });
+    this.layout = new ScreenLayout(graph.positions, graph.n);
+    if (sameSize) Object.assign(this.layout, { zoom, panX, panY });
     this.refit();
   }
 
-  /** Take the canvas's present size and draw the edges anew. */
+  /** Adapt to the canvas's size and to the zoom. */
   refit() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const density = window.devicePixelRatio || 1;
-    for (const layer of [this.canvas, this.back]) {
+    for (const layer of [this.canvas, this.#edgeLayer]) {
       layer.width = Math.max(1, Math.round(width * density));
       layer.height = Math.max(1, Math.round(height * density));
     }
-    this.places.fit(width, height);
+    this.layout.fit(width, height);
     this.#measure(width, height);
     this.drawEdges();
   }
 
-  /** @param {number} width @param {number} height */
+  /**
+   * @param {number} width
+   * @param {number} height
+   */
   #measure(width, height) {
     const { n, degrees } = this.graph;
     const room = Math.sqrt((width * height) / Math.max(1, n));
-    this.size = Math.min(11, Math.max(0.9, 0.185 * room)) * Math.min(3, Math.sqrt(this.places.zoom));
+    this.size = Math.min(11, Math.max(0.9, 0.185 * room)) * Math.min(3, Math.sqrt(this.layout.zoom));
     let most = 1;
     for (const degree of degrees) most = Math.max(most, degree);
-    this.radii = Float32Array.from(degrees, (degree) => this.size * (0.78 + 0.75 * Math.sqrt(degree / most)));
+    this.#radii = Float32Array.from(degrees, (degree) => this.size * (0.78 + 0.75 * Math.sqrt(degree / most)));
   }
 
   drawEdges() {
-    const pen = /** @type {CanvasRenderingContext2D} */ (this.back.getContext("2d"));
+    const ctx = context2d(this.#edgeLayer);
     const { edges } = this.graph;
-    const { x, y, zoom } = this.places;
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, this.back.width, this.back.height);
+    const { x, y, zoom } = this.layout;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.clearRect(0, 0, this.#edgeLayer.width, this.#edgeLayer.height);
     const density = window.devicePixelRatio || 1;
-    pen.setTransform(density, 0, 0, density, 0, 0);
+    ctx.setTransform(density, 0, 0, density, 0, 0);
     const crowd = edges.length / 2 / zoom;
-    pen.globalAlpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
-    pen.strokeStyle = token("edge");
-    pen.lineWidth = crowd < 400 ? 1.1 : 0.7;
-    // One path of many thousand lines is slow to stroke; some hundred at a time are not.
-    for (let from = 0; from < edges.length; from += 1000) {
-      pen.beginPath();
-      for (let at = from; at < Math.min(edges.length, from + 1000); at += 2) {
-        pen.moveTo(x[edges[at]], y[edges[at]]);
-        pen.lineTo(x[edges[at + 1]], y[edges[at + 1]]);
+    ctx.globalAlpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
+    ctx.strokeStyle = cssColour("edge");
+    ctx.lineWidth = crowd < 400 ? 1.1 : 0.7;
+    for (let start = 0; start < edges.length; start += 2 * EDGES_PER_PATH) {
+      ctx.beginPath();
+      for (let k = start; k < Math.min(edges.length, start + 2 * EDGES_PER_PATH); k += 2) {
+        ctx.moveTo(x[edges[k]], y[edges[k]]);
+        ctx.lineTo(x[edges[k + 1]], y[edges[k + 1]]);
       }
-      pen.stroke();
+      ctx.stroke();
     }
-  }
-
-  /** Draw one frame. @param {Look} look */
-  draw(look) {
-    const pen = this.context;
-    const density = window.devicePixelRatio || 1;
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    pen.drawImage(this.back, 0, 0);
-    pen.setTransform(density, 0, 0, density, 0, 0);
-    if (look.fill.length !== this.graph.n) return;
-    const ringed = look.ring !== null && this.size >= LEAST_RINGED && this.graph.n <= MOST_DISCS;
-    if (ringed) {
-      this.#fill(look.ring, look, 0);
-      this.#plain(token("stage"), -1.9);
-    } else if (this.size >= 2.5) {
-      this.#plain(token("stage"), 1.2);
-    }
-    this.#fill(look.fill, look, ringed ? -3.1 : 0);
-    if (look.seen) this.#outline((i) => look.seen[i] === 1, token("ink"), 2.6, 1.3);
-    for (const [i, colour] of look.followed) this.#outline((j) => j === i, colour, 4.2, 2.4, [i]);
-    if (look.cursor >= 0) this.#outline(() => true, token("ink"), 7.2, 1.6, [look.cursor]);
-    if (look.brush) this.#circle(look.brush);
   }
 
   /**
-   * Fill all agents, those of one colour together.
-   * @param {Float32Array} values @param {Look} look @param {number} grow
+   * Draw one frame.
+   * @param {Look} look
    */
-  #fill(values, { scale, part }, grow) {
+  draw(look) {
+    const ctx = this.context;
+    const density = window.devicePixelRatio || 1;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    ctx.drawImage(this.#edgeLayer, 0, 0);
+    ctx.setTransform(density, 0, 0, density, 0, 0);
+    const { fill, observed, followed, cursor, brush } = look;
+    if (fill.length !== this.graph.n) return;
+    const ring = this.size >= MIN_RINGED_SIZE && this.graph.n <= MAX_DISCS ? look.ring : null;
+    if (ring) {
+      this.#fillByValue(ring, look, 0);
+      this.#fillAll(cssColour("stage"), -1.9);
+    } else if (this.size >= 2.5) {
+      this.#fillAll(cssColour("stage"), 1.2);
+    }
+    this.#fillByValue(fill, look, ring ? -3.1 : 0);
+    if (observed) this.#outline(observed, cssColour("ink"), 2.6, 1.3);
+    for (const [i, colour] of followed) this.#outline([i], colour, 4.2, 2.4);
+    if (cursor >= 0) this.#outline([cursor], cssColour("ink"), 7.2, 1.6);
+    if (brush) this.#drawBrush(brush);
+  }
+
+  /**
+   * Fill all agents by their values. Those of one colour are filled together, which is much faster than one by one; a
+   * counting sort brings them together.
+   * @param {Float32Array} values
+   * @param {Look} look
+   * @param {number} grow added to the radius
+   */
+  #fillByValue(values, { scale, part }, grow) {
     const { n } = this.graph;
     const levels = scale.css.length;
     const starts = new Uint32Array(levels + 1);
     const level = new Uint8Array(n);
     for (let i = 0; i < n; i += 1) {
-      level[i] = scale.at(part(values[i]));
+      level[i] = scale.level(part(values[i]));
       starts[level[i] + 1] += 1;
     }
-    for (let at = 1; at <= levels; at += 1) starts[at] += starts[at - 1];
+    for (let k = 1; k <= levels; k += 1) starts[k] += starts[k - 1];
     const order = new Uint32Array(n);
     const next = starts.slice();
     for (let i = 0; i < n; i += 1) order[next[level[i]]++] = i;
-    for (let at = 0; at < levels; at += 1) {
-      if (starts[at] < starts[at + 1]) this.#dots(order.subarray(starts[at], starts[at + 1]), scale.css[at], grow);
+    for (let k = 0; k < levels; k += 1) {
+      if (starts[k] < starts[k + 1]) this.#fill(order.subarray(starts[k], starts[k + 1]), scale.css[k], grow);
     }
-  }
-
-  /** @param {string} colour @param {number} grow */
-  #plain(colour, grow) {
-    this.#dots(Uint32Array.from({ length: this.graph.n }, (_, i) => i), colour, grow);
-  }
-
-  /** @param {Uint32Array} agents @param {string} colour @param {number} grow */
-  #dots(agents, colour, grow) {
-    const pen = this.context;
-    const { x, y } = this.places;
-    pen.fillStyle = colour;
-    pen.beginPath();
-    if (this.graph.n > MOST_DISCS) {
-      const side = Math.max(1.6, 1.7 * this.size);
-      for (const i of agents) pen.rect(x[i] - side / 2, y[i] - side / 2, side, side);
-    } else {
-      for (const i of agents) {
-        const r = Math.max(0.8, this.radii[i] + grow);
-        pen.moveTo(x[i] + r, y[i]);
-        pen.arc(x[i], y[i], r, 0, TURN);
-      }
-    }
-    pen.fill();
   }
 
   /**
-   * @param {(i: number) => boolean} wanted @param {string} colour @param {number} grow @param {number} width
-   * @param {Iterable<number>} [among]
+   * @param {string} colour
+   * @param {number} grow added to the radius
    */
-  #outline(wanted, colour, grow, width, among = this.radii.keys()) {
-    const pen = this.context;
-    const { x, y } = this.places;
-    pen.strokeStyle = colour;
-    pen.lineWidth = width;
-    pen.beginPath();
-    for (const i of among) {
-      if (!wanted(i)) continue;
-      const r = this.radii[i] + grow;
-      pen.moveTo(x[i] + r, y[i]);
-      pen.arc(x[i], y[i], r, 0, TURN);
-    }
-    pen.stroke();
+  #fillAll(colour, grow) {
+    this.#fill(this.#radii.keys(), colour, grow);
   }
 
-  /** @param {{x: number, y: number, reach: number}} brush */
-  #circle({ x, y, reach }) {
-    const pen = this.context;
-    pen.strokeStyle = token("accent");
-    pen.lineWidth = 1.5;
-    pen.setLineDash([4, 4]);
-    pen.beginPath();
-    pen.arc(x, y, reach, 0, TURN);
-    pen.stroke();
-    pen.setLineDash([]);
+  /**
+   * @param {Iterable<number>} agents
+   * @param {string} colour
+   * @param {number} grow added to the radius
+   */
+  #fill(agents, colour, grow) {
+    const ctx = this.context;
+    const { x, y } = this.layout;
+    ctx.fillStyle = colour;
+    ctx.beginPath();
+    if (this.graph.n > MAX_DISCS) {
+      const side = Math.max(1.6, 1.7 * this.size);
+      for (const i of agents) ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
+    } else {
+      for (const i of agents) {
+        const radius = Math.max(0.8, this.#radii[i] + grow);
+        ctx.moveTo(x[i] + radius, y[i]);
+        ctx.arc(x[i], y[i], radius, 0, TURN);
+      }
+    }
+    ctx.fill();
+  }
+
+  /**
+   * @param {Iterable<number>} agents
+   * @param {string} colour
+   * @param {number} grow added to the radius
+   * @param {number} lineWidth
+   */
+  #outline(agents, colour, grow, lineWidth) {
+    const ctx = this.context;
+    const { x, y } = this.layout;
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = lineWidth;
+    ctx.beginPath();
+    for (const i of agents) {
+      const radius = this.#radii[i] + grow;
+      ctx.moveTo(x[i] + radius, y[i]);
+      ctx.arc(x[i], y[i], radius, 0, TURN);
+    }
+    ctx.stroke();
+  }
+
+  /** @param {BrushCircle} brush */
+  #drawBrush({ x, y, radius }) {
+    const ctx = this.context;
+    ctx.strokeStyle = cssColour("accent");
+    ctx.lineWidth = 1.5;
+    ctx.setLineDash([4, 4]);
+    ctx.beginPath();
+    ctx.arc(x, y, radius, 0, TURN);
+    ctx.stroke();
+    ctx.setLineDash([]);
   }
 }

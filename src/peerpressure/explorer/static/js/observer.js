@@ -1,191 +1,233 @@
-// The observer: who is seen, for how long, by which methods, and what agents are promised.
+// The observer's controls: whom it sees, when, by which methods it estimates, and the terms of the privacy budget.
 
-import { byId, el, segmented } from "./elements.js";
-import { PLAIN_OBSERVE, bestFor } from "./fit.js";
-import { slider } from "./slider.js";
-import { plural } from "./words.js";
+import { byId, el } from "./elements.js";
+import { segmented, slider } from "./fields.js";
+import { plural } from "./format.js";
+import { DEFAULT_OBSERVE, suitableMethods } from "./scenario.js";
 
 /**
  * @typedef {import("./stage.js").Stage} Stage
  * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").AgentLabel} AgentLabel
+ * @typedef {import("./types.js").Catalogue} Catalogue
+ * @typedef {import("./types.js").ObserveSection} ObserveSection
+ *
+ * @typedef {"all" | "share" | "some"} Selection how the agents that are seen are selected
  */
 
-const MOST_METHODS = 4;
-const WHO = [
+// More could not be told apart by their colours.
+const MAX_METHODS = 4;
+
+/** @type {{id: Selection, title: string}[]} */
+const SELECTIONS = [
   { id: "all", title: "Everyone" },
   { id: "share", title: "A share" },
   { id: "some", title: "Picked" },
 ];
 
-/** Return the order in which agents come into sight: well mixed, and always the same. @param {number} n */
-export function mixedOrder(n) {
-  const key = (/** @type {number} */ i) => Math.imul((i + 1) ^ ((i + 1) >>> 7), 0x9e3779b1) >>> 0;
-  return Array.from({ length: n }, (_, i) => i).sort((a, b) => key(a) - key(b));
+/**
+ * Return the agents in a fixed order that looks random. A share is its beginning, so that a larger share contains a
+ * smaller one.
+ * @param {number} n
+ */
+function shuffledAgents(n) {
+  const hash = (/** @type {number} */ i) => Math.imul((i + 1) ^ ((i + 1) >>> 7), 0x9e3779b1) >>> 0;
+  return Array.from({ length: n }, (_, i) => i).sort((a, b) => hash(a) - hash(b));
 }
 
-export class Observer {
+export class ObserverControls {
+  /** Whether the change of the scenario comes from here, and so is shown already. */
   #writing = false;
-  /** How those who are seen are chosen. @type {string} */
-  #who = "all";
+  /** @type {Selection} */
+  #selection = "all";
 
   /**
-   * @param {Store} store @param {Stage} stage @param {any} catalogue
-   * @param {(on: boolean) => void} pick begins or ends picking agents on the network
+   * @param {Store} store
+   * @param {Stage} stage
+   * @param {Catalogue} catalogue
+   * @param {(on: boolean) => void} onPick begins or ends picking agents on the network
    */
-  constructor(store, stage, catalogue, pick) {
+  constructor(store, stage, catalogue, onPick) {
     this.store = store;
     this.stage = stage;
     this.catalogue = catalogue;
-    this.pick = pick;
+    this.onPick = onPick;
     store.onScenario((now, before) => {
       const same = now.observe === before.observe && now.privacy === before.privacy;
-      if (!this.#writing && !(same && now.run?.steps === before.run?.steps)) this.build();
+      if (!this.#writing && !(same && now.run.steps === before.run.steps)) this.build();
     });
   }
 
-  get observe() {
-    return this.store.scenario.observe ?? PLAIN_OBSERVE;
+  /** @returns {ObserveSection} */
+  get #observe() {
+    return this.store.scenario.observe ?? DEFAULT_OBSERVE;
   }
 
-  /** Build the controls for the scenario as it is. */
+  get #methods() {
+    return this.#observe.methods ?? DEFAULT_OBSERVE.methods ?? [];
+  }
+
+  /** Build the controls for the current scenario. */
   build() {
-    if (!this.observe.agents) this.#who = "all";
-    else if (this.#who === "all") this.#who = "share";
-    const onChange = (/** @type {string} */ id) => this.#chooseWho(id);
-    const who = segmented({ label: "Who is seen", options: WHO, value: this.#who, onChange });
-    byId("observe-who").replaceChildren(who, el("div", { class: "parameters", id: "observe-who-more" }));
-    byId("observe-when").replaceChildren(...this.#when());
-    byId("observe-privacy").replaceChildren(...this.#privacy());
+    if (!this.#observe.agents) this.#selection = "all";
+    else if (this.#selection === "all") this.#selection = "share";
+    const selection = segmented({
+      label: "Who is seen",
+      options: SELECTIONS,
+      value: this.#selection,
+      onChange: (id) => this.#select(id),
+    });
+    byId("observe-who").replaceChildren(selection, el("div", { class: "parameters", id: "observe-who-more" }));
+    byId("observe-when").replaceChildren(...this.#timeSliders());
+    byId("observe-privacy").replaceChildren(...this.#privacySliders());
     this.#showMethods();
-    this.#showWho();
+    this.#showSelection();
   }
 
-  /** Show an agent to the observer, or hide it. @param {number} index */
-  toggle(index) {
+  /**
+   * Show an agent to the observer, or hide it.
+   * @param {number} index
+   */
+  toggleAgent(index) {
     const label = this.stage.labelOf(index);
-    /** @type {(string | number)[]} */
-    const agents = this.observe.agents ?? [];
+    const agents = this.#observe.agents ?? [];
     const next = agents.includes(label) ? agents.filter((one) => one !== label) : [...agents, label];
     if (next.length) this.#write({ agents: next });
-    this.#showWho();
+    this.#showSelection();
   }
 
-  /** @param {() => void} change */
-  #quietly(change) {
+  /**
+   * @param {string} path
+   * @param {unknown} value
+   */
+  #setScenario(path, value) {
     this.#writing = true;
-    change();
+    this.store.setScenario(path, value);
     this.#writing = false;
   }
 
-  /** @param {Record<string, any>} change keys with undefined are left out */
+  /**
+   * Change the section, together with the methods that suit it.
+   * @param {Partial<ObserveSection>} change undefined removes a key
+   */
   #write(change) {
-    const all = Object.entries({ ...this.observe, ...change });
-    const next = Object.fromEntries(all.filter(([, value]) => value !== undefined));
-    this.#quietly(() => this.store.change("observe", { ...next, methods: bestFor(next, next.methods) }));
+    const entries = Object.entries({ ...this.#observe, ...change });
+    /** @type {ObserveSection} */
+    const next = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+    this.#setScenario("observe", { ...next, methods: suitableMethods(next) });
     this.#showMethods();
   }
 
-  /** @param {string} id */
-  #chooseWho(id) {
-    this.#who = id;
-    this.pick(id === "some");
+  /** @param {Selection} id */
+  #select(id) {
+    this.#selection = id;
+    this.onPick(id === "some");
     if (id === "all") this.#write({ agents: undefined });
-    else if (!this.observe.agents) this.#write({ agents: this.#share(0.5) });
-    this.#showWho();
+    else if (!this.#observe.agents) this.#write({ agents: this.#share(0.5) });
+    this.#showSelection();
   }
 
-  /** @param {number} share @returns {(string | number)[]} */
+  /**
+   * @param {number} share
+   * @returns {AgentLabel[]}
+   */
   #share(share) {
-    const many = Math.max(1, Math.round(share * this.stage.n));
-    const chosen = mixedOrder(this.stage.n).slice(0, many);
-    return chosen.sort((a, b) => a - b).map((index) => this.stage.labelOf(index));
+    const count = Math.max(1, Math.round(share * this.stage.n));
+    const agents = shuffledAgents(this.stage.n).slice(0, count);
+    return agents.sort((a, b) => a - b).map((index) => this.stage.labelOf(index));
   }
 
-  #showWho() {
-    const agents = this.observe.agents;
+  #showSelection() {
+    const { agents } = this.#observe;
     const rows = [];
-    if (agents && this.#who === "share") rows.push(this.#shareSlider(agents.length));
-    if (agents) rows.push(el("p", { class: "blurb", id: "seen-count" }, this.#seenWords()));
-    if (agents && this.#who === "some") {
+    if (agents && this.#selection === "share") rows.push(this.#shareSlider(agents.length));
+    if (agents) rows.push(el("p", { class: "blurb", id: "seen-count" }, this.#countText()));
+    if (agents && this.#selection === "some") {
       rows.push(el("p", { class: "blurb" }, "Click an agent, or press Enter on it, to show or hide it."));
     }
     byId("observe-who-more").replaceChildren(...rows);
   }
 
-  #seenWords() {
-    return `${plural(this.observe.agents?.length ?? 0, "agent")} of ${this.stage.n} seen, ringed on the network.`;
+  #countText() {
+    return `${plural(this.#observe.agents?.length ?? 0, "agent")} of ${this.stage.n} seen, ringed on the network.`;
   }
 
-  /** @param {number} seen */
-  #shareSlider(seen) {
+  /** @param {number} count of agents that are seen */
+  #shareSlider(count) {
     return slider({
-      spec: { name: "share", title: "Share of agents, %", kind: "int", min: 1, max: 100, default: 50, step: 1 },
+      parameter: { name: "share", title: "Share of agents, %", kind: "int", min: 1, max: 100, default: 50, step: 1 },
       path: "observe.agents",
-      value: Math.round((100 * seen) / Math.max(1, this.stage.n)),
+      value: Math.round((100 * count) / Math.max(1, this.stage.n)),
       onInput: (percent) => {
         this.#write({ agents: this.#share(percent / 100) });
-        byId("seen-count").textContent = this.#seenWords();
+        byId("seen-count").textContent = this.#countText();
       },
     });
   }
 
-  #when() {
-    const steps = this.store.scenario.run?.steps ?? 1;
-    const span = { first: Math.max(1, this.observe.first_step ?? 1), last: this.observe.times?.at(-1) ?? steps };
-    const set = () => {
-      const [from, until] = [span.first, Math.max(span.first, span.last)];
-      const times = until < steps ? Array.from({ length: until - from + 1 }, (_, at) => from + at) : undefined;
-      this.#write({ first_step: from > 1 ? from : undefined, times });
+  #timeSliders() {
+    const { steps } = this.store.scenario.run;
+    const { first_step = 1, times } = this.#observe;
+    const span = { first: Math.max(1, first_step), last: times?.at(-1) ?? steps };
+    const write = () => {
+      const [first, last] = [span.first, Math.max(span.first, span.last)];
+      this.#write({
+        first_step: first > 1 ? first : undefined,
+        times: last < steps ? Array.from({ length: last - first + 1 }, (_, i) => first + i) : undefined,
+      });
     };
-    const row = (/** @type {"first" | "last"} */ name, /** @type {string} */ title, /** @type {string} */ path) =>
+    /**
+     * @param {"first" | "last"} name
+     * @param {string} title
+     * @param {string} path
+     */
+    const row = (name, title, path) =>
       slider({
-        spec: { name, title, kind: "int", min: 1, max: steps, default: span[name], step: 1 },
+        parameter: { name, title, kind: "int", min: 1, max: steps, default: span[name], step: 1 },
         path,
         value: span[name],
         onInput: (value) => {
           span[name] = value;
-          set();
+          write();
         },
       });
     return [row("first", "From step", "observe.first_step"), row("last", "Until step", "observe.times")];
   }
 
-  #privacy() {
-    return this.catalogue.privacy.map((/** @type {any} */ spec) =>
+  #privacySliders() {
+    const { privacy } = this.store.scenario;
+    return this.catalogue.privacy.map((parameter) =>
       slider({
-        spec,
-        path: `privacy.${spec.name}`,
-        value: this.store.scenario.privacy?.[spec.name] ?? spec.default,
-        onInput: (value) =>
-          this.#quietly(() => this.store.change("privacy", { ...this.store.scenario.privacy, [spec.name]: value })),
+        parameter,
+        path: `privacy.${parameter.name}`,
+        value: /** @type {number} */ (privacy?.[parameter.name] ?? parameter.default),
+        onInput: (value) => this.#setScenario("privacy", { ...this.store.scenario.privacy, [parameter.name]: value }),
       }),
     );
   }
 
   #showMethods() {
-    const chosen = this.observe.methods ?? PLAIN_OBSERVE.methods;
     byId("observe-methods").replaceChildren(
-      ...this.catalogue.methods.map((/** @type {any} */ method) => {
-        const box = /** @type {HTMLInputElement} */ (
-          el("input", { type: "checkbox", checked: chosen.includes(method.id), value: method.id })
-        );
+      ...this.catalogue.methods.map(({ id, title, blurb }) => {
+        const box = el("input", { type: "checkbox", checked: this.#methods.includes(id), value: id });
         box.addEventListener("change", () => {
-          if (!this.#chooseMethod(method.id, box.checked)) box.checked = !box.checked;
+          if (!this.#useMethod(id, box.checked)) box.checked = !box.checked;
         });
-        return el("label", { class: "tick", title: method.blurb }, box, el("span", {}, method.title));
+        return el("label", { class: "tick", title: blurb }, box, el("span", {}, title));
       }),
     );
   }
 
   /**
-   * Add a method or take it out; there is always one, and never more than can be told apart.
-   * @param {string} id @param {boolean} on
+   * Add or remove a method.
+   * @param {string} id
+   * @param {boolean} on
+   * @returns {boolean} whether that leaves a possible number of methods; otherwise nothing changes
    */
-  #chooseMethod(id, on) {
-    const now = this.observe.methods ?? PLAIN_OBSERVE.methods;
-    const next = on ? [...now, id] : now.filter((/** @type {string} */ one) => one !== id);
-    const fits = next.length > 0 && next.length <= MOST_METHODS;
-    if (fits) this.#quietly(() => this.store.change("observe", { ...this.observe, methods: next }));
-    return fits;
+  #useMethod(id, on) {
+    const methods = on ? [...this.#methods, id] : this.#methods.filter((one) => one !== id);
+    const possible = methods.length > 0 && methods.length <= MAX_METHODS;
+    if (possible) this.#setScenario("observe", { ...this.#observe, methods });
+    return possible;
   }
 }

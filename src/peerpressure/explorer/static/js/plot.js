@@ -1,59 +1,83 @@
-// A plot of curves over time: uPlot draws axes and lines, and the page adds bands, the time shown and the colours.
+// A plot of curves over time. uPlot draws axes and lines; this adds bands, the marker of the time shown, and colours.
 
 import uPlot from "../vendor/uplot/uPlot.esm.js";
-import { token } from "./colour.js";
+import { cssColour } from "./colour.js";
 import { axisFont, el } from "./elements.js";
-import { superscript, ticks } from "./words.js";
+import { formatTicks, superscript } from "./format.js";
 
 /**
- * @typedef {{values: ArrayLike<number>, colour: string, width?: number, dash?: number[]}} Line
- * @typedef {(pen: CanvasRenderingContext2D, toX: (x: number) => number, toY: (y: number) => number) => void} Under
- * @typedef {{x: ArrayLike<number>, lines: Line[], low: number, high: number, logX?: boolean, logY?: boolean,
- *            under?: Under, xTitle?: string}} Content
+ * @typedef {number[] | Float32Array | Float64Array} Numbers
+ *
+ * @typedef {object} Line
+ * @property {Numbers | (number | null)[]} values null leaves a gap
+ * @property {string} colour
+ * @property {number} [width]
+ * @property {number[]} [dash]
+ *
+ * @typedef {object} Painter draws on a plot, in the plot's coordinates
+ * @property {CanvasRenderingContext2D} ctx
+ * @property {(x: number) => number} toX
+ * @property {(y: number) => number} toY
+ *
+ * @typedef {object} Content
+ * @property {Numbers} x
+ * @property {Line[]} lines
+ * @property {number} low
+ * @property {number} high
+ * @property {boolean} [logX]
+ * @property {boolean} [logY]
+ * @property {string} [xTitle]
+ * @property {(painter: Painter) => void} [drawBelow] draws what lies below the lines
  */
 
-const NONE = { show: false };
-
-// Decades up to which a logarithmic axis marks more than powers of ten.
-const MOST_DECADES = 12;
+// Over more decades than this, a logarithmic axis has ticks at powers of ten only.
+const MAX_DECADES = 12;
 
 /**
- * Return the marks of a logarithmic axis. uPlot counts them from the lower end on, and never ends where that is not a
- * round number.
- * @param {number} low @param {number} high
+ * Return the ticks of a logarithmic axis. uPlot's own start from the lower end of the axis, and never stop if that is
+ * not a round number.
+ * @param {number} low
+ * @param {number} high
  */
 export function logSplits(low, high) {
   const [first, last] = [Math.floor(Math.log10(low)), Math.floor(Math.log10(high))];
-  const digits = last - first > MOST_DECADES ? [1] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
-  const decades = Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  // Read from text: 10 ** -24 is not 1e-24.
-  const marks = decades.flatMap((exponent) => digits.map((digit) => Number(`${digit}e${exponent}`)));
-  return marks.filter((mark) => mark >= low && mark <= high);
+  const digits = last - first > MAX_DECADES ? [1] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const decades = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  // Parsed from text, because 10 ** -24 is not exactly 1e-24.
+  const splits = decades.flatMap((exponent) => digits.map((digit) => Number(`${digit}e${exponent}`)));
+  return splits.filter((split) => split >= low && split <= high);
 }
 
-/** Mark powers of ten as powers, and plain numbers where there are few of them. @param {(number | null)[]} splits */
-function logTicks(splits) {
+/**
+ * Return the labels of a logarithmic axis: at powers of ten, or if there are fewer than two of them, at all ticks.
+ * @param {(number | null)[]} splits null for ticks that uPlot leaves out
+ */
+function formatLogTicks(splits) {
   const exponents = splits.map((value) => (value === null ? NaN : Math.log10(value)));
-  const few = exponents.filter(Number.isInteger).length < 2;
-  return splits.map((value, at) => {
-    const exponent = exponents[at];
-    if (value === null || (!few && !Number.isInteger(exponent))) return "";
+  const labelAll = exponents.filter(Number.isInteger).length < 2;
+  return splits.map((value, i) => {
+    const exponent = exponents[i];
+    if (value === null || (!labelAll && !Number.isInteger(exponent))) return "";
     if (exponent >= 4 || exponent < -2) return Number.isInteger(exponent) ? `10${superscript(exponent)}` : "";
     return String(Number(value.toPrecision(1)));
   });
 }
 
 export class Plot {
-  /** @type {any} */
+  /** @type {uPlot | null} */
   #chart = null;
-  #shape = "";
-  /** @type {Content | null} */
-  #content = null;
+  /** Everything that uPlot can only be told when it is created. */
+  #style = "";
+  /** @type {Content} */
+  #content = { x: [], lines: [], low: 0, high: 1 };
   #time = 0;
 
   /**
    * @param {HTMLElement} host
-   * @param {{height: number, label: string, onSeek?: (x: number) => void}} options
+   * @param {object} options
+   * @param {number} options.height
+   * @param {string} options.label for screen readers
+   * @param {(x: number) => void} [options.onSeek] called with the time at which the plot is clicked
    */
   constructor(host, { height, label, onSeek }) {
     this.host = host;
@@ -66,100 +90,116 @@ export class Plot {
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
-  /** Draw these curves. @param {Content} content */
+  /** @param {Content} content */
   show(content) {
-    const usable = content.logX ? withoutZero(content) : content;
-    this.#content = usable;
-    const { x, lines, logX, logY, xTitle } = usable;
+    this.#content = content.logX ? fromFirstPositive(content) : content;
+    const { x, lines, logX, logY, xTitle } = this.#content;
     const looks = lines.map(({ colour, width, dash }) => [colour, width, dash]);
-    const shape = JSON.stringify([looks, logX, logY, xTitle, token("line")]);
-    const data = [x, ...lines.map(({ values }) => (logY ? Array.from(values, positive) : values))];
-    if (shape !== this.#shape || !this.#chart) this.#build(shape, data);
-    else this.#chart.setData(data);
+    const style = JSON.stringify([looks, logX, logY, xTitle, cssColour("line")]);
+    /** @type {uPlot.AlignedData} */
+    const data = [x, ...lines.map(({ values }) => (logY ? Array.from(values, positiveOrNull) : values))];
+    if (this.#chart && style === this.#style) this.#chart.setData(data);
+    else this.#rebuild(style, data);
     this.mark(this.#time);
   }
 
-  /** Draw again, in the colours of the day. */
+  /** Draw again after a change of theme. */
   restyle() {
-    this.#shape = "";
-    if (this.#content) this.show(this.#content);
+    if (!this.#chart) return;
+    this.#style = "";
+    this.show(this.#content);
   }
 
-  /** Mark the time that is shown. @param {number} time */
+  /**
+   * Mark the time that is shown.
+   * @param {number} time
+   */
   mark(time) {
     this.#time = time;
-    if (!this.#chart || !this.#content) return;
+    if (!this.#chart) return;
     const { x, logX } = this.#content;
     const inside = x.length > 1 && time >= x[0] && time <= x[x.length - 1] && !(logX && time <= 0);
     this.marker.hidden = !inside;
     if (inside) this.marker.style.setProperty("transform", `translateX(${this.#chart.valToPos(time, "x")}px)`);
   }
 
-  /** @param {string} shape @param {any[]} data */
-  #build(shape, data) {
+  /**
+   * @param {string} style
+   * @param {uPlot.AlignedData} data
+   */
+  #rebuild(style, data) {
     this.#chart?.destroy();
-    this.#shape = shape;
-    const { logX, logY, lines, xTitle } = /** @type {Content} */ (this.#content);
-    const grid = { stroke: token("grid"), width: 1 };
+    this.#style = style;
+    const { logX, logY, lines, xTitle } = this.#content;
+    const grid = { stroke: cssColour("grid"), width: 1 };
     const font = axisFont();
-    const axis = { stroke: token("soft"), font, grid, ticks: { ...grid, size: 4 } };
-    const along = (/** @type {boolean | undefined} */ log) => ({
-      ...axis,
-      values: (/** @type {any} */ _, /** @type {number[]} */ marks) => (log ? logTicks(marks) : ticks(marks)),
-      ...(log && {
-        splits: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ low, /** @type {number} */ high) =>
-          logSplits(low, high),
-      }),
+    const noPoints = { show: false };
+    /** @returns {uPlot.Axis} */
+    const axis = (/** @type {boolean | undefined} */ log) => ({
+      stroke: cssColour("soft"),
+      font,
+      grid,
+      ticks: { ...grid, size: 4 },
+      values: (_chart, splits) => (log ? formatLogTicks(splits) : formatTicks(splits)),
+      ...(log && { splits: (_chart, _axis, low, high) => logSplits(low, high) }),
     });
+    /** @type {uPlot.Options} */
     const options = {
       width: Math.max(60, this.host.clientWidth),
       height: this.height,
       padding: [8, 10, 0, 0],
       legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: NONE },
+      cursor: { y: false, drag: { x: false, y: false }, points: noPoints },
       scales: {
-        x: { time: false, distr: logX ? 3 : 1, range: () => this.#width() },
-        y: { distr: logY ? 3 : 1, range: () => this.#range() },
+        x: { time: false, distr: logX ? 3 : 1, range: () => this.#xRange() },
+        y: { distr: logY ? 3 : 1, range: () => this.#yRange() },
       },
       axes: [
-        { ...along(logX), size: 30, gap: 3, label: xTitle, labelFont: font, labelSize: 14, labelGap: -2 },
-        { ...along(logY), size: 44, gap: 4 },
+        { ...axis(logX), size: 30, gap: 3, label: xTitle, labelFont: font, labelSize: 14, labelGap: -2 },
+        { ...axis(logY), size: 44, gap: 4 },
       ],
-      series: [{}, ...lines.map(({ colour: stroke, width = 1.5, dash }) => ({ stroke, width, dash, points: NONE }))],
-      hooks: { drawAxes: [(/** @type {any} */ chart) => this.#drawUnder(chart)] },
+      series: [
+        {},
+        ...lines.map(({ colour, width = 1.5, dash }) => ({ stroke: colour, width, dash, points: noPoints })),
+      ],
+      hooks: { drawAxes: [(chart) => this.#drawBelow(chart)] },
     };
     const chart = new uPlot(options, data, this.host);
     chart.over.append(this.marker);
-    chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left, "x")));
+    chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left ?? 0, "x")));
     this.#chart = chart;
   }
 
-  /** From the first time to the last; a logarithmic axis would else go on to the next power of ten. */
-  #width() {
-    const { x, logX } = /** @type {Content} */ (this.#content);
+  /**
+   * From the first time to the last. uPlot itself would extend a logarithmic axis to the next power of ten.
+   * @returns {[number, number]}
+   */
+  #xRange() {
+    const { x, logX } = this.#content;
     const first = x[0] ?? (logX ? 1 : 0);
     return [first, x.length > 1 ? x[x.length - 1] : first + 1];
   }
 
-  #range() {
-    const { low, high, logY } = /** @type {Content} */ (this.#content);
+  /** @returns {[number, number]} */
+  #yRange() {
+    const { low, high, logY } = this.#content;
     if (logY) return low > 0 && high >= low ? [low * 0.8, Math.min(high * 1.25, Number.MAX_VALUE)] : [1e-6, 1];
-    const room = high > low ? 0.04 * (high - low) : Math.max(1e-9, Math.abs(high) * 0.1) || 1;
-    return [low - room, high + room];
+    const margin = high > low ? 0.04 * (high - low) : Math.max(1e-9, Math.abs(high) * 0.1) || 1;
+    return [low - margin, high + margin];
   }
 
-  /** @param {any} chart */
-  #drawUnder(chart) {
-    const { under } = /** @type {Content} */ (this.#content);
-    if (!under) return;
-    const pen = chart.ctx;
+  /** @param {uPlot} chart */
+  #drawBelow(chart) {
+    const { drawBelow } = this.#content;
+    if (!drawBelow) return;
+    const { ctx } = chart;
     const { left, top, width, height } = chart.bbox;
-    pen.save();
-    pen.beginPath();
-    pen.rect(left, top, width, height);
-    pen.clip();
-    under(pen, (x) => chart.valToPos(x, "x", true), (y) => chart.valToPos(y, "y", true));
-    pen.restore();
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    drawBelow({ ctx, toX: (x) => chart.valToPos(x, "x", true), toY: (y) => chart.valToPos(y, "y", true) });
+    ctx.restore();
   }
 
   #resize() {
@@ -169,48 +209,53 @@ export class Plot {
   }
 }
 
-/** @param {number} value */
-function positive(value) {
-  return value > 0 ? value : null;
+/** @param {number | null} value */
+function positiveOrNull(value) {
+  return value !== null && value > 0 ? value : null;
 }
 
 /**
- * Return the content from its first positive x on, as a logarithmic axis needs.
- * @param {Content} content @returns {Content}
+ * Return the content from its first positive x on, as a logarithmic axis needs it.
+ * @param {Content} content
+ * @returns {Content}
  */
-function withoutZero(content) {
-  let from = 0;
-  while (from < content.x.length && content.x[from] <= 0) from += 1;
-  const cut = (/** @type {ArrayLike<number>} */ values) => Array.prototype.slice.call(values, from);
-  return { ...content, x: cut(content.x), lines: content.lines.map((line) => ({ ...line, values: cut(line.values) })) };
+function fromFirstPositive(content) {
+  const { x, lines } = content;
+  let start = 0;
+  while (start < x.length && x[start] <= 0) start += 1;
+  return { ...content, x: x.slice(start), lines: lines.map((line) => ({ ...line, values: line.values.slice(start) })) };
 }
 
 /**
  * Fill the band between two curves.
- * @param {CanvasRenderingContext2D} pen @param {ArrayLike<number>} x @param {ArrayLike<number>} low
- * @param {ArrayLike<number>} high @param {(x: number) => number} toX @param {(y: number) => number} toY
- * @param {string} colour @param {number} alpha
+ * @param {Painter} painter
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} low
+ * @param {ArrayLike<number>} high
+ * @param {string} colour
+ * @param {number} alpha
  */
-export function band(pen, x, low, high, toX, toY, colour, alpha) {
-  pen.globalAlpha = alpha;
-  pen.fillStyle = colour;
-  pen.beginPath();
-  for (let at = 0; at < x.length; at += 1) pen.lineTo(toX(x[at]), toY(high[at]));
-  for (let at = x.length - 1; at >= 0; at -= 1) pen.lineTo(toX(x[at]), toY(low[at]));
-  pen.fill();
-  pen.globalAlpha = 1;
+export function fillBand({ ctx, toX, toY }, x, low, high, colour, alpha) {
+  ctx.globalAlpha = alpha;
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  for (let i = 0; i < x.length; i += 1) ctx.lineTo(toX(x[i]), toY(high[i]));
+  for (let i = x.length - 1; i >= 0; i -= 1) ctx.lineTo(toX(x[i]), toY(low[i]));
+  ctx.fill();
+  ctx.globalAlpha = 1;
 }
 
 /**
- * Draw a thin line, leaving out what a logarithmic axis cannot show.
- * @param {CanvasRenderingContext2D} pen @param {ArrayLike<number>} x @param {ArrayLike<number>} y
- * @param {(x: number) => number} toX @param {(y: number) => number} toY
+ * Stroke a curve, without the points that a logarithmic axis cannot show.
+ * @param {Painter} painter
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} y
  */
-export function thread(pen, x, y, toX, toY) {
-  pen.beginPath();
-  for (let at = 0; at < x.length; at += 1) {
-    const [px, py] = [toX(x[at]), toY(y[at])];
-    if (Number.isFinite(px) && Number.isFinite(py)) pen.lineTo(px, py);
+export function strokeCurve({ ctx, toX, toY }, x, y) {
+  ctx.beginPath();
+  for (let i = 0; i < x.length; i += 1) {
+    const [px, py] = [toX(x[i]), toY(y[i])];
+    if (Number.isFinite(px) && Number.isFinite(py)) ctx.lineTo(px, py);
   }
-  pen.stroke();
+  ctx.stroke();
 }

@@ -1,36 +1,58 @@
-// Pointing at agents, by mouse, finger or keyboard: to read them, follow them, show them to the observer, or draw.
+// What a press or a key on the network does: follow an agent, draw opinions, or show an agent to the observer.
 
+import { FOLLOWED_COLOURS } from "./colour.js";
 import { byId, el } from "./elements.js";
-import { nameOf, steady } from "./words.js";
+import { agentName, formatFixed } from "./format.js";
 
 /**
+ * @typedef {import("./brush.js").Brush} Brush
  * @typedef {import("./stage.js").Stage} Stage
+ * @typedef {import("./store.js").Store} Store
+ *
  * @typedef {"look" | "draw" | "see"} Tool
- * @typedef {{follow: (index: number) => void, see: (index: number) => void,
- *            stroke: (x: number, y: number, first: boolean) => void, lift: () => void, reach: () => number}} Actions
+ *
+ * @typedef {object} Actions
+ * @property {(index: number) => void} follow
+ * @property {(index: number) => void} see
+ * @property {(x: number, y: number, first: boolean) => void} stroke
+ * @property {() => void} lift
+ * @property {() => number} radius of the brush
  */
 
+/** @type {Record<string, [dx: number, dy: number]>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const ZOOMS = { "zoom-in": 1.5, "zoom-out": 1 / 1.5, "zoom-reset": 0 };
+const ZOOM_STEP = 1.5;
 const FACTS = { public: "shows", hidden: "thinks", stubbornness: "stubbornness", degree: "neighbours" };
-// A press that moves less than this is a click.
-const STILL = 5;
+// A press that moves by fewer pixels is a click.
+const CLICK_DISTANCE = 5;
 
-export class Pointing {
+/** Handles the pointer and the keyboard on the network, and shows a card on the agent pointed at. */
+class Pointing {
   /** @type {Tool} */
   tool = "look";
-  #keyboard = false;
+  /** Whether the cursor was last moved by keyboard; then the pointer does not take it away. */
+  #byKeyboard = false;
+  /** @type {Record<string, HTMLElement>} */
+  #values = {};
 
-  /** @param {Stage} stage @param {Actions} actions */
+  /**
+   * @param {Stage} stage
+   * @param {Actions} actions
+   */
   constructor(stage, actions) {
     this.stage = stage;
     this.actions = actions;
     this.card = byId("agent-card");
-    stage.onPaint = () => this.#placeCard();
-    this.#pointer(stage.canvas);
-    stage.canvas.addEventListener("keydown", (event) => this.#key(event));
-    stage.canvas.addEventListener("blur", () => this.#keyboard && this.#goTo(-1));
-    for (const [id, factor] of Object.entries(ZOOMS)) byId(id).addEventListener("click", () => this.zoom(factor));
+    this.cardName = el("b", {});
+    this.degreeTerm = el("dt", {});
+    this.#buildCard();
+    stage.onPaint = () => this.#updateCard();
+    this.#listenToPointer(stage.canvas);
+    stage.canvas.addEventListener("keydown", (event) => this.#onKey(event));
+    stage.canvas.addEventListener("blur", () => this.#byKeyboard && this.#moveCursor(-1));
+    byId("zoom-in").addEventListener("click", () => this.zoomBy(ZOOM_STEP));
+    byId("zoom-out").addEventListener("click", () => this.zoomBy(1 / ZOOM_STEP));
+    byId("zoom-reset").addEventListener("click", () => this.resetZoom());
   }
 
   /** @param {Tool} tool */
@@ -41,62 +63,76 @@ export class Pointing {
     this.stage.invalidate();
   }
 
-  /** Enlarge, or show all again with 0. @param {number} factor @param {number} [x] @param {number} [y] */
-  zoom(factor, x, y) {
+  /**
+   * @param {number} factor
+   * @param {number} [x] of the point that stays where it is
+   * @param {number} [y]
+   */
+  zoomBy(factor, x, y) {
+    this.stage.view.layout.zoomBy(factor, x, y);
+    this.#showZoom();
+  }
+
+  resetZoom() {
+    this.stage.view.layout.resetZoom();
+    this.#showZoom();
+  }
+
+  #showZoom() {
     const { view } = this.stage;
-    if (factor === 0) Object.assign(view.places, { zoom: 1, panX: 0, panY: 0 });
-    else view.places.zoomBy(factor, x, y);
     view.refit();
-    this.stage.canvas.dataset.zoomed = String(view.places.zoom > 1);
+    this.stage.canvas.dataset.zoomed = String(view.layout.zoom > 1);
     this.stage.invalidate();
   }
 
   /** @param {HTMLCanvasElement} canvas */
-  #pointer(canvas) {
+  #listenToPointer(canvas) {
+    const { stage, actions } = this;
     /** @type {{x: number, y: number, lastX: number, lastY: number, moved: boolean} | null} */
     let press = null;
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       const { offsetX: x, offsetY: y } = event;
       press = { x, y, lastX: x, lastY: y, moved: false };
-      if (this.tool === "draw" || this.stage.view.places.zoom > 1) canvas.setPointerCapture(event.pointerId);
-      if (this.tool === "draw") this.actions.stroke(x, y, true);
+      if (this.tool === "draw" || stage.view.layout.zoom > 1) canvas.setPointerCapture(event.pointerId);
+      if (this.tool === "draw") actions.stroke(x, y, true);
     });
     canvas.addEventListener("pointermove", (event) => {
       const { offsetX: x, offsetY: y } = event;
       if (this.tool === "draw") {
-        this.stage.brush = { x, y, reach: this.actions.reach() };
-        if (press) this.actions.stroke(x, y, false);
+        stage.brush = { x, y, radius: actions.radius() };
+        if (press) actions.stroke(x, y, false);
       }
       if (press) {
-        press.moved ||= Math.hypot(x - press.x, y - press.y) > STILL;
-        if (press.moved && this.tool !== "draw" && this.stage.view.places.zoom > 1) {
-          this.stage.view.places.pan(x - press.lastX, y - press.lastY);
-          this.stage.view.drawEdges();
+        press.moved ||= Math.hypot(x - press.x, y - press.y) > CLICK_DISTANCE;
+        if (press.moved && this.tool !== "draw" && stage.view.layout.zoom > 1) {
+          stage.view.layout.pan(x - press.lastX, y - press.lastY);
+          stage.view.drawEdges();
         }
         [press.lastX, press.lastY] = [x, y];
       }
-      this.#keyboard = false;
-      this.#goTo(this.stage.view.places.nearest(x, y));
+      this.#byKeyboard = false;
+      this.#moveCursor(stage.view.layout.nearest(x, y));
     });
     const end = (/** @type {PointerEvent} */ event) => {
       const clicked = press && !press.moved && event.type === "pointerup";
-      if (press && this.tool === "draw") this.actions.lift();
-      else if (press && clicked) this.#choose(this.stage.view.places.nearest(press.x, press.y));
+      if (press && this.tool === "draw") actions.lift();
+      else if (press && clicked) this.#choose(stage.view.layout.nearest(press.x, press.y));
       press = null;
     };
     canvas.addEventListener("pointerup", end);
     canvas.addEventListener("pointercancel", end);
     canvas.addEventListener("pointerleave", () => {
-      this.stage.brush = null;
-      if (!this.#keyboard) this.#goTo(-1);
+      stage.brush = null;
+      if (!this.#byKeyboard) this.#moveCursor(-1);
     });
     canvas.addEventListener(
       "wheel",
       (event) => {
+        // Without a modifier the wheel scrolls the page.
         if (!event.ctrlKey && !event.metaKey) return;
         event.preventDefault();
-        this.zoom(Math.exp(-event.deltaY / 300), event.offsetX, event.offsetY);
+        this.zoomBy(Math.exp(-event.deltaY / 300), event.offsetX, event.offsetY);
       },
       { passive: false },
     );
@@ -110,53 +146,57 @@ export class Pointing {
   }
 
   /** @param {KeyboardEvent} event */
-  #key(event) {
+  #onKey(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || !this.stage.n) return;
-    const { view, cursor } = this.stage;
+    const { cursor } = this.stage;
+    const { layout } = this.stage.view;
     const arrow = ARROWS[event.key];
     if (arrow) {
-      this.#keyboard = true;
-      const centre = view.places.nearest(view.places.width / 2, view.places.height / 2, 1e4);
-      this.#goTo(cursor < 0 ? centre : view.places.towards(cursor, arrow[0], arrow[1]));
+      this.#byKeyboard = true;
+      const centre = layout.nearest(layout.width / 2, layout.height / 2, 1e4);
+      this.#moveCursor(cursor < 0 ? centre : layout.towards(cursor, ...arrow));
     } else if (event.key === "Enter") this.#choose(cursor);
-    else if (event.key === "+" || event.key === "=") this.zoom(1.5);
-    else if (event.key === "-") this.zoom(1 / 1.5);
-    else if (event.key === "0") this.zoom(0);
-    else if (event.key === "Escape") this.#goTo(-1);
+    else if (event.key === "+" || event.key === "=") this.zoomBy(ZOOM_STEP);
+    else if (event.key === "-") this.zoomBy(1 / ZOOM_STEP);
+    else if (event.key === "0") this.resetZoom();
+    else if (event.key === "Escape") this.#moveCursor(-1);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
   /** @param {number} index */
-  #goTo(index) {
+  #moveCursor(index) {
     this.stage.cursor = index;
-    this.#fillCard();
+    this.#showCard();
     this.stage.invalidate();
   }
 
-  #fillCard() {
-    const { cursor, run, graph } = this.stage;
-    this.card.hidden = cursor < 0 || !run || !graph;
-    if (this.card.hidden || !run || !graph) return;
-    if (this.card.childElementCount === 0) {
-      const rows = Object.entries(FACTS).map(([key, name]) =>
-        el("div", {}, el("dt", {}, name), el("dd", { class: "numeral", "data-key": key })),
-      );
-      this.card.append(el("b", {}), el("dl", {}, ...rows));
-    }
-    const degree = /** @type {HTMLElement} */ (this.card.querySelector("[data-key=degree]")?.previousElementSibling);
-    degree.textContent = graph.header.weighted ? "weight of links" : FACTS.degree;
-    const name = nameOf(this.stage.labelOf(cursor));
-    /** @type {HTMLElement} */ (this.card.firstElementChild).textContent = name;
-    if (this.#keyboard) {
-      const [shows, thinks] = [this.stage.shown[cursor], this.stage.hidden[cursor]].map((value) => steady(value));
-      byId("said").textContent = `${name} shows ${shows} and thinks ${thinks}`;
-    }
-    this.#placeCard();
+  #buildCard() {
+    const rows = Object.entries(FACTS).map(([key, name]) => {
+      const value = el("dd", { class: "numeral", "data-key": key });
+      this.#values[key] = value;
+      return el("div", {}, key === "degree" ? this.degreeTerm : el("dt", {}, name), value);
+    });
+    this.card.append(this.cardName, el("dl", {}, ...rows));
   }
 
-  #placeCard() {
+  #showCard() {
+    const { cursor, run, graph, shown, hidden } = this.stage;
+    this.card.hidden = cursor < 0 || !run || !graph;
+    if (this.card.hidden) return;
+    this.degreeTerm.textContent = graph?.header.weighted ? "weight of links" : FACTS.degree;
+    const name = agentName(this.stage.labelOf(cursor));
+    this.cardName.textContent = name;
+    if (this.#byKeyboard) {
+      const [shows, thinks] = [formatFixed(shown[cursor]), formatFixed(hidden[cursor])];
+      byId("said").textContent = `${name} shows ${shows} and thinks ${thinks}`;
+    }
+    this.#updateCard();
+  }
+
+  /** Show the values of this moment, and keep the card beside its agent. */
+  #updateCard() {
     const { cursor, run, graph, view } = this.stage;
     if (this.card.hidden || cursor < 0 || !run || !graph) return;
     const values = {
@@ -166,14 +206,75 @@ export class Pointing {
       degree: graph.arrays.degrees[cursor],
     };
     for (const [key, value] of Object.entries(values)) {
-      const place = /** @type {HTMLElement} */ (this.card.querySelector(`[data-key=${key}]`));
-      place.textContent = key === "degree" && Number.isInteger(value) ? String(value) : steady(value);
-      place.dataset.value = String(value);
+      const output = this.#values[key];
+      output.textContent = key === "degree" && Number.isInteger(value) ? String(value) : formatFixed(value);
+      output.dataset.value = String(value);
     }
-    const { x, y, width, height } = view.places;
+    const { x, y, width, height } = view.layout;
     const left = Math.min(width - this.card.offsetWidth - 6, Math.max(6, x[cursor] + 16));
     const above = y[cursor] - this.card.offsetHeight - 14;
     const top = above > 4 ? above : Math.min(height - this.card.offsetHeight - 6, y[cursor] + 18);
     this.card.style.setProperty("transform", `translate(${Math.round(left)}px, ${Math.round(top)}px)`);
+  }
+}
+
+/** The tool in hand, and what it does to the state. */
+export class Tools {
+  /**
+   * @param {Store} store
+   * @param {Stage} stage
+   * @param {Brush} brush
+   * @param {(index: number) => void} see shows an agent to the observer, or hides it
+   */
+  constructor(store, stage, brush, see) {
+    this.store = store;
+    this.stage = stage;
+    this.brush = brush;
+    this.pointing = new Pointing(stage, {
+      follow: (index) => this.#toggleFollowed(index),
+      see,
+      stroke: (x, y, first) => brush.stroke(x, y, first),
+      lift: () => brush.lift(),
+      radius: () => brush.radius,
+    });
+    byId("draw").addEventListener("click", () => {
+      if (this.tool === "draw") this.use("look");
+      else this.drawByHand();
+    });
+  }
+
+  get tool() {
+    return this.pointing.tool;
+  }
+
+  /** @param {Tool} tool */
+  use(tool) {
+    this.pointing.setTool(tool);
+    byId("draw").setAttribute("aria-pressed", String(tool === "draw"));
+    byId("brush").hidden = tool !== "draw";
+    if (tool !== "draw") return;
+    this.brush.showSettings();
+    this.store.setView({ colour: "hidden" });
+  }
+
+  /** Take up the brush, starting from the opinions shown. */
+  drawByHand() {
+    this.brush.adoptOpinions();
+    this.use("draw");
+  }
+
+  /** Put everything back for another scenario. */
+  reset() {
+    this.use("look");
+    this.brush.reset();
+    this.pointing.resetZoom();
+  }
+
+  /** @param {number} index */
+  #toggleFollowed(index) {
+    const label = this.stage.labelOf(index);
+    const followed = this.stage.followed.map((agent) => agent.label);
+    const agents = followed.includes(label) ? followed.filter((one) => one !== label) : [...followed, label];
+    this.store.setView({ agents: agents.slice(-FOLLOWED_COLOURS.length) });
   }
 }

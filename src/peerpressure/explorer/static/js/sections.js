@@ -1,106 +1,186 @@
-// How a section of the scenario reads as a choice with values, and back. Keys that the page does not know (those of the
-// model's extensions) are carried along untouched.
+// How a section of a scenario is read as a choice with values, and written back. Keys that the page does not know, such
+// as those of the model's extensions, are kept.
 
-import { sentence } from "./words.js";
+import { capitalise } from "./format.js";
 
-/** @typedef {import("./choice.js").Chosen} Chosen */
+/**
+ * @typedef {import("./fields.js").Choice} Choice
+ * @typedef {import("./types.js").AgentsSection} AgentsSection
+ * @typedef {import("./types.js").Catalogue} Catalogue
+ * @typedef {import("./types.js").NetworkSection} NetworkSection
+ * @typedef {import("./types.js").NoiseSection} NoiseSection
+ * @typedef {import("./types.js").Option} Option
+ * @typedef {import("./types.js").Section} Section
+ */
 
-const NETWORK_KINDS = ["generator", "named", "edges", "weights", "labels", "file", "weighted", "largest_component"];
+const NETWORK_KEYS = [
+  "generator",
+  "named",
+  "edges",
+  "weights",
+  "labels",
+  "file",
+  "weighted",
+  "largest_component",
+  "connected",
+  "seed",
+];
 
-/** @param {Record<string, any>} section @param {string[]} known */
-function others(section, known) {
-  return Object.fromEntries(Object.entries(section ?? {}).filter(([key]) => !known.includes(key)));
+/**
+ * Return a table with some of its keys only.
+ * @param {Section} table
+ * @param {string[]} keys
+ * @returns {Section}
+ */
+function pick(table, keys) {
+  return Object.fromEntries(keys.map((key) => [key, table[key]]));
 }
 
-/** @param {any[]} options @returns {string[]} the names of all parameters of all options */
+/**
+ * Return a table without some of its keys.
+ * @param {Section} table
+ * @param {string[]} keys
+ * @returns {Section}
+ */
+export function omit(table, keys) {
+  return Object.fromEntries(Object.entries(table).filter(([key]) => !keys.includes(key)));
+}
+
+/** @param {Option[]} options */
 function parameterNames(options) {
-  return options.flatMap((option) => (option.parameters ?? []).map((/** @type {any} */ spec) => spec.name));
+  return options.flatMap(({ parameters = [] }) => parameters.map(({ name }) => name));
 }
 
-/** @param {any} catalogue */
-export function networkSection(catalogue) {
-  const known = [...NETWORK_KINDS, ...parameterNames(catalogue.generators), "connected", "seed"];
+/** @param {Catalogue} catalogue */
+export function networkForm({ generators, named }) {
+  const known = [...NETWORK_KEYS, ...parameterNames(generators)];
   return {
     options: [
-      ...catalogue.generators.map((/** @type {any} */ one) => ({ ...one, group: "Made to order" })),
-      ...catalogue.named.map((/** @type {any} */ one) => ({ ...one, id: `named:${one.id}`, group: "Real networks" })),
+      ...generators.map((option) => ({ ...option, group: "Made to order" })),
+      ...named.map((option) => ({ ...option, id: `named:${option.id}`, group: "Real networks" })),
     ],
-    /** @param {any} section @returns {Chosen} */
+
+    /**
+     * @param {NetworkSection} section
+     * @returns {Choice}
+     */
     read(section) {
       if (section.edges) return { id: "own", values: {} };
       if (section.temporal) return { id: `temporal:${section.temporal}`, values: {} };
       return { id: section.generator ?? `named:${section.named}`, values: section };
     },
-    /** @param {Chosen} chosen @param {any} before */
+
+    /**
+     * @param {Choice} choice
+     * @param {NetworkSection} before
+     * @returns {NetworkSection}
+     */
     write({ id, values }, before) {
-      const extras = before.temporal ? {} : others(before, known);
+      const extras = this.extras(before);
       if (id.startsWith("named:")) return { named: id.slice(6), ...extras };
-      const generator = catalogue.generators.find((/** @type {any} */ one) => one.id === id);
-      const names = generator.parameters.map((/** @type {any} */ spec) => spec.name);
+      const options = generators.filter((option) => option.id === id);
       const kept = before.generator === id ? ["seed", "connected"].filter((key) => before[key] !== undefined) : [];
-      const picked = Object.fromEntries(names.map((/** @type {string} */ name) => [name, values[name]]));
-      const stays = Object.fromEntries(kept.map((key) => [key, before[key]]));
-      return { generator: id, ...generator.fixed, ...picked, ...stays, ...extras };
+      return {
+        generator: id,
+        ...options[0]?.fixed,
+        ...pick(values, parameterNames(options)),
+        ...pick(before, kept),
+        ...extras,
+      };
     },
-    /** What a section holds beside its kind and the kind's parameters. @param {any} section */
-    extras: (section) => (section.temporal ? {} : others(section, known)),
-    /** The options that only this section itself can be. @param {any} section */
-    own(section) {
+
+    /**
+     * Return what a section has in addition to its kind and that kind's parameters.
+     * @param {NetworkSection} section
+     */
+    extras: (section) => (section.temporal ? {} : omit(section, known)),
+
+    /**
+     * Return options for what only the section itself can be: a network from a file, or one that changes in time.
+     * @param {NetworkSection} section
+     * @returns {Option[]}
+     */
+    ownOptions(section) {
       if (section.edges) return [{ id: "own", title: "From your file", group: "Yours" }];
-      if (!section.temporal) return [];
       const { temporal, ...rest } = section;
-      const blurb = Object.entries(rest).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ");
-      return [{ id: `temporal:${temporal}`, title: sentence(temporal.replaceAll("_", " ")), group: "Temporal", blurb }];
+      if (!temporal) return [];
+      const blurb = Object.entries(rest).map(([key, value]) => `${key} ${JSON.stringify(value)}`);
+      const title = capitalise(temporal.replaceAll("_", " "));
+      return [{ id: `temporal:${temporal}`, title, group: "Temporal", blurb: blurb.join(", ") }];
     },
   };
 }
 
 /**
- * A table whose kind stands under one key, with the kind's parameters beside it.
- * @param {string} key @param {any[]} options
+ * The form of a section whose kind stands under one key, with the parameters beside it.
+ * @param {string} key
+ * @param {Option[]} options
  */
-export function tagged(key, options) {
-  const names = parameterNames(options);
+export function taggedForm(key, options) {
+  const known = [key, ...parameterNames(options), "formula", "values", "law", "seed"];
   return {
     options,
-    /** @param {any} section @returns {Chosen} */
+
+    /**
+     * @param {Section} section
+     * @returns {Choice}
+     */
     read(section) {
       const unnamed = section.formula === undefined ? options[0].id : "formula";
-      return { id: section[key] ?? unnamed, values: section };
+      return { id: String(section[key] ?? unnamed), values: section };
     },
-    /** @param {Chosen} chosen @param {any} [before] */
+
+    /**
+     * @param {Choice} choice
+     * @param {Section} [before]
+     * @returns {Section}
+     */
     write({ id, values }, before = {}) {
-      const own = options.find((one) => one.id === id)?.parameters ?? [];
-      const picked = Object.fromEntries(own.map((/** @type {any} */ spec) => [spec.name, values[spec.name]]));
-      return { [key]: id, ...picked, ...others(before, [key, ...names, "formula", "values", "law", "seed"]) };
+      const names = parameterNames(options.filter((option) => option.id === id));
+      return { [key]: id, ...pick(values, names), ...omit(before, known) };
     },
   };
 }
 
-/** Stubbornness: one number, or drawn. @param {any[]} options */
-export function stubbornnessSection(options) {
+/**
+ * The form of stubbornness: one number for all agents, or a law.
+ * @param {Option[]} options
+ */
+export function stubbornnessForm(options) {
   return {
     options,
-    /** @param {any} value @returns {Chosen} */
-    read(value) {
-      if (typeof value === "number" || value === undefined) return { id: "number", values: { value: value ?? 1 } };
+
+    /**
+     * @param {AgentsSection["stubbornness"]} value
+     * @returns {Choice}
+     */
+    read(value = 1) {
+      if (typeof value === "number") return { id: "number", values: { value } };
       return Array.isArray(value) ? { id: "given", values: {} } : { id: value.law, values: value };
     },
-    /** @param {Chosen} chosen */
+
+    /** @param {Choice} choice */
     write({ id, values }) {
-      if (id === "number") return values.value;
-      return { law: id, low: values.low, high: values.high };
+      return id === "number" ? values.value : { law: id, low: values.low, high: values.high };
     },
   };
 }
 
-/** How noise goes on in time: a word, or AR(1) with its share. @param {any[]} options */
-export function temporalSection(options) {
+/**
+ * The form of how noise depends on the noise before: a word, or AR(1) with its coefficient.
+ * @param {Option[]} options
+ */
+export function temporalForm(options) {
   return {
     options,
-    /** @param {any} value @returns {Chosen} */
-    read: (value) => (typeof value === "object" ? { id: "ar1", values: value } : { id: value ?? "white", values: {} }),
-    /** @param {Chosen} chosen */
+
+    /**
+     * @param {NoiseSection["temporal"]} value
+     * @returns {Choice}
+     */
+    read: (value = "white") => (typeof value === "object" ? { id: "ar1", values: value } : { id: value, values: {} }),
+
+    /** @param {Choice} choice */
     write: ({ id, values }) => (id === "ar1" ? { ar1: values.ar1 } : id),
   };
 }

@@ -1,57 +1,78 @@
-// The stage: what is known of the agents, painted on the network at the time that the clock shows.
+// The stage: the network, coloured by what is known of the agents at the time that is shown.
 
-import { FOLLOWED, exposureScale, opinionScale, token } from "./colour.js";
+import { cssColour, currentTheme, exposureScale, FOLLOWED_COLOURS, opinionScale } from "./colour.js";
 import { byId } from "./elements.js";
-import { NetworkView } from "./network-view.js";
-import { currentTheme } from "./theme.js";
-import { nameOf } from "./words.js";
+import { agentName } from "./format.js";
+import { MIN_RINGED_SIZE, NetworkView } from "./network-view.js";
 
 /**
- * @typedef {import("./wire.js").Packed} Packed
- * @typedef {import("./clock.js").Clock} Clock
+ * @typedef {import("./network-view.js").BrushCircle} BrushCircle
+ * @typedef {import("./playback.js").Clock} Clock
  * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").AgentLabel} AgentLabel
+ * @typedef {import("./types.js").FollowedAgent} FollowedAgent
+ * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
+ * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
+ * @typedef {import("./types.js").RunAnswer} RunAnswer
  */
 
 /**
- * Name both ends and the middle of a span of opinions, with decimals to match its width.
- * @param {number} centre @param {number} half
+ * Return the labels of both ends and of the centre of the colour key, with decimals to match the range.
+ * @param {number} centre
+ * @param {number} half
  */
-function spanWords(centre, half) {
+function rangeLabels(centre, half) {
   const decimals = Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(half))));
   const unit = 10 ** -decimals;
-  // Adding 0 takes the sign from a rounded −0.
+  // Adding 0 turns −0 into 0.
   const round = (/** @type {number} */ value) =>
     (Math.round(value / unit) * unit + 0).toFixed(decimals).replace("-", "−");
   return [round(centre - half), `v = ${round(centre)}`, round(centre + half)];
 }
 
 export class Stage {
-  /** @type {Packed | null} */
+  /** @type {NetworkAnswer | null} */
   graph = null;
-  /** @type {Packed | null} */
+  /** @type {RunAnswer | null} */
   run = null;
-  /** @type {Packed | null} */
-  seen = null;
-  /** Hidden opinions while they are being drawn, before the server has answered. @type {Float32Array | null} */
+  /** @type {ObserveAnswer | null} */
+  observation = null;
+  /**
+   * Hidden opinions that are being drawn, until the server has answered.
+   * @type {Float32Array | null}
+   */
   preview = null;
   /** The agent under the pointer or the keyboard's cursor, −1 for none. */
   cursor = -1;
-  /** @type {{x: number, y: number, reach: number} | null} */
+  /** @type {BrushCircle | null} */
   brush = null;
-  /** Whether who is seen by the observer is marked. */
-  marksSeen = false;
+  /** Whether the agents that the observer sees are marked. */
+  marksObserved = false;
+  /**
+   * Called after each frame.
+   * @type {(() => void) | undefined}
+   */
+  onPaint;
+  /** The opinions at the centre of the colour scale, and how far it reaches on both sides. */
+  domain = { centre: 0, half: 1 };
+  #opinionScale = opinionScale(currentTheme());
+  #exposureScale = exposureScale(currentTheme());
   #frame = 0;
-  #values = new Float32Array(0);
-  /** @type {Map<string | number, number>} */
+  /** Reused for every frame. */
+  #shown = new Float32Array(0);
+  /** @type {Map<AgentLabel, number>} */
   #indices = new Map();
-  /** @type {{agents: unknown, graph: unknown, marks: Uint32Array | null}} */
-  #marked = { agents: null, graph: null, marks: null };
+  /** @type {{agents: unknown, graph: unknown, indices: number[] | null}} */
+  #observed = { agents: null, graph: null, indices: null };
 
-  /** @param {Store} store @param {Clock} clock */
+  /**
+   * @param {Store} store
+   * @param {Clock} clock
+   */
   constructor(store, clock) {
     this.store = store;
     this.clock = clock;
-    this.canvas = /** @type {HTMLCanvasElement} */ (byId("network"));
+    this.canvas = byId("network", HTMLCanvasElement);
     this.view = new NetworkView(this.canvas);
     this.restyle();
     clock.onChange(() => this.invalidate());
@@ -61,35 +82,39 @@ export class Stage {
     }).observe(this.canvas);
   }
 
-  /** Show another run, on its network. @param {Packed} graph @param {Packed} run */
-  setPicture(graph, run) {
+  /**
+   * Show a run and its network.
+   * @param {NetworkAnswer} graph
+   * @param {RunAnswer} run
+   */
+  show(graph, run) {
     if (graph !== this.graph) {
       this.graph = graph;
-      this.#indices = new Map([...(graph.header.labels ?? []).entries()].map(([at, label]) => [label, at]));
-      const { positions, edges, degrees } = graph.arrays;
-      this.view.setGraph({ n: graph.header.n, positions, edges, degrees });
+      this.#indices = new Map((graph.header.labels ?? []).map((label, i) => [label, i]));
+      this.view.setGraph({ n: graph.header.n, ...graph.arrays });
       this.cursor = -1;
-      this.seen = null;
+      this.observation = null;
     }
     this.run = run;
     this.preview = null;
-    this.#measure();
+    this.domain = this.#measure(run);
+    this.#showKey();
     this.invalidate();
   }
 
-  /** Show what an observer learns. @param {Packed | null} seen */
-  setSeen(seen) {
-    this.seen = seen;
-    this.#legend();
+  /** @param {ObserveAnswer | null} observation */
+  setObservation(observation) {
+    this.observation = observation;
+    this.#showKey();
     this.invalidate();
   }
 
   restyle() {
     const theme = currentTheme();
-    this.opinions = opinionScale(theme);
-    this.exposures = exposureScale(theme);
+    this.#opinionScale = opinionScale(theme);
+    this.#exposureScale = exposureScale(theme);
     this.view.drawEdges();
-    this.#legend();
+    this.#showKey();
     this.invalidate();
   }
 
@@ -97,124 +122,140 @@ export class Stage {
     return this.graph?.header.n ?? 0;
   }
 
-  /** @param {number} index @returns {string | number} */
+  /**
+   * @param {number} index
+   * @returns {AgentLabel}
+   */
   labelOf(index) {
     return this.graph?.header.labels?.[index] ?? index;
   }
 
-  /** @param {string | number} label @returns {number} the agent's place, −1 if there is none of this label */
+  /**
+   * @param {AgentLabel} label
+   * @returns {number} −1 if no agent has this label
+   */
   indexOf(label) {
     if (this.graph?.header.labels) return this.#indices.get(label) ?? -1;
-    return Number.isInteger(label) && label >= 0 && label < this.n ? /** @type {number} */ (label) : -1;
+    return typeof label === "number" && Number.isInteger(label) && label >= 0 && label < this.n ? label : -1;
   }
 
-  /** The agents that are followed, as far as this network has them. */
+  /**
+   * The agents that are followed, as far as this network has them.
+   * @returns {FollowedAgent[]}
+   */
   get followed() {
     return this.store.view.agents
-      .map((label) => ({ index: this.indexOf(label), label: nameOf(label), name: label }))
+      .map((label) => ({ index: this.indexOf(label), label, name: agentName(label) }))
       .filter(({ index }) => index >= 0)
-      .slice(0, FOLLOWED.length);
+      .slice(0, FOLLOWED_COLOURS.length);
   }
 
-  /** What all agents think at the step that is shown. @returns {Float32Array} */
+  /**
+   * What all agents think at the time that is shown.
+   * @returns {Float32Array}
+   */
   get hidden() {
     if (this.preview) return this.preview;
-    const hidden = /** @type {any} */ (this.run?.arrays.hidden ?? new Float32Array(0));
-    if (hidden.shape?.length !== 2) return hidden;
+    if (!this.run) return new Float32Array(0);
+    const { hidden } = this.run.arrays;
+    // Opinions that adapt have a row for each time.
+    if (hidden.shape.length !== 2) return hidden;
     return hidden.subarray(this.clock.index * this.n, (this.clock.index + 1) * this.n);
   }
 
-  /** What all agents show now; between two steps while playing, part of the way. @returns {Float32Array} */
+  /**
+   * What all agents show, interpolated between steps while playing. The array is overwritten by the next call.
+   * @returns {Float32Array}
+   */
   get shown() {
     const states = this.run?.arrays.states;
-    const n = this.n;
-    if (!states) return this.#values;
-    if (this.#values.length !== n) this.#values = new Float32Array(n);
-    const low = Math.min(this.clock.end, Math.floor(this.clock.at));
-    const high = Math.min(this.clock.end, low + 1);
-    const part = this.clock.at - low;
+    const { n } = this;
+    if (!states) return this.#shown;
+    if (this.#shown.length !== n) this.#shown = new Float32Array(n);
+    const { position, lastIndex } = this.clock;
+    const low = Math.min(lastIndex, Math.floor(position));
+    const high = Math.min(lastIndex, low + 1);
+    const part = position - low;
     for (let i = 0; i < n; i += 1) {
       const from = states[low * n + i];
-      this.#values[i] = part > 0 ? from + part * (states[high * n + i] - from) : from;
+      this.#shown[i] = part > 0 ? from + part * (states[high * n + i] - from) : from;
     }
-    return this.#values;
+    return this.#shown;
   }
 
-  /** Draw as soon as the browser wants the next frame. */
+  /** Draw in the next frame. */
   invalidate() {
-    if (!this.#frame) {
-      this.#frame = requestAnimationFrame((now) => {
-        this.#frame = 0;
-        this.clock.tick(now);
-        this.#paint();
-        if (this.clock.playing) this.invalidate();
-      });
-    }
+    if (this.#frame) return;
+    this.#frame = requestAnimationFrame((now) => {
+      this.#frame = 0;
+      this.clock.tick(now);
+      this.#paint();
+      if (this.clock.playing) this.invalidate();
+    });
   }
 
-  /** Colours are centred on v and reach as far as any hidden opinion does. */
-  #measure() {
-    const v = this.run?.header.consensus_value ?? 0;
+  /**
+   * Return the domain of the colour scale: centred on v, and as wide as the hidden opinions, or if these are all equal,
+   * as what agents show.
+   * @param {RunAnswer} run
+   */
+  #measure({ header, arrays }) {
+    const centre = header.consensus_value;
     let half = 0;
-    for (const value of this.run?.arrays.hidden ?? []) half = Math.max(half, Math.abs(value - v));
-    if (half === 0) for (const value of this.run?.arrays.states ?? []) half = Math.max(half, Math.abs(value - v));
-    this.domain = { centre: v, half: half || 1 };
-    this.#legend();
+    for (const value of arrays.hidden) half = Math.max(half, Math.abs(value - centre));
+    if (half === 0) for (const value of arrays.states) half = Math.max(half, Math.abs(value - centre));
+    return { centre, half: half || 1 };
   }
 
-  #legend() {
+  #showKey() {
     const exposed = this.#exposure() !== null;
-    const scale = exposed ? this.exposures : this.opinions;
-    const { centre, half } = this.domain ?? { centre: 0, half: 1 };
+    const scale = exposed ? this.#exposureScale : this.#opinionScale;
     const stops = scale.css.filter((_, level) => level % 16 === 0).join(", ");
     byId("key-bar").style.setProperty("background", `linear-gradient(to right, ${stops})`);
-    const words = exposed ? ["nothing learned", "", "fully known"] : spanWords(centre, half);
-    ["key-low", "key-middle", "key-high"].forEach((id, at) => {
-      byId(id).textContent = words[at];
+    const { centre, half } = this.domain;
+    const labels = exposed ? ["nothing learned", "", "fully known"] : rangeLabels(centre, half);
+    ["key-low", "key-middle", "key-high"].forEach((id, i) => {
+      byId(id).textContent = labels[i];
     });
-    byId("key-note").hidden = exposed || this.store.view.colour === "hidden" || this.view.size < 4.2;
+    const rings = !exposed && this.store.view.colour !== "hidden" && this.view.size >= MIN_RINGED_SIZE;
+    byId("key-note").hidden = !rings;
   }
 
-  /** The share of what could be learned that is learned about each agent, if the network is painted by it. */
+  /** How much is learned about each agent, from 0 to 1; null if the network is not coloured by it. */
   #exposure() {
-    const left = this.seen?.arrays.exposure;
-    if (this.store.view.colour !== "exposure" || !left || left.length !== this.n) return null;
-    const prior = this.seen?.header.exposure?.prior_std;
-    return Float32Array.from(left, (std) => 1 - std / prior);
+    if (this.store.view.colour !== "exposure" || !this.observation) return null;
+    const { header, arrays } = this.observation;
+    const prior = header.exposure.prior_std;
+    if (arrays.exposure?.length !== this.n || prior === null) return null;
+    return Float32Array.from(arrays.exposure, (posterior) => 1 - posterior / prior);
   }
 
   #paint() {
-    if (!this.run || !this.domain) return;
+    if (!this.run) return;
     const { centre, half } = this.domain;
-    const exposed = this.#exposure();
+    const exposure = this.#exposure();
     const byHidden = this.store.view.colour === "hidden" || this.preview !== null;
     this.view.draw({
-      fill: exposed ?? (byHidden ? this.hidden : this.shown),
-      ring: exposed || byHidden ? null : this.hidden,
-      scale: exposed ? this.exposures : this.opinions,
-      part: exposed ? (value) => value : (value) => 0.5 + (value - centre) / (2 * half),
-      followed: new Map(this.followed.map(({ index }, at) => [index, token(FOLLOWED[at])])),
-      seen: this.marksSeen ? this.seenMarks : null,
+      fill: exposure ?? (byHidden ? this.hidden : this.shown),
+      ring: exposure || byHidden ? null : this.hidden,
+      scale: exposure ? this.#exposureScale : this.#opinionScale,
+      part: exposure ? (value) => value : (value) => 0.5 + (value - centre) / (2 * half),
+      followed: new Map(this.followed.map(({ index }, i) => [index, cssColour(FOLLOWED_COLOURS[i])])),
+      observed: this.marksObserved ? this.#observedAgents() : null,
       cursor: this.cursor,
       brush: this.brush,
     });
     this.onPaint?.();
   }
 
-  /** Whom the observer sees, 1 or 0 for each agent; null where it sees everybody. */
-  get seenMarks() {
+  /** The agents that the observer sees, null if it sees everyone. */
+  #observedAgents() {
     const agents = this.store.scenario.observe?.agents;
-    if (this.#marked.agents !== agents || this.#marked.graph !== this.graph) {
-      const marks = agents ? new Uint32Array(this.n) : null;
-      for (const label of agents ?? []) {
-        const index = this.indexOf(label);
-        if (marks && index >= 0) marks[index] = 1;
-      }
-      this.#marked = { agents, graph: this.graph, marks };
+    // Looking up thousands of labels in every frame would be slow.
+    if (this.#observed.agents !== agents || this.#observed.graph !== this.graph) {
+      const indices = agents?.map((label) => this.indexOf(label)).filter((index) => index >= 0) ?? null;
+      this.#observed = { agents, graph: this.graph, indices };
     }
-    return this.#marked.marks;
+    return this.#observed.indices;
   }
-
-  /** Called after every frame, for what follows the agents about. @type {(() => void) | undefined} */
-  onPaint;
 }

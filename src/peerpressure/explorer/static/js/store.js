@@ -1,14 +1,14 @@
-// What the page shows: the scenario, which the server computes, and the view, which is the page's own business.
+// The page's state: the scenario, which the server computes, and the view, which only concerns the page.
 
 /**
- * @typedef {Record<string, any>} Scenario
- * @typedef {{tab: "curves" | "observer", agents: (string | number)[], logTime: boolean, logSize: boolean,
- *            colour: "public" | "hidden" | "exposure", time: number, speed: number}} View
- * @typedef {{scenario: Scenario, view: View}} State
+ * @typedef {import("./types.js").Scenario} Scenario
+ * @typedef {import("./types.js").Section} Section
+ * @typedef {import("./types.js").State} State
+ * @typedef {import("./types.js").View} View
  */
 
 /** @type {View} */
-export const PLAIN_VIEW = {
+const DEFAULT_VIEW = {
   tab: "curves",
   agents: [],
   logTime: false,
@@ -18,39 +18,48 @@ export const PLAIN_VIEW = {
   speed: 20,
 };
 
-const FITS = {
-  tab: (/** @type {unknown} */ value) => value === "curves" || value === "observer",
-  agents: (/** @type {unknown} */ value) =>
+/** @type {Record<keyof View, (value: unknown) => boolean>} */
+const IS_VALID = {
+  tab: (value) => value === "curves" || value === "observer",
+  agents: (value) =>
     Array.isArray(value) && value.every((label) => typeof label === "string" || Number.isInteger(label)),
-  logTime: (/** @type {unknown} */ value) => typeof value === "boolean",
-  logSize: (/** @type {unknown} */ value) => typeof value === "boolean",
-  colour: (/** @type {unknown} */ value) => ["public", "hidden", "exposure"].includes(/** @type {string} */ (value)),
-  time: (/** @type {unknown} */ value) => Number.isFinite(value) && /** @type {number} */ (value) >= 0,
-  speed: (/** @type {unknown} */ value) => Number.isFinite(value) && /** @type {number} */ (value) > 0,
+  logTime: (value) => typeof value === "boolean",
+  logSize: (value) => typeof value === "boolean",
+  colour: (value) => value === "public" || value === "hidden" || value === "exposure",
+  time: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
+  speed: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
 };
 
-/** Return a view in which whatever does not fit stands as in the plain one. @param {any} given @returns {View} */
-export function fittingView(given) {
-  const view = { ...PLAIN_VIEW };
-  for (const [name, fits] of Object.entries(FITS)) {
-    if (given && fits(given[name])) view[name] = given[name];
-  }
-  return view;
+/**
+ * Return a view from outside the page, with defaults in place of anything missing or invalid.
+ * @param {unknown} given
+ * @returns {View}
+ */
+export function checkedView(given) {
+  const values = /** @type {Record<string, unknown>} */ (given ?? {});
+  const valid = Object.entries(IS_VALID).filter(([name, isValid]) => isValid(values[name]));
+  return { ...DEFAULT_VIEW, ...Object.fromEntries(valid.map(([name]) => [name, values[name]])) };
 }
 
 /**
- * Return a copy of a tree with another value at a path; undefined takes the key away.
- * @param {any} tree @param {string[]} path @param {unknown} value
+ * Return a copy of a table with another value at a path; undefined removes the key.
+ * @template {Section} T
+ * @param {T} table
+ * @param {string[]} path
+ * @param {unknown} value
+ * @returns {T}
  */
-export function replaced(tree, [key, ...rest], value) {
-  const copy = { ...tree };
-  const next = rest.length ? replaced(copy[key] ?? {}, rest, value) : value;
+function withValueAt(table, [key, ...rest], value) {
+  /** @type {Section} */
+  const copy = { ...table };
+  const inner = /** @type {Section} */ (copy[key] ?? {});
+  const next = rest.length ? withValueAt(inner, rest, value) : value;
   if (next === undefined) delete copy[key];
   else copy[key] = next;
-  return copy;
+  return /** @type {T} */ (copy);
 }
 
-/** The state and who wants to know of its changes. Nothing in it is ever changed in place. */
+/** Holds the state and reports its changes. No part of the state is ever modified in place. */
 export class Store {
   /** @type {State} */
   #state;
@@ -61,11 +70,11 @@ export class Store {
 
   /**
    * @param {State} state
-   * @param {(now: Scenario, before: Scenario) => Scenario} [fit] keeps the parts of a changed scenario in step
+   * @param {(now: Scenario, before: Scenario) => Scenario} reconcile applied to each changed scenario
    */
-  constructor(state, fit = (now) => now) {
+  constructor(state, reconcile) {
     this.#state = state;
-    this.fit = fit;
+    this.reconcile = reconcile;
   }
 
   get scenario() {
@@ -86,24 +95,28 @@ export class Store {
     this.#viewListeners.add(listener);
   }
 
-  /** Set one key of the scenario by its dotted path. @param {string} path @param {unknown} value */
-  change(path, value) {
-    this.replace({ ...this.#state, scenario: replaced(this.#state.scenario, path.split("."), value) });
+  /**
+   * Set one key of the scenario.
+   * @param {string} path with dots, as in "run.steps"
+   * @param {unknown} value undefined removes the key
+   */
+  setScenario(path, value) {
+    this.replace({ ...this.#state, scenario: withValueAt(this.#state.scenario, path.split("."), value) });
   }
 
-  /** Set some of the view. @param {Partial<View>} part */
-  look(part) {
+  /** @param {Partial<View>} part */
+  setView(part) {
     this.replace({ ...this.#state, view: { ...this.#state.view, ...part } });
   }
 
-  /** Set everything at once. @param {State} state */
-  replace(state) {
+  /** @param {State} state */
+  replace({ scenario: wanted, view }) {
     const before = this.#state;
-    const scenario = state.scenario === before.scenario ? state.scenario : this.fit(state.scenario, before.scenario);
-    this.#state = { scenario, view: state.view };
+    const scenario = wanted === before.scenario ? wanted : this.reconcile(wanted, before.scenario);
+    this.#state = { scenario, view };
     if (scenario !== before.scenario) {
       for (const listener of this.#scenarioListeners) listener(scenario, before.scenario);
     }
-    if (state.view !== before.view) for (const listener of this.#viewListeners) listener(state.view, before.view);
+    if (view !== before.view) for (const listener of this.#viewListeners) listener(view, before.view);
   }
 }

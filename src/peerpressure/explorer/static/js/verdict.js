@@ -1,8 +1,16 @@
-// The verdict in words: will they agree, on what, how fast, and what would do better.
+// The verdict: will they agree, on what, how fast, and what would do better.
 
 import { byId, el } from "./elements.js";
-import { count, indexed, number, sentence } from "./words.js";
+import { capitalise, formatCount, formatNumber, typeset } from "./format.js";
 
+/**
+ * @typedef {import("./types.js").Advice} Advice
+ * @typedef {import("./types.js").PowerLaw} PowerLaw
+ * @typedef {import("./types.js").PressureSection} PressureSection
+ * @typedef {import("./types.js").Verdict} Verdict
+ */
+
+/** @type {Record<string, string>} */
 const HEADINGS = {
   consensus: "They will agree, on the right value",
   biased_consensus: "They will agree, but on a biased value",
@@ -14,15 +22,7 @@ const HEADINGS = {
   unknown: "What becomes of them cannot be told",
 };
 
-/** @param {{exponent: number, log: boolean, constant: number | null} | null} law */
-function power(law) {
-  if (!law) return null;
-  if (law.constant === 0) return el("span", {}, "0");
-  if (law.exponent === 0) return el("span", {}, "stays");
-  return el("span", {}, "∝ t", el("sup", {}, number(-law.exponent, 3)), law.log ? " log t" : "");
-}
-
-// What is known in numbers, each with what it means; the end of the run stands where the … are.
+// The terms and their tooltips; … stands for the end of the run.
 const FACTS = {
   value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
   disagreement: ["apart at t = …", "root mean square distance of agents to their common value"],
@@ -32,92 +32,113 @@ const FACTS = {
   disagreement_rate: ["disagreement", "how fast agents come to each other"],
 };
 
+// What depends on the forecast, which takes longer to compute than the rest.
+const FORECAST_PARTS = "[data-fact=disagreement], [data-fact=distance], .advice";
+
+/** Below this, the tuned schedule is not worth mentioning. */
+const MIN_GAIN = 1.005;
+
+/** @param {PowerLaw | null} law */
+function powerLaw(law) {
+  if (!law) return null;
+  if (law.constant === 0) return "0";
+  if (law.exponent === 0) return "stays";
+  return el("span", {}, "∝ t", el("sup", {}, formatNumber(-law.exponent, 3)), law.log ? " log t" : "");
+}
+
 /**
- * @param {keyof FACTS} key
- * @param {Node | string | null} shown hidden where null
- * @param {number | null} [exact]
- * @param {number} [end]
+ * @param {keyof typeof FACTS} key
+ * @param {Node | string | null} shown null hides the fact
+ * @param {number | null} [value] in full precision
+ * @param {number} [end] of the run
  */
-function setFact(key, shown, exact = null, end = 0) {
+function setFact(key, shown, value = null, end = 0) {
   const list = byId("verdict-facts");
-  if (!list.childElementCount) {
-    for (const [name, [, hint]] of Object.entries(FACTS)) {
-      const value = el("dd", { class: "numeral", "data-key": name });
-      list.append(el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), value));
-    }
-  }
-  const cell = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
-  const [term, value] = /** @type {HTMLElement[]} */ ([...cell.children]);
-  term.textContent = FACTS[key][0].replace("…", count(end));
-  value.replaceChildren(shown ?? "");
-  value.dataset.value = String(exact);
-  cell.hidden = shown === null;
-  cell.classList.remove("stale");
+  if (!list.childElementCount) list.append(...Object.entries(FACTS).map(([name, [, hint]]) => factRow(name, hint)));
+  const row = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
+  const [term, output] = /** @type {HTMLElement[]} */ ([...row.children]);
+  term.textContent = FACTS[key][0].replace("…", formatCount(end));
+  output.replaceChildren(shown ?? "");
+  output.dataset.value = String(value);
+  row.hidden = shown === null;
+  row.classList.remove("stale");
 }
 
 /**
- * Say what becomes of the agents. What lies ahead takes longer to compute: it follows by `showAhead`, and until then
- * what was said before stays, but pale.
- * @param {any} verdict
+ * @param {string} name
+ * @param {string} hint
  */
-export function showVerdict(verdict) {
+function factRow(name, hint) {
+  const output = el("dd", { class: "numeral", "data-key": name });
+  return el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), output);
+}
+
+/**
+ * Show a verdict, except for its forecast. That takes longer to compute, and until `showForecast` brings it, the
+ * previous one stays in a paler colour.
+ * @param {Verdict} verdict
+ */
+export function showVerdict({ outcome, words, estimated, reason, value, rates }) {
   const panel = byId("verdict");
-  panel.dataset.outcome = verdict.outcome;
-  const heading = (HEADINGS[verdict.outcome] ?? sentence(verdict.words)) + (verdict.estimated ? ", it seems" : "");
-  if (byId("verdict-heading").textContent !== heading) byId("verdict-heading").textContent = heading;
-  byId("verdict-reason").replaceChildren(indexed(verdict.reason));
-  const rates = verdict.rates ?? {};
-  setFact("value", number(verdict.value, 4), verdict.value);
-  setFact("bias", power(rates.bias));
-  setFact("variance", power(rates.variance));
-  setFact("disagreement_rate", power(rates.disagreement));
-  const ahead = panel.querySelectorAll("[data-fact=disagreement], [data-fact=distance], .advice");
-  for (const place of ahead) place.classList.add("stale");
+  panel.dataset.outcome = outcome;
+  const text = (HEADINGS[outcome] ?? capitalise(words)) + (estimated ? ", it seems" : "");
+  const heading = byId("verdict-heading");
+  // Screen readers announce the heading whenever it is set.
+  if (heading.textContent !== text) heading.textContent = text;
+  byId("verdict-reason").replaceChildren(typeset(reason));
+  setFact("value", formatNumber(value, 4), value);
+  setFact("bias", powerLaw(rates.bias));
+  setFact("variance", powerLaw(rates.variance));
+  setFact("disagreement_rate", powerLaw(rates.disagreement));
+  for (const part of panel.querySelectorAll(FORECAST_PARTS)) part.classList.add("stale");
 }
 
 /**
- * Say where agents will be at the end, and what the tuned schedule would make of it.
- * @param {any} verdict null where that is too much to compute
- * @param {number} end the last time of the run
- * @param {object | null} tuned the section to use instead, null where it is in use
- * @param {(section: object) => void} useTuned
+ * Show where agents will be at the end of the run, and how much better the tuned schedule would do.
+ * @param {Verdict | null} verdict null if the forecast would take too long
+ * @param {number} end of the run
+ * @param {PressureSection | null} tuned the tuned schedule, null if it is in use
+ * @param {(section: PressureSection) => void} onUse
  */
-export function showAhead(verdict, end, tuned, useTuned) {
-  const ahead = verdict?.forecast;
+export function showForecast(verdict, end, tuned, onUse) {
+  const forecast = verdict?.forecast;
   for (const key of /** @type {const} */ (["disagreement", "distance"])) {
-    setFact(key, ahead ? number(ahead[key], 3) : null, ahead?.[key], end);
+    setFact(key, forecast ? formatNumber(forecast[key], 3) : null, forecast?.[key], end);
   }
-  // Without a look ahead the schedule is offered for what it is; with one, only where it does better.
-  const better = verdict?.advice && (verdict.advice.gain === null || verdict.advice.gain > 1.005);
-  showAdvice(verdict, verdict === null || better ? tuned : null, useTuned);
+  // Without a verdict, the schedule is recommended in general; with one, only where it does better.
+  const gain = verdict?.advice?.gain;
+  const recommended = verdict === null || gain === null || (gain !== undefined && gain > MIN_GAIN);
+  showAdvice(verdict, recommended ? tuned : null, onUse);
 }
 
-/** Take back what was said of the end of another run. */
-export function forgetAhead() {
-  const ahead = byId("verdict").querySelectorAll("[data-fact=disagreement], [data-fact=distance], .advice");
-  for (const place of /** @type {NodeListOf<HTMLElement>} */ (ahead)) place.hidden = true;
+/** Hide the forecast, when another scenario is opened. */
+export function hideForecast() {
+  for (const part of byId("verdict").querySelectorAll(FORECAST_PARTS)) part.toggleAttribute("hidden", true);
 }
 
 /**
- * @param {any} verdict @param {object | null} tuned null where there is nothing to offer
- * @param {(section: object) => void} useTuned
+ * @param {Verdict | null} verdict
+ * @param {PressureSection | null} tuned null if there is nothing to recommend
+ * @param {(section: PressureSection) => void} onUse
  */
-function showAdvice(verdict, tuned, useTuned) {
+function showAdvice(verdict, tuned, onUse) {
   const place = byId("verdict-advice");
   place.hidden = !tuned;
   place.classList.remove("stale");
   if (!tuned) return;
-  const text = el("p", {});
-  text.append(indexed(adviceWords(verdict?.advice, verdict?.kappa)));
-  const click = () => useTuned(tuned);
+  const text = el("p", {}, typeset(adviceText(verdict?.advice ?? null, verdict?.kappa)));
+  const click = () => onUse(tuned);
   const button = el("button", { type: "button", class: "primary", id: "use-tuned", click }, "Use the tuned schedule");
   place.replaceChildren(text, button);
 }
 
-/** @param {any} advice @param {number | undefined} kappa */
-function adviceWords(advice, kappa) {
-  const schedule = `ρ_t = κt${kappa === undefined ? "" : `, κ = ${number(kappa, 3)},`}`;
+/**
+ * @param {Advice | null} advice
+ * @param {number} [kappa]
+ */
+function adviceText(advice, kappa) {
+  const schedule = `ρ_t = κt${kappa === undefined ? "" : `, κ = ${formatNumber(kappa, 3)},`}`;
   if (!advice) return `${schedule} averages noise away at the best rate.`;
-  const [now, then] = [number(advice.error_now, 3), number(advice.error_tuned, 3)];
-  return `${schedule} would leave an error of ${then} instead of ${now}.`;
+  const [now, tuned] = [formatNumber(advice.error_now, 3), formatNumber(advice.error_tuned, 3)];
+  return `${schedule} would leave an error of ${tuned} instead of ${now}.`;
 }

@@ -1,0 +1,159 @@
+// Files: networks to open, and scenarios, data and pictures to download.
+
+import { download, Refusal, upload } from "./api.js";
+import { byId } from "./elements.js";
+import { plural } from "./format.js";
+import { showMessage } from "./messages.js";
+
+/**
+ * @typedef {import("./types.js").NetworkSection} NetworkSection
+ * @typedef {import("./types.js").Scenario} Scenario
+ */
+
+/**
+ * Show what the server refuses instead of throwing it.
+ * @param {() => Promise<void>} action
+ */
+async function reportingRefusals(action) {
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    showMessage(error.message, "bad");
+  }
+}
+
+/**
+ * Accept network files, chosen in a dialog or dropped anywhere on the page.
+ * @param {number} maxBytes
+ * @param {(network: NetworkSection) => void} onNetwork
+ */
+export function acceptFiles(maxBytes, onNetwork) {
+  const input = byId("file", HTMLInputElement);
+  const cover = byId("drop-cover");
+
+  /** @param {File} file */
+  async function open(file) {
+    if (file.size > maxBytes) {
+      const [limit, size] = [plural(maxBytes, "byte"), plural(file.size, "byte")];
+      const remedy = "peerpressure run reads larger ones";
+      showMessage(`A file may hold ${limit} here, and ${file.name} has ${size}; ${remedy}.`, "bad");
+      return;
+    }
+    await reportingRefusals(async () => {
+      const { network, facts } = await upload(file);
+      onNetwork(network);
+      showMessage(`${file.name}: ${facts.join(", ")}`);
+    });
+  }
+
+  const hasFile = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") ?? false;
+  window.addEventListener("dragover", (event) => {
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    cover.hidden = false;
+  });
+  window.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) cover.hidden = true;
+  });
+  window.addEventListener("drop", (event) => {
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    cover.hidden = true;
+    const file = event.dataTransfer?.files[0];
+    if (file) open(file);
+  });
+  input.addEventListener("change", () => {
+    const file = input.files?.[0];
+    if (file) open(file);
+    // Otherwise choosing the same file again would be no change.
+    input.value = "";
+  });
+  return { choose: () => input.click() };
+}
+
+/**
+ * Have the browser save a file.
+ * @param {Blob} blob
+ * @param {string} name
+ */
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // The browser reads the file some time after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/**
+ * @typedef {object} Shared what the menu gives away
+ * @property {() => Scenario} scenario
+ * @property {() => number} time
+ * @property {HTMLCanvasElement} canvas
+ * @property {() => Promise<string>} link
+ */
+
+/**
+ * Copy or save what an entry of the menu names.
+ * @param {string} what
+ * @param {Shared} shared
+ */
+async function take(what, { scenario, time, canvas, link }) {
+  if (what === "link") {
+    const address = await link();
+    try {
+      await navigator.clipboard.writeText(address);
+      showMessage("The link is on the clipboard. It holds everything that is set here.");
+    } catch {
+      showMessage("Copy the address from the browser's address bar: it holds everything that is set here.");
+    }
+  } else if (what === "canvas") {
+    canvas.toBlob((blob) => blob && save(blob, "network-as-shown.png"));
+  } else if (what.startsWith("figure:")) {
+    const [, figure, format] = what.split(":");
+    const question = { scenario: scenario(), what: figure, time: time(), format };
+    const { blob, name } = await download("/api/export/figure", question);
+    save(blob, name);
+  } else {
+    const { blob, name } = await download(`/api/export/${what}`, { scenario: scenario() });
+    save(blob, name);
+  }
+}
+
+/**
+ * Listen to the menu for sharing and downloading.
+ * @param {Shared} shared
+ */
+export function listenToShareMenu(shared) {
+  const menu = byId("share-menu");
+  const button = byId("share");
+  const items = [...menu.querySelectorAll("button")];
+  const open = (/** @type {boolean} */ yes) => {
+    menu.hidden = !yes;
+    button.setAttribute("aria-expanded", String(yes));
+    if (yes) items[0].focus();
+  };
+  button.addEventListener("click", () => open(Boolean(menu.hidden)));
+  menu.addEventListener("keydown", (event) => {
+    const i = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    if (event.key === "Escape") {
+      open(false);
+      button.focus();
+    } else if (event.key === "ArrowDown") items[(i + 1) % items.length].focus();
+    else if (event.key === "ArrowUp") items[(i + items.length - 1) % items.length].focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!menu.hidden && !menu.parentElement?.contains(/** @type {Node} */ (event.target))) open(false);
+  });
+  for (const item of items) {
+    item.addEventListener("click", () => {
+      open(false);
+      button.focus();
+      reportingRefusals(() => take(item.dataset.take ?? "", shared));
+    });
+  }
+}

@@ -1,0 +1,132 @@
+// Small parts of the page: the tabs, the presets, and the agents that are followed.
+
+import { FOLLOWED_COLOURS } from "./colour.js";
+import { byId, el } from "./elements.js";
+import { segmented } from "./fields.js";
+import { typeset } from "./format.js";
+
+/**
+ * @typedef {import("./types.js").AgentLabel} AgentLabel
+ * @typedef {import("./types.js").FollowedAgent} FollowedAgent
+ * @typedef {import("./types.js").Preset} Preset
+ * @typedef {import("./types.js").View} View
+ */
+
+const TABS = /** @type {const} */ (["curves", "observer"]);
+
+/** @param {(tab: View["tab"]) => void} onChoose */
+export function listenToTabs(onChoose) {
+  for (const [i, name] of TABS.entries()) {
+    const tab = byId(`tab-${name}`);
+    tab.addEventListener("click", () => onChoose(name));
+    tab.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      // With two tabs, the next one is also the previous one.
+      const next = TABS[(i + 1) % TABS.length];
+      onChoose(next);
+      byId(`tab-${next}`).focus();
+      event.preventDefault();
+    });
+  }
+}
+
+/** @param {View["tab"]} chosen */
+export function showTab(chosen) {
+  for (const name of TABS) {
+    byId(`tab-${name}`).setAttribute("aria-selected", String(name === chosen));
+    byId(`tab-${name}`).tabIndex = name === chosen ? 0 : -1;
+    byId(`panel-${name}`).hidden = name !== chosen;
+  }
+}
+
+const PRESET_GROUPS = [
+  { id: "paper", title: "From the paper" },
+  { id: "beyond", title: "Beyond the paper" },
+  { id: "extensions", title: "Extensions" },
+];
+
+/**
+ * Show the presets as cards, one group at a time.
+ * @param {Preset[]} presets
+ * @param {(preset: Preset) => void} open
+ */
+export function showPresets(presets, open) {
+  const cards = presets.map((preset) => presetCard(preset, open));
+  const groups = PRESET_GROUPS.filter(({ id }) => presets.some((preset) => preset.group === id));
+  const showGroup = (/** @type {string} */ group) => {
+    cards.forEach((card, i) => {
+      card.hidden = presets[i].group !== group;
+    });
+    byId("presets").scrollTo({ left: 0 });
+  };
+  const first = groups[0].id;
+  byId("preset-groups").append(
+    segmented({ label: "Examples", visibleLabel: false, options: groups, value: first, onChange: showGroup }),
+  );
+  byId("presets").append(...cards);
+  showGroup(first);
+}
+
+/**
+ * @param {Preset} preset
+ * @param {(preset: Preset) => void} open
+ */
+function presetCard(preset, open) {
+  return el(
+    "button",
+    { type: "button", class: "card", "data-preset": preset.id, title: preset.blurb, click: () => open(preset) },
+    el("span", { class: "card-title" }, typeset(preset.title)),
+    el("span", { class: "card-blurb" }, typeset(preset.blurb)),
+  );
+}
+
+/**
+ * Mark the card of the preset that is shown.
+ * @param {string | null} id null if the scenario is no preset, or no longer
+ */
+export function markPreset(id) {
+  for (const card of byId("presets").querySelectorAll(".card")) {
+    card.setAttribute("aria-pressed", String(card.getAttribute("data-preset") === id));
+  }
+}
+
+/**
+ * Show the agents that are followed as chips below the network. Their opinions can be typed there if they are set by
+ * hand.
+ * @param {FollowedAgent[]} agents
+ * @param {object} options
+ * @param {ArrayLike<number>} options.hidden opinions of all agents
+ * @param {boolean} options.editable
+ * @param {(label: AgentLabel) => void} options.onUnfollow
+ * @param {(index: number, value: number) => void} options.onSet
+ */
+export function showFollowed(agents, { hidden, editable, onUnfollow, onSet }) {
+  const focused = document.activeElement?.id;
+  byId("followed-hint").hidden = agents.length > 0;
+  byId("followed").replaceChildren(
+    ...agents.map(({ index, label, name }, i) => {
+      const swatch = el("span", { class: "dot" });
+      swatch.style.setProperty("--colour", `var(--${FOLLOWED_COLOURS[i]})`);
+      const input = editable ? opinionInput(`opinion-of-${label}`, name, hidden[index]) : null;
+      input?.addEventListener("change", () => {
+        if (Number.isFinite(input.valueAsNumber)) onSet(index, input.valueAsNumber);
+      });
+      const stop = { "aria-label": `Stop following ${name}`, click: () => onUnfollow(label) };
+      const button = el("button", { type: "button", class: "plain", ...stop }, "×");
+      return el("li", { class: "chip followed", "data-agent": label }, swatch, el("span", {}, name), input, button);
+    }),
+  );
+  if (focused?.startsWith("opinion-of-")) document.getElementById(focused)?.focus();
+}
+
+/**
+ * @param {string} id
+ * @param {string} name of the agent
+ * @param {number} value
+ */
+function opinionInput(id, name, value) {
+  const label = `Hidden opinion of ${name}`;
+  const input = el("input", { type: "number", step: "any", class: "number", id, "aria-label": label });
+  input.value = String(Number(value.toPrecision(4)));
+  return input;
+}

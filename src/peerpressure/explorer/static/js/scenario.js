@@ -1,0 +1,76 @@
+// Rules on how the sections of a scenario depend on each other.
+
+/**
+ * @typedef {import("./types.js").ObserveSection} ObserveSection
+ * @typedef {import("./types.js").Scenario} Scenario
+ */
+
+const DEFAULT_METHODS = ["ols", "innovations"];
+
+/**
+ * What an observer does if the scenario does not say: the paper's regression beside the best estimator.
+ * @type {ObserveSection}
+ */
+export const DEFAULT_OBSERVE = { methods: DEFAULT_METHODS };
+
+/**
+ * Return a changed scenario without whatever the change made meaningless, such as opinions of single agents when the
+ * network is another. Sections that were changed at the same time, as by a preset, are left alone.
+ * @param {Scenario} now
+ * @param {Scenario} before
+ * @param {Scenario} defaults
+ * @returns {Scenario}
+ */
+export function reconcile(now, before, defaults) {
+  let scenario = now;
+  if (now.network !== before.network) {
+    const agents = { ...scenario.agents };
+    for (const key of ["hidden", "stubbornness", "start"]) {
+      if (Array.isArray(agents[key]) && agents[key] === before.agents?.[key]) {
+        agents[key] = defaults.agents?.[key];
+        if (agents[key] === undefined) delete agents[key];
+        scenario = { ...scenario, agents };
+      }
+    }
+    const { observe } = now;
+    const sameAgents = observe?.agents && observe.agents === before.observe?.agents;
+    if (sameAgents) scenario = { ...scenario, observe: observingEveryone(observe) };
+  }
+  const shorter = now.run.steps < before.run.steps;
+  if (!shorter || !scenario.observe) return scenario;
+  return { ...scenario, observe: untilStep(scenario.observe, now.run.steps) };
+}
+
+/**
+ * @param {ObserveSection} observe
+ * @returns {ObserveSection}
+ */
+function observingEveryone({ agents, ...rest }) {
+  return { ...rest, methods: suitableMethods(rest) };
+}
+
+/**
+ * @param {ObserveSection} observe
+ * @param {number} steps
+ * @returns {ObserveSection}
+ */
+function untilStep(observe, steps) {
+  const cut = { ...observe };
+  if (cut.first_step !== undefined && cut.first_step > steps) cut.first_step = steps;
+  if (cut.times) {
+    cut.times = cut.times.filter((time) => time <= steps);
+    if (!cut.times.length || cut.times.at(-1) === steps) delete cut.times;
+  }
+  return cut;
+}
+
+/**
+ * Return an observer's methods with the best estimator for what it sees. The innovations method inverts the update and
+ * so needs all agents at all steps; the Kalman filter needs neither.
+ * @param {ObserveSection} observe
+ */
+export function suitableMethods({ agents, times, first_step = 0, methods = DEFAULT_METHODS }) {
+  const seesAll = !agents && !times && first_step <= 1;
+  const [best, other] = seesAll ? ["innovations", "kalman"] : ["kalman", "innovations"];
+  return [...new Set(methods.map((method) => (method === other ? best : method)))];
+}

@@ -1,0 +1,302 @@
+// The shapes that several modules share: scenarios, what the server answers, and the page's own state.
+
+export type AgentLabel = string | number;
+export type Theme = "light" | "dark";
+
+/**
+ * A table of a scenario, with the keys of a TOML file. Only keys that the page reads are named in the types below; all
+ * others, such as those of the model's extensions, are passed on unchanged.
+ */
+export interface Section {
+  [key: string]: unknown;
+}
+
+export interface NetworkSection extends Section {
+  generator?: string;
+  named?: string;
+  edges?: [number, number][];
+  temporal?: string;
+}
+
+export interface AgentsSection extends Section {
+  /** One number per agent if drawn by hand, otherwise a law to draw them from. */
+  hidden?: number[] | Section;
+  stubbornness?: number | number[] | LawSection;
+}
+
+export interface LawSection extends Section {
+  law: string;
+}
+
+export interface PressureSection extends Section {
+  kind?: string;
+  formula?: string;
+}
+
+export interface NoiseSection extends LawSection {
+  temporal?: string | Section;
+}
+
+export interface RunSection extends Section {
+  steps: number;
+  seed?: number;
+}
+
+export interface ObserveSection extends Section {
+  /** Everyone is observed if this is left out. */
+  agents?: AgentLabel[];
+  times?: number[];
+  first_step?: number;
+  methods?: string[];
+}
+
+export interface Scenario extends Section {
+  network: NetworkSection;
+  agents?: AgentsSection;
+  pressure?: PressureSection;
+  noise?: NoiseSection;
+  run: RunSection;
+  observe?: ObserveSection;
+  privacy?: Section;
+}
+
+/** How the page shows a scenario. */
+export interface View {
+  tab: "curves" | "observer";
+  /** Labels of the agents that are followed. */
+  agents: AgentLabel[];
+  logTime: boolean;
+  logSize: boolean;
+  colour: "public" | "hidden" | "exposure";
+  time: number;
+  /** In steps of the model per second. */
+  speed: number;
+}
+
+export interface State {
+  scenario: Scenario;
+  view: View;
+}
+
+/** A state from outside the page. Its view may lack keys or hold values of a wrong type. */
+export interface UncheckedState {
+  scenario: Scenario;
+  view: unknown;
+}
+
+/** An agent that is followed, in the network shown. */
+export interface FollowedAgent {
+  index: number;
+  label: AgentLabel;
+  /** The label as it is shown. */
+  name: string;
+}
+
+// The catalogue: everything that can be chosen, with titles and ranges.
+
+/** A number that a slider sets. */
+export interface Parameter {
+  /** Its key in the scenario. */
+  name: string;
+  title: string;
+  kind: "int" | "float";
+  min: number;
+  max: number;
+  default: number;
+  step: number;
+  scale?: "log";
+}
+
+export interface Option {
+  id: string;
+  title: string;
+  blurb?: string;
+  parameters?: Parameter[];
+  /** Keys that a section of this kind always has. */
+  fixed?: Section;
+  examples?: string[];
+  /** The heading under which a long list shows the option. */
+  group?: string;
+}
+
+export interface Method extends Option {
+  /** Whether this is the method of the paper. */
+  paper: boolean;
+}
+
+export interface Preset {
+  id: string;
+  title: string;
+  group: string;
+  blurb: string;
+  state: UncheckedState;
+}
+
+export interface Catalogue {
+  limits: { upload_bytes: number };
+  generators: Option[];
+  named: Option[];
+  schedules: Option[];
+  noises: Option[];
+  temporals: Option[];
+  hidden_laws: Option[];
+  stubbornness: Option[];
+  run: Parameter[];
+  privacy: Parameter[];
+  methods: Method[];
+  presets: Preset[];
+  default: UncheckedState;
+}
+
+// Answers. JSON has no infinities or NaN; the server sends null instead.
+
+/** A flat array in row-major order. */
+export type Shaped<T> = T & { shape: number[] };
+type Float32 = Shaped<Float32Array<ArrayBuffer>>;
+type Float64 = Shaped<Float64Array<ArrayBuffer>>;
+type Uint32 = Shaped<Uint32Array<ArrayBuffer>>;
+export type PackedArray = Float32 | Float64 | Uint32;
+
+/** A binary answer. */
+export interface Packed<Header = object, Arrays = Record<string, PackedArray>> {
+  header: Header;
+  arrays: Arrays;
+}
+
+export type NetworkAnswer = Packed<
+  {
+    n: number;
+    /** In words. */
+    facts: string[];
+    /** Null if agents are numbered from 0. */
+    labels: AgentLabel[] | null;
+    weighted: boolean;
+  },
+  {
+    /** (agents, 2), within [−1, 1]. */
+    positions: Float32;
+    /** (edges, 2), as indices of agents. */
+    edges: Uint32;
+    degrees: Float32;
+  }
+>;
+
+/** What is known of the agents' fate from theory. */
+export interface Verdict {
+  outcome: string;
+  words: string;
+  reason: string;
+  estimated: boolean;
+  /** The consensus value v. */
+  value: number;
+  kappa: number;
+  rates: { bias: PowerLaw | null; variance: PowerLaw | null; disagreement: PowerLaw | null };
+  forecast: Forecast | null;
+  advice: Advice | null;
+}
+
+/** Proportional to t to the power of −exponent, times log t if `log`. */
+export interface PowerLaw {
+  exponent: number;
+  log: boolean;
+  constant: number | null;
+}
+
+/** Root mean square distances at the end of the run. */
+export interface Forecast {
+  disagreement: number | null;
+  distance: number | null;
+}
+
+/** What the tuned schedule would achieve. */
+export interface Advice {
+  /** Null if infinite. */
+  gain: number | null;
+  error_now: number | null;
+  error_tuned: number | null;
+}
+
+/** T is the number of times shown, and R that of replicates whose curves are drawn one by one. */
+export type RunAnswer = Packed<
+  {
+    n: number;
+    replicates: number;
+    consensus_value: number;
+    verdict: Verdict;
+    /** The section for the tuned schedule. */
+    tuned: PressureSection;
+  },
+  {
+    times: Float64;
+    /** What agents show in the first replicate, (T, agents). */
+    states: Float32;
+    /** What they think: (agents), or (T, agents) if opinions adapt. */
+    hidden: Float32;
+    stubbornness: Float32;
+    /** All of these are (R, T). */
+    minimum: Float32;
+    maximum: Float32;
+    mean: Float32;
+    spread: Float32;
+    distance: Float32;
+    /** Means over all replicates, (T). */
+    spread_mean: Float32;
+    distance_mean: Float32;
+  }
+>;
+
+/** The first row is the mean over the network, the others are the agents asked for. */
+export type ExactAnswer = Packed<
+  {
+    names: AgentLabel[];
+    /** Null if it would take too long. */
+    verdict: Verdict | null;
+  },
+  { times: Float64; mean: Float64; std: Float64 }
+>;
+
+export interface MethodResult {
+  id: string;
+  rmse: number | null;
+  expected_rmse: number | null;
+  /** Why there is no estimate, null if there is one. */
+  failed: string | null;
+}
+
+export type ObserveAnswer = Packed<
+  {
+    methods: MethodResult[];
+    exposure: { text: string; prior_std: number | null };
+    budget: { text: string };
+  },
+  {
+    truth: Float64;
+    /** The standard deviation that the best observer is left with. */
+    exposure?: Float64;
+    budget_times?: Float64;
+    budget_epsilon?: Float64;
+    [estimates: `estimate_${string}` | `std_${string}`]: Float64;
+  }
+>;
+
+export interface PressureAnswer {
+  text: string;
+  times: number[];
+  values: (number | null)[];
+  outcome: string;
+  words: string;
+}
+
+export interface UploadAnswer {
+  network: NetworkSection;
+  facts: string[];
+}
+
+/** What each path answers. */
+export interface Answers {
+  "/api/network": NetworkAnswer;
+  "/api/run": RunAnswer;
+  "/api/exact": ExactAnswer;
+  "/api/observe": ObserveAnswer;
+  "/api/pressure": PressureAnswer;
+}

@@ -1,0 +1,427 @@
+"""The model as a linear state-space model, for discrete and continuous time alike.
+
+The state z = (y, x, u) holds the public opinions y, the hidden opinions x where they adapt, and the memory u of the
+noise where it is correlated in time. With n agents it has n, 2n or 3n entries, in this order, and moves by
+
+    z_t = F_t z_{t−1} + B_t x₀ + G_t w_t,   z_0 = a + B_0 x₀ + G_0 w_0,   w_t independent, mean 0, variance I.
+
+A step of the discrete `Model` with noise std σ_t and autocorrelation φ (0 if white, 1 if frozen) is
+
+    u_t = φ u_{t−1} + √(1−φ²) w_t,
+    y_t = C_t y_{t−1} + g_t ∘ x_t + g_t σ_t ∘ u_t,
+    x_{t+1} = x_t + η_t ∘ (y_t − x_t),
+
+so that z_t holds x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
+where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has dense F, B and G.
+
+`initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from peerpressure.affine import adapted
+from peerpressure.errors import TooLargeError, message
+from peerpressure.model import Model, Update, Vector
+from peerpressure.sde import SDE, StepLaw, exact_transitions
+from peerpressure.sde._flow import NEGLIGIBLE, integrate
+
+System: TypeAlias = Model | SDE
+
+# Steps of an SDE hold dense matrices of this many rows, and multiply them at every step.
+LARGEST_SDE = 1_000
+# SciPy multiplies a sparse matrix with few columns more slowly than column by column.
+FEW_COLUMNS = 8
+
+
+@final
+@dataclass(frozen=True)
+class StateLayout:
+    """Which entries of the state z are public opinions, hidden opinions and noise memory."""
+
+    agents: int
+    has_hidden: bool = False
+    has_memory: bool = False
+
+    @property
+    def states(self) -> int:
+        """The number of entries of z."""
+        return self.agents * (1 + self.has_hidden + self.has_memory)
+
+    @property
+    def public(self) -> slice:
+        """The entries of y_t."""
+        return slice(0, self.agents)
+
+    @property
+    def hidden(self) -> slice:
+        """The entries of x_{t+1}; empty where hidden opinions are no part of the state."""
+        return slice(self.agents, self.agents * (1 + self.has_hidden))
+
+    @property
+    def memory(self) -> slice:
+        """The entries of u_t; empty where noise is white."""
+        return slice(self.hidden.stop, self.states)
+
+
+class Transition(ABC):
+    """One step z_t = F z_{t−1} + B x₀ + G w_t, as an operator.
+
+    ``layout`` says what z holds, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
+    z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
+    C-ordered rows are passed as their transpose at no cost.
+    """
+
+    layout: StateLayout
+    noise_std: Vector
+
+    @property
+    def draws(self) -> int:
+        """The number of entries of w_t: 0 where noise is frozen, else one per agent."""
+        return self.layout.agents
+
+    @abstractmethod
+    def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+        """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
+
+    @abstractmethod
+    def adjoint(self, columns: Vector) -> Vector:
+        """Return Fᵀ Z for Z (states, m)."""
+
+    @abstractmethod
+    def hidden_adjoint(self, columns: Vector) -> Vector:
+        """Return Bᵀ Z, (agents, m), for Z (states, m)."""
+
+    @abstractmethod
+    def noise_adjoint(self, columns: Vector) -> Vector:
+        """Return Gᵀ Z, (draws, m), for Z (states, m)."""
+
+    @abstractmethod
+    def hidden_input(self) -> Vector:
+        """Return B as a dense matrix, (states, agents)."""
+
+    @abstractmethod
+    def noise_input(self) -> Vector:
+        """Return G as a dense matrix, (states, draws)."""
+
+    @abstractmethod
+    def spread_bound(self, bound: Vector) -> Vector:
+        """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ModelTransition(Transition):
+    """One step of the discrete model, in O(edges) for each column."""
+
+    layout: StateLayout
+    update: Update
+    noise_std: Vector
+    phi: float
+
+    @property
+    def draws(self) -> int:
+        """The number of entries of w_t: 0 where noise is frozen, else one per agent."""
+        return 0 if self.phi == 1 else self.layout.agents
+
+    @cached_property
+    def _innovation_std(self) -> float:
+        """√(1−φ²), the part of u_t that is drawn at step t."""
+        return math.sqrt((1 - self.phi) * (1 + self.phi))
+
+    def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+        """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
+        at, update = self.layout, self.update
+        out = np.empty_like(columns)
+        public = out[at.public]
+        coupled = _product(update.adjacency, columns[at.public])
+        np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
+        preferred = columns[at.hidden] if at.has_hidden else hidden
+        if preferred is not None:
+            public += _like(update.gain, columns) * preferred
+        if at.has_memory:
+            memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
+            if noise is not None and self.draws:
+                memory += self._innovation_std * noise
+            public += _like(self.noise_std, columns) * memory
+        elif noise is not None:
+            public += _like(self.noise_std, columns) * noise
+        if at.has_hidden:
+            out[at.hidden] = self._adapt(columns[at.hidden], public)
+        return out
+
+    def adjoint(self, columns: Vector) -> Vector:
+        """Return Fᵀ Z for Z (states, m)."""
+        at, update = self.layout, self.update
+        out = np.empty_like(columns)
+        public = self._public_weight(columns)
+        out[at.public] = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        if at.has_hidden:
+            hidden = columns[at.hidden]
+            if update.adaptation_rate is not None:
+                hidden = _like(1 - update.adaptation_rate, columns) * hidden
+            np.add(hidden, _like(update.gain, columns) * public, out=out[at.hidden])
+        if at.has_memory:
+            out[at.memory] = self.phi * (_like(self.noise_std, columns) * public + columns[at.memory])
+        return out
+
+    def hidden_adjoint(self, columns: Vector) -> Vector:
+        """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start alone."""
+        if self.layout.has_hidden:
+            return np.zeros_like(columns[self.layout.public])
+        return np.asarray(_like(self.update.gain, columns) * columns[self.layout.public])
+
+    def noise_adjoint(self, columns: Vector) -> Vector:
+        """Return Gᵀ Z, (draws, m), for Z (states, m)."""
+        weight = _like(self.noise_std, columns) * self._public_weight(columns)
+        if self.layout.has_memory:
+            weight = self._innovation_std * (weight + columns[self.layout.memory])
+        return np.asarray(weight[: self.draws])
+
+    def hidden_input(self) -> Vector:
+        """Return B as a dense matrix, (states, agents)."""
+        gain = 0.0 if self.layout.has_hidden else self.update.gain
+        return np.eye(self.layout.states, self.layout.agents) * gain
+
+    def noise_input(self) -> Vector:
+        """Return G as a dense matrix, (states, draws)."""
+        return self.forward(np.zeros((self.layout.states, self.draws)), noise=np.eye(self.draws))
+
+    def spread_bound(self, bound: Vector) -> Vector:
+        """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
+        # Every entry of C, g and η lies in [0, 1], so that the step itself bounds what it adds up.
+        n = self.layout.agents
+        public = self.noise_std + self.update.couple(bound[:n])
+        if not self.layout.has_hidden:
+            return public
+        public = public + self.update.gain * bound[n:]
+        return np.concatenate([public, self._adapt(bound[n:], public)])
+
+    def _adapt(self, hidden: Vector, public: Vector) -> Vector:
+        rate = self.update.adaptation_rate
+        return hidden if rate is None else adapted(hidden, public, _like(rate, public))
+
+    def _public_weight(self, columns: Vector) -> Vector:
+        """Return the weight of y_t in Zᵀz_t, directly and through the hidden opinions that adapt to it."""
+        public, rate = columns[self.layout.public], self.update.adaptation_rate
+        if not self.layout.has_hidden or rate is None:
+            return public
+        return np.asarray(public + _like(rate, columns) * columns[self.layout.hidden])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DenseTransition(Transition):
+    """One step y_t = F y_{t−1} + B x₀ + G w_t with dense matrices, (agents, agents) each: a step of the SDE."""
+
+    matrix: Vector
+    hidden_matrix: Vector
+    noise_root: Vector
+    layout: StateLayout = field(init=False)
+    noise_std: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layout", StateLayout(self.matrix.shape[0]))
+        object.__setattr__(self, "noise_std", np.linalg.norm(self.noise_root, axis=1))
+
+    def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+        """Return F Z + B X + G W for Z, X and W of shape (agents, m)."""
+        out = self.matrix @ columns
+        for matrix, values in ((self.hidden_matrix, hidden), (self.noise_root, noise)):
+            if values is not None:
+                out += matrix @ values
+        return np.asarray(out)
+
+    def adjoint(self, columns: Vector) -> Vector:
+        """Return Fᵀ Z for Z (agents, m)."""
+        return np.asarray(self.matrix.T @ columns)
+
+    def hidden_adjoint(self, columns: Vector) -> Vector:
+        """Return Bᵀ Z, (agents, m)."""
+        return np.asarray(self.hidden_matrix.T @ columns)
+
+    def noise_adjoint(self, columns: Vector) -> Vector:
+        """Return Gᵀ Z, (agents, m)."""
+        return np.asarray(self.noise_root.T @ columns)
+
+    def hidden_input(self) -> Vector:
+        """Return B, (agents, agents)."""
+        return self.hidden_matrix
+
+    def noise_input(self) -> Vector:
+        """Return G, (agents, agents)."""
+        return self.noise_root
+
+    def spread_bound(self, bound: Vector) -> Vector:
+        """Return a bound on the std of y after the step, from one before it."""
+        return np.asarray(self.noise_std + np.abs(self.matrix) @ bound)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InitialState:
+    """The state z_0 = a + B_0 x₀ + G_0 w_0 at time 0: ``offset`` is a, (states,).
+
+    y₀ is x₀ or a given start, in the offset; x_1 is x₀; noise memory has its stationary variance 1, and w_0 its draws.
+    """
+
+    layout: StateLayout
+    offset: Vector
+    starts_from_hidden: bool
+
+    @property
+    def draws(self) -> int:
+        """The number of entries of w_0: one per agent where noise has a memory."""
+        return self.layout.agents * self.layout.has_memory
+
+    def forward(self, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+        """Return B_0 X + G_0 W for X (agents, m) and W (draws, m), at least one of them given."""
+        given = hidden if hidden is not None else noise
+        assert given is not None
+        out = np.zeros((self.layout.states, *given.shape[1:]))
+        if hidden is not None:
+            out[self.layout.public] = hidden if self.starts_from_hidden else 0.0
+            if self.layout.has_hidden:
+                out[self.layout.hidden] = hidden
+        if noise is not None and self.draws:
+            out[self.layout.memory] = noise
+        return out
+
+    def hidden_adjoint(self, columns: Vector) -> Vector:
+        """Return B_0ᵀ Z, (agents, m), for Z (states, m)."""
+        out = columns[self.layout.public] * float(self.starts_from_hidden)
+        if self.layout.has_hidden:
+            out += columns[self.layout.hidden]
+        return np.asarray(out)
+
+    def noise_adjoint(self, columns: Vector) -> Vector:
+        """Return G_0ᵀ Z, (draws, m), for Z (states, m)."""
+        return columns[self.layout.memory]
+
+
+def model_of(system: System) -> Model:
+    """Return the model that an SDE was made from, or the model itself."""
+    return system.model if isinstance(system, SDE) else system
+
+
+def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
+    """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
+    model = model_of(system)
+    adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
+    return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
+
+
+def initial_state(system: System, *, hidden: bool = False) -> InitialState:
+    """Return the state at time 0, as a function of x₀ and of the first draw of correlated noise."""
+    model, layout = model_of(system), state_layout(system, hidden=hidden)
+    offset = np.zeros(layout.states)
+    from_hidden = isinstance(model.start, str)
+    if not from_hidden:
+        offset[layout.public] = model.start_state
+    return InitialState(layout, offset, from_hidden)
+
+
+def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition:
+    """Return the step of a discrete model that leads to time t ≥ 1."""
+    update = model.update(t)
+    std = model.noise.deviations(model.n) * float(model.noise.scale(t))
+    return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.autocorrelation)
+
+
+def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
+    """Yield the steps that lead to times first, …, last; those of an SDE end at multiples of its step.
+
+    >>> from peerpressure.networks import k2
+    >>> model = Model(k2(), hidden=[1.0, 2.0], start=[0.0, 0.0])
+    >>> state = initial_state(model).offset
+    >>> for step in transitions(model, 2):
+    ...     state = step.forward(state, hidden=model.x0)
+    >>> bool((state == model.update(2)(model.update(1)(model.start_state))).all())
+    True
+    """
+    if isinstance(system, SDE):
+        yield from _sde_transitions(system, last, first)
+        return
+    for t in range(first, last + 1):
+        yield transition(system, t, hidden=hidden)
+
+
+def retained(model: Model, last: int) -> Vector:
+    """Return the weight π_t = Π_{s≤t} (1 − η_s) that x₀ keeps in an agent's own x_{t+1}, for t = 0…last.
+
+    Given the public opinions, x_{t+1} = π_t ∘ x₀ + k_t with k_t the adopted part. The shape is (last + 1, agents), or
+    (last + 1, 1) where all agents have the same weights.
+
+    >>> from peerpressure.networks import k2
+    >>> retained(Model(k2(), hidden=[1.0, 2.0], adaptation=0.5), 3).ravel()
+    array([1.   , 0.5  , 0.25 , 0.125])
+    """
+    adaptation = model.adaptation
+    if adaptation is None:
+        return np.ones((last + 1, 1))
+    factor = np.atleast_1d(np.asarray(adaptation.adaptation_weight, dtype=np.float64))
+    staying = np.ones((last + 1, factor.size))
+    staying[1:] -= adaptation.pace(np.arange(1, last + 1))[:, None] * factor
+    return np.asarray(np.cumprod(staying, axis=0))
+
+
+def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
+    if sde.n > LARGEST_SDE:
+        rule = f"in continuous time outputs can be judged for at most {LARGEST_SDE:,} agents"
+        raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
+    if sde.path_method == "euler":
+        yield from (_euler_transition(sde, k) for k in range(first, last + 1))
+        return
+    known: tuple[StepLaw, DenseTransition] | None = None
+    for k, law in enumerate(exact_transitions(sde, first, last), first):
+        # Where nothing changes in time, one law serves all steps.
+        if known is None or law is not known[0]:
+            known = law, DenseTransition(law.matrix, _hidden_matrix(sde, sde.time(k - 1), sde.time(k)), law.root)
+        yield known[1]
+
+
+def _euler_transition(sde: SDE, k: int) -> DenseTransition:
+    """Return Euler's step, by whose law paths drawn with that method are read."""
+    h, one = sde.step, np.eye(sde.n)
+    update = sde.update(sde.time(k))
+    noise = math.sqrt(h) * sde.noise_size(sde.time(k), update)
+    return DenseTransition((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
+
+
+def _hidden_matrix(sde: SDE, begin: float, end: float) -> Vector:
+    """Return B of the step between two times: B′ = (C − I) B + diag(g) from 0 on."""
+    n = sde.n
+
+    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
+        def rate(t: float, flat: Vector) -> Vector:
+            update, B = piece.update(t), flat.reshape(n, n)
+            moved = update.couple(B) - B
+            moved.flat[:: n + 1] += update.gain
+            return np.asarray(moved.ravel())
+
+        return rate
+
+    (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
+    return np.asarray(flat.reshape(n, n))
+
+
+def _like(values: Vector, columns: Vector) -> Vector:
+    return values[:, None] if columns.ndim == 2 else values
+
+
+def _product(matrix: Any, columns: Vector) -> Vector:
+    """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
+    if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
+        out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
+        for column in range(columns.shape[1]):
+            out[:, column] = matrix @ columns[:, column]
+        return out
+    return np.asarray(matrix @ columns)
