@@ -6,6 +6,7 @@ rate stay, and by quadrature of the scalar recursion of the common value where �
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -35,12 +36,14 @@ class Conserved:
     """Conserved quantities: weighted sums of public and hidden opinions after some step, and of later noise.
 
     ``weights`` has shape (sums, 2·agents). Noise that is drawn once goes on with the weights ``carry``, shape (sums,
-    agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,).
+    agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,). ``change`` is that of ``Tail`` where
+    later times are summed up by one, and ∞ elsewhere.
     """
 
     weights: Vector
     carry: Vector | None
     variance: Vector
+    change: float = math.inf
 
 
 def conserved_at(long_run: LongRun, component: Component, t: float) -> Conserved:
@@ -122,7 +125,7 @@ def _remembered_sum(
     carry = np.zeros((len(rows), public.size))
     if phi == 1:
         carry[0] = tail.constant * omega.influence / kappa * long_run.deviations
-    return Conserved(np.stack(rows), carry, np.array(variances))
+    return Conserved(np.stack(rows), carry, np.array(variances), tail.change)
 
 
 @final

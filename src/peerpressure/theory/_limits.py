@@ -22,7 +22,7 @@ from peerpressure.noise import NoNoise
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.theory._classification import Component, LongRun, NoiselessLimit, Outcome, classify
-from peerpressure.theory._conserved import conserved_at, late_scale
+from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._moments import run_backwards
 from peerpressure.theory._regime import NoiseEffect, Regime
 
@@ -281,14 +281,31 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     horizon, most = _horizons(long_run)
     seen: list[Vector] = []
     limits: list[Vector] = []
+    ahead: list[float] = []
     while True:
-        seen.append(_law_from(long_run, component, horizon))
+        conserved = conserved_at(long_run, component, horizon)
+        seen.append(_law(long_run, conserved, horizon))
         limits.append(_extrapolated(seen))
-        if len(limits) > 2:
-            residual = _change(limits[-2], limits[-1])
-            if residual <= enough or 2 * horizon > most:
-                return _result(long_run, limits[-1], horizon, residual, unbounded=unbounded)
+        ahead.append(conserved.change)
+        residual = _residual(limits, ahead)
+        if residual <= enough or (len(limits) > 2 and 2 * horizon > most):
+            return _result(long_run, limits[-1], horizon, residual, unbounded=unbounded)
         horizon *= 2
+
+
+def _residual(limits: list[Vector], ahead: list[float]) -> float:
+    """Estimate the error of the last limit from its distance to the one before.
+
+    The first two are not extrapolated. They tell about the error only where it shrinks no faster than the change that
+    is still ahead.
+    """
+    if len(limits) < 2 or (len(limits) == 2 and math.isinf(ahead[-1])):
+        return math.inf
+    moved = _change(limits[-2], limits[-1])
+    if len(limits) > 2:
+        return moved
+    shrunk = ahead[-2] - ahead[-1]
+    return moved * max(1.0, ahead[-1] / shrunk if shrunk > 0 else 1.0)
 
 
 def _horizons(long_run: LongRun) -> tuple[float, float]:
@@ -302,9 +319,8 @@ def _horizons(long_run: LongRun) -> tuple[float, float]:
     return first, max(4 * first, MOST_WORK / (PER_STEP + size))
 
 
-def _law_from(long_run: LongRun, component: Component, horizon: float) -> Vector:
-    """Return the means of the conserved quantities, then their covariances row by row, computed from a horizon."""
-    conserved = conserved_at(long_run, component, horizon)
+def _law(long_run: LongRun, conserved: Conserved, horizon: float) -> Vector:
+    """Return the means of the conserved quantities, then their covariances row by row, computed up to a horizon."""
     system, n = long_run.system, long_run.model.n
     if isinstance(system, SDE):
         found = moments_of(system, conserved.weights[:, :n], horizon)

@@ -226,12 +226,12 @@ class AbsoluteProbability:
     probability: Vector
     rates: Vector
 
-    @property
+    @cached_property
     def influence(self) -> Vector:
         """The mean of w over the steps, shape (agents,): the weight of each opinion."""
         return np.asarray(self.rates.mean(axis=0))
 
-    @property
+    @cached_property
     def kappa(self) -> float:
         """The rate κ: the start loses a share κ/ρ_t in a step."""
         return float(self.influence.sum())
@@ -246,8 +246,9 @@ class AbsoluteProbability:
         White noise counts by the mean square of w over the steps, constant noise (φ = 1) by the mean of w, and AR(1)
         noise of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
         """
-        if phi == 1:
-            return float(np.linalg.norm(self.influence * deviations) / self.kappa)
+        if phi == 1 or self.rates.shape[0] == 1:
+            factor = 1.0 if phi == 1 else np.sqrt((1 + phi) / (1 - phi))
+            return float(factor * np.linalg.norm(self.influence * deviations) / self.kappa)
         shares = np.fft.fft(self.rates * deviations, axis=0)
         # The spectrum of AR(1) noise at the frequencies of the period.
         angle = 2 * np.pi * np.arange(self.rates.shape[0]) / self.rates.shape[0]
@@ -261,6 +262,9 @@ def absolute_probability(
 ) -> AbsoluteProbability | None:
     """Return the absolute probability sequence of a closed class, by default of all agents; None if not computed."""
     count, n = networks.degrees.shape
+    if count == 1 and states is None:
+        total = networks.degrees.sum()
+        return AbsoluteProbability(networks.degrees / total, model.s[None] / total)
     inside = np.ones((count, n), dtype=np.bool_)
     if states is not None:
         inside = np.isin(np.arange(count * n), states).reshape(count, n)
