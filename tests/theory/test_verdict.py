@@ -205,7 +205,7 @@ def test_large_networks_are_forecast_by_a_few_runs(m: int, monkeypatch: pytest.M
     assert (exact.replicates, sampled.replicates, sampled.mean) == (None, 64, None)
     assert sampled.mode_error == pytest.approx(exact.mode_error)
     assert sampled.disagreement == pytest.approx(exact.disagreement, rel=0.05)
-    assert sampled.distance == pytest.approx(exact.distance, rel=0.05)
+    assert sampled.rms_distance == pytest.approx(exact.rms_distance, rel=0.05)
 
 
 def test_advice_is_exact_and_worth_taking() -> None:

@@ -96,7 +96,7 @@ def test_many_agents_are_forecast_by_a_few_paths(monkeypatch: pytest.MonkeyPatch
     assert ahead.replicates == 64
     found = moments(process, 10, times=[5.0])
     expected = np.sqrt(np.mean((found.mean[-1] - process.consensus_value) ** 2 + found.variance[-1]))
-    assert ahead.distance == pytest.approx(expected, rel=0.05)
+    assert ahead.rms_distance == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize("steps", [None, 4])

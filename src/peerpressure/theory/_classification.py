@@ -121,6 +121,11 @@ class Structure:
         return self.networks is not None and bool(np.any(self.networks.intermittent))
 
     @property
+    def constant_opinions(self) -> bool:
+        """Whether hidden opinions never change."""
+        return self.adaptation is None
+
+    @property
     def adapting(self) -> NDArray[np.bool_] | None:
         """The agents who adapt for ever; None if hidden opinions come to rest or are constant."""
         return self.adaptation.adapts if self.adaptation is not None and self.adaptation.lasting else None
@@ -196,7 +201,7 @@ class LongRun:
     def outcome(self) -> Outcome:
         """What becomes of the public opinions."""
         structure, noise, limit = self.structure, self.noise, self.structure.limit
-        if self.settled or (self.balanced and structure.adaptation is None):
+        if self.settled or (self.balanced and structure.constant_opinions):
             return Outcome.CONSENSUS
         if limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
             return Outcome.UNKNOWN
@@ -211,7 +216,7 @@ class LongRun:
         structure, networks = self.structure, self.structure.networks
         # Noise that is not averaged out also drives the difference between the phases of a periodic class.
         driven = self.noise is NoiseEffect.WANDERS and any(part.periodic for part in structure.components)
-        if structure.limit is not NoiselessLimit.PERIODIC and not (driven and structure.adaptation is None):
+        if structure.limit is not NoiselessLimit.PERIODIC and not (driven and structure.constant_opinions):
             return None
         return Outcome.OSCILLATION if networks is not None and networks.count == 1 else Outcome.PERIODIC
 

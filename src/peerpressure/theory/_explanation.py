@@ -98,7 +98,7 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v = long_run.model.consensus_value
     reasons = [_reason(ReasonCode.START_FORGOTTEN, condition=_condition(long_run), v=v)]
     omega = long_run.omega
-    if long_run.structure.adaptation is not None or omega is None:
+    if not long_run.structure.constant_opinions or omega is None:
         return reasons
     if long_run.regime is Regime.MARGINAL:
         reasons.append(_reason(ReasonCode.MARGINAL_RATE, condition=_condition(long_run)))
@@ -118,7 +118,7 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure = long_run.structure
-    if structure.adaptation is not None:
+    if not structure.constant_opinions:
         return [_limit(long_run, limit), *_moved_opinions(long_run)]
     if structure.components[0].sources is not None:
         return [_limit(long_run, limit), Reason(ReasonCode.ISOLATED_SOURCE)]
@@ -205,12 +205,12 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 def _stationary_states(long_run: LongRun) -> Vector | None:
     """Return the mean public opinions under bounded pressure, where constant opinions alone decide."""
-    model, networks, adaptation = long_run.model, long_run.structure.networks, long_run.structure.adaptation
-    if networks is None or (adaptation is not None and not adaptation.lasting):
+    structure, networks = long_run.structure, long_run.structure.networks
+    if networks is None or not (structure.constant_opinions or structure.adapting is not None):
         return None
     if networks.count == 1:
-        return fixed_point(model, max(LATE, networks.begin))
-    return None if adaptation is not None else periodic_fixed_point(model, networks)
+        return fixed_point(long_run.model, max(LATE, networks.begin))
+    return periodic_fixed_point(long_run.model, networks) if structure.constant_opinions else None
 
 
 def _fluctuation(long_run: LongRun) -> Reason:
@@ -251,7 +251,7 @@ def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if sources is not None:
         reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]
     decided = regime.reaches_value or sources is not None
-    if structure.networks is None or structure.adaptation is not None or not decided:
+    if structure.networks is None or not structure.constant_opinions or not decided:
         return reasons
     states = periodic_limit(long_run.model, structure.networks)
     if states is not None:

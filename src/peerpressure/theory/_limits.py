@@ -145,7 +145,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
 def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     """Return the consensus limit of a model that is classified; None where there is none or it is not known."""
     structure = long_run.structure
-    if long_run.settled or (long_run.balanced and structure.adaptation is None):
+    if long_run.settled or (long_run.balanced and structure.constant_opinions):
         return ConsensusLimit(long_run.model.consensus_value, 0.0)
     if long_run.outcome is Outcome.UNKNOWN or long_run.noise is NoiseEffect.SCATTERS or len(structure.components) != 1:
         return None
@@ -158,9 +158,8 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
 
 def _noise_is_in_the_way(long_run: LongRun) -> bool:
     """Whether noise of growing scale is never forgotten, and its share in the limit is not computed."""
-    constant_opinions = long_run.structure.adaptation is None
     noisy = not long_run.model.noise.is_zero and not long_run.model.noise.time_scale.growth.bounded
-    return long_run.regime is Regime.FAST and constant_opinions and noisy
+    return long_run.regime is Regime.FAST and long_run.structure.constant_opinions and noisy
 
 
 def _no_limit(long_run: LongRun) -> InvalidInputError:

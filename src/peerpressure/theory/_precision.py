@@ -1,4 +1,4 @@
-"""How many replicates, or how many steps, a wanted precision takes."""
+"""Number of replicates, or of steps, that a given precision takes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,46 @@ from peerpressure.theory._moments import Functionals, consensus_mode, moments, s
 from peerpressure.theory._rates import mode_noise, rate_of
 from peerpressure.theory._regime import NoiseEffect
 
-# Where agents do not come to v, waiting longer than this does not help.
+# Where agents do not converge to v, more steps than this do not help.
 _SETTLED = 2_000
 
 
 def replicates_needed(
     model: Model, steps: int, precision: float, of: Functionals | None = None, confidence: float = 0.95
 ) -> int:
-    """Return how many simulated replicates pin the mean of cᵀy_T down to ± precision, at the given confidence.
+    """Return how many simulated replicates determine the mean of cᵀy_T to ± precision.
 
-    R = ⌈(z·std(cᵀy_T)/precision)²⌉ with z the two-sided normal quantile and the exact standard deviation; c is the
-    consensus mode if ``of`` is left out, and of several functionals the widest counts.
+    R = ⌈(z·std(cᵀy_T)/precision)²⌉ with z the two-sided normal quantile and the exact standard deviation.
 
+    Parameters
+    ----------
+    model : Model
+        Any model.
+    steps : int
+        The length T of a run.
+    precision : float
+        Half the width of the confidence interval.
+    of : Functional, or weights of shape (agents,) or (functionals, agents), optional
+        The functionals c, by default the consensus mode; of several the one with the largest deviation counts.
+    confidence : float, default 0.95
+        The probability that the interval covers the mean.
+
+    Returns
+    -------
+    int
+        The number of replicates, at least 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If precision or confidence is illegal, or the precision is out of reach.
+
+    See Also
+    --------
+    steps_needed : The number of steps for a given distance to v.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> replicates_needed(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99, precision=0.01, of=[1, 0])
@@ -50,9 +78,34 @@ def replicates_needed(
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
     """Return the smallest T after which the consensus mode is within ``precision`` of v, as a root mean square.
 
-    The exact error is searched by doubling T and then closing in: T meets the precision and T − 1 does not. An error
-    falls with T but for a ripple at small T, where it may have met the precision once before.
+    The exact error is searched by doubling T and then by bracketing: T reaches the precision and T − 1 does not. The
+    error decreases with T except for oscillations at small T, where it may have reached the precision once before.
 
+    Parameters
+    ----------
+    model : Model
+        Any model.
+    precision : float
+        The largest root-mean-square distance of the consensus mode to v.
+    max_steps : int, default 100000
+        The largest T that is tried.
+
+    Returns
+    -------
+    int
+        The number of steps T.
+
+    Raises
+    ------
+    InvalidInputError
+        If the precision is not reached; the message says why, and which schedule does better.
+
+    See Also
+    --------
+    mode_error : The error after a given number of steps.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> steps_needed(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), precision=0.05)  # √(T/2)/(T + 1)
@@ -64,14 +117,14 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
         limit = min(limit, _SETTLED)
     if isinstance(model.pressure, Table):
         limit = min(limit, model.pressure.values.size)
-    errors = _remembered(lambda T: mode_error(model, T))
+    errors = _cached(lambda T: mode_error(model, T))
     below, above = _bracket(errors, precision, limit)
     if above is None:
         raise InvalidInputError(_out_of_reach(long_run, precision, below, errors(below)))
-    return _close_in(errors, precision, below, above)
+    return _bisect(errors, precision, below, above)
 
 
-def _remembered(error: Callable[[int], float]) -> Callable[[int], float]:
+def _cached(error: Callable[[int], float]) -> Callable[[int], float]:
     known: dict[int, float] = {}
 
     def lookup(T: int) -> float:
@@ -93,8 +146,8 @@ def _bracket(error: Callable[[int], float], precision: float, limit: int) -> tup
     return below, T
 
 
-def _close_in(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
-    """Narrow a bracket to neighbours, by a power law through its ends and by halving in turn."""
+def _bisect(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
+    """Narrow a bracket to neighbours, alternating between a power law through its ends and bisection."""
     by_power_law = True
     while above - below > 1:
         guess = (below + above) // 2

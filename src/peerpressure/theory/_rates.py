@@ -200,7 +200,7 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     """
     model, growth, regime = long_run.model, long_run.growth, long_run.regime
     p, structure, omega = growth.exponent, long_run.structure, long_run.omega
-    known = structure.adaptation is None and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
+    known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
         return Rate(regime, estimated=growth.estimated)
     assert omega is not None

@@ -173,7 +173,7 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
     table = [
         (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
         ("  consensus mode", f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}"),
-        ("  RMS distance to v", f"{ahead.distance:.3g} ({over})"),
+        ("  RMS distance to v", f"{ahead.rms_distance:.3g} ({over})"),
         ("  RMS disagreement", f"{ahead.disagreement:.3g} ({over})"),
     ]
     if ahead.hidden_disagreement is not None:
