@@ -164,10 +164,10 @@ def test_tables_tell_what_agents_hold_and_what_is_given_away() -> None:
     tables, run = results(experiment), experiment.run
     assert run.hidden is not None
     summaries = tables["summaries"]
-    assert np.array_equal(summaries["held_maximum"], run.hidden.max(axis=2).ravel())
-    assert np.array_equal(summaries["held_spread"], np.ptp(run.hidden, axis=2).ravel())
-    np.testing.assert_allclose(summaries["held_mean"], run.hidden.mean(axis=2).ravel(), rtol=1e-12)
-    assert np.array_equal(tables["agents"]["held_mean"], run.hidden[:, -1].mean(axis=0))
+    assert np.array_equal(summaries["hidden_maximum"], run.hidden.max(axis=2).ravel())
+    assert np.array_equal(summaries["hidden_spread"], np.ptp(run.hidden, axis=2).ravel())
+    np.testing.assert_allclose(summaries["hidden_mean"], run.hidden.mean(axis=2).ravel(), rtol=1e-12)
+    assert np.array_equal(tables["agents"]["final_hidden_mean"], run.hidden[:, -1].mean(axis=0))
     spent = tables["budget"]
     assert spent["time"].tolist()[:3] == [1, 2, 3]
     assert spent["epsilon"].iloc[-1] == budget(experiment.model, 40, 0.5).epsilon
@@ -181,8 +181,8 @@ def test_a_record_without_the_states_of_all_tells_only_how_it_ended() -> None:
     data = {name: GIVING_WAY[name] for name in ("network", "noise", "agents")}
     for record in ("summaries", {"agents": [0, 1]}):
         tables = results(Experiment(scenario_from(data | {"run": RING["run"] | {"record": record}})))
-        assert not [name for name in tables["summaries"] if name.startswith("held")]
-        assert "held_mean" in tables["agents"]
+        assert not [name for name in tables["summaries"] if name.startswith("hidden")]
+        assert "final_hidden_mean" in tables["agents"]
 
 
 def test_the_table_of_a_changing_network_has_every_round() -> None:

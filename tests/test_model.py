@@ -115,3 +115,19 @@ def test_a_network_in_pieces_is_refused() -> None:
     pieces = pp.Network.from_edges([(0, 1), (2, 3)], connected=False)
     with pytest.raises(pp.errors.ModelError, match="largest_component"):
         pp.Model(pieces, hidden=np.zeros(4))
+
+
+def test_parts_that_change_nothing_are_normalised_away() -> None:
+    network = pp.networks.cycle(5)
+    for adaptation in (0.0, pp.Adaptation(0.1, 0.0), pp.Adaptation("1/t", [0.0] * 5)):
+        model = pp.Model(pp.TemporalNetwork.constant(network), np.arange(5.0), adaptation=adaptation)
+        assert model.is_plain
+        assert (model.network.adjacency != network.adjacency).nnz == 0
+        assert repr(model) == repr(pp.Model(network, np.arange(5.0)))
+    with pytest.raises(pp.errors.ModelError, match="one for each of the 5 agents"):
+        pp.Model(network, np.arange(5.0), adaptation=pp.Adaptation(0.0, [0.1, 0.2]))
+
+
+def test_a_table_of_zero_rates_may_still_adapt_later() -> None:
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], adaptation=pp.Adaptation([0.0, 0.0]))
+    assert not model.is_plain

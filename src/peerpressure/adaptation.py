@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import AdaptationError, ScheduleError, message
-from peerpressure.schedules import Schedule, as_schedule, schedule_from_dict
+from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
 Weights: TypeAlias = float | Sequence[float] | NDArray[np.float64]
@@ -36,6 +36,11 @@ class Adaptation:
         object.__setattr__(self, "adaptation_weight", _as_weights(adaptation_weight))
         if not isinstance(rate, Sequence) or isinstance(rate, str):
             self.pace(1)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether η_t is 0 for every agent at all times, so that hidden opinions are constant."""
+        return self.rate == Constant(0.0) or not np.any(self.adaptation_weight)
 
     def pace(self, times: ArrayLike) -> Vector:
         """Return the common factor of η at the given times."""

@@ -19,6 +19,7 @@ from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise
+from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -190,6 +191,7 @@ class Model:
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1."""
+        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         relief, weight = self.pressure.homogeneous(t)
         if self.temporal_network is not None:
             relief = np.maximum(relief, least_relief(np.float64))
@@ -219,6 +221,13 @@ class Model:
         A, d = self.adjacency_at(t), self.degrees_at(t)
         disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
+
+    def description(self) -> dict[str, Any]:
+        """Return the parts of the model in words, with the consensus value: the provenance of a run."""
+        network = self.network if self.temporal_network is None else self.temporal_network
+        words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
+        adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
+        return words | {"consensus_value": self.consensus_value} | adapting
 
     def __repr__(self) -> str:
         s = self.s
@@ -251,7 +260,8 @@ def _checked_temporal_network(temporal_network: object, network: Network) -> Tem
         rule = f"a temporal network must be a TemporalNetwork of the {network.n} agents"
         remedy = "pass the temporal network itself as the network"
         raise ModelError(message(rule, got=repr(temporal_network)[:120], remedy=remedy))
-    return temporal_network
+    # One that never changes is its aggregate, so that no reader of the model has to look for this case.
+    return None if temporal_network.is_constant else temporal_network
 
 
 def _checked_adaptation(value: object, n: int) -> Adaptation | None:
@@ -260,7 +270,8 @@ def _checked_adaptation(value: object, n: int) -> Adaptation | None:
         rule = f"adaptation_weight must be one number, or one for each of the {n} agents"
         got = f"{np.size(adaptation.adaptation_weight)} of them"
         raise ModelError(message(rule, got=got, remedy="check their number"))
-    return adaptation
+    # An adaptation that moves nobody is none.
+    return None if adaptation is None or adaptation.is_zero else adaptation
 
 
 def _checked_noise(noise: object, n: int) -> Noise:

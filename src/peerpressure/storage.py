@@ -1,11 +1,12 @@
-"""A trajectory on disk: arrays and one JSON text in an .npz archive, read back without pickle."""
+"""Runs on disk: arrays and one JSON text in an .npz archive, netCDF files, and outputs in tables of text."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,52 +24,85 @@ from peerpressure.tables import Table, is_number, read_table, texts_of
 
 if TYPE_CHECKING:
     import pandas
-
-    from peerpressure.trajectory import Trajectory
-
+    import xarray
 
 FORMAT = 1
-_OPTIONAL = ("states", "minimum", "maximum", "mean", "hidden")
 
 
-def save_trajectory(run: Trajectory, path: str | Path) -> None:
-    """Write a trajectory with its model to one .npz file."""
-    model = run.model
+def write_archive(path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write plain values and arrays to one .npz file, without pickle; a reader never sees half of it."""
+    text = json.dumps({"format": FORMAT, **facts})
+    with replacing(path) as file:
+        np.savez(file, facts=np.frombuffer(text.encode(), np.uint8), **arrays)
+
+
+@contextmanager
+def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Give the plain values and arrays of a file; whatever fails in the block is one error about the file."""
+    try:
+        # Opened here and not by NumPy, which would leave a damaged archive open.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json.loads(arrays.pop("facts").tobytes())
+        if facts["format"] != FORMAT:
+            got = f"{path} of format {facts['format']}"
+            remedy = "read it with the version that wrote it"
+            raise FileFormatError(message(f"a saved run must be of format {FORMAT}", got=got, remedy=remedy))
+        yield facts, arrays
+    except FileNotFoundError:
+        raise FileFormatError(message("a saved run must exist", got=path, remedy="check the path")) from None
+    except FileFormatError:
+        raise
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        PeerPressureError,
+    ) as error:
+        got, remedy = f"{path} ({error})", "load a file that Trajectory.save wrote"
+        raise FileFormatError(message("a saved run must be readable", got=got, remedy=remedy)) from error
+
+
+def model_parts(model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a model as plain values and arrays, from which ``model_from_parts`` builds an equal one."""
     facts = {
-        "format": FORMAT,
-        "version": run.version,
-        "seed": run.seed,
-        "step": run.final.step,
         "pressure": model.pressure.to_dict(),
         "noise": model.noise.to_dict(),
         "start": "hidden" if isinstance(model.start, str) else "given",
         "adaptation": None if model.adaptation is None else model.adaptation.to_dict(),
         "temporal": model.temporal_network is not None,
-        "equation": run.equation,
     }
     network = model.network if model.temporal_network is None else model.temporal_network
     arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
-    arrays |= {"opinions": model.x0, "stubbornness": model.s, "start": model.start_state}
-    arrays |= {
-        "replicates": run.replicates,
-        "times": run.times,
-        "agents": run.agents,
-        "final": run.final.public,
-    }
-    arrays |= {name: values for name in _OPTIONAL if (values := getattr(run, name)) is not None}
-    carried = {"memory": run.final.memory, "final_hidden": run.final.hidden}
-    arrays |= {name: values for name, values in carried.items() if values is not None}
-    with replacing(path) as file:
-        np.savez(file, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+    return facts, arrays | {"opinions": model.x0, "stubbornness": model.s, "start": model.start_state}
 
 
-def write_netcdf(run: Trajectory, file: IO[bytes]) -> None:
-    """Write a trajectory as netCDF-4, which holds variables of any size, to an open file.
+def model_from_parts(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Model:
+    """Return the model that ``model_parts`` took apart."""
+    network = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
+    adaptation = facts["adaptation"]
+    return Model(
+        (TemporalNetwork if facts["temporal"] else Network).from_arrays(network),
+        hidden=arrays["opinions"],
+        stubbornness=arrays["stubbornness"],
+        pressure=schedule_from_dict(facts["pressure"]),
+        noise=noise_from_dict(facts["noise"]),
+        start="hidden" if facts["start"] == "hidden" else arrays["start"],
+        adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
+    )
+
+
+def write_netcdf(data: xarray.Dataset, file: IO[bytes]) -> None:
+    """Write a data set as netCDF-4, which holds variables of any size, to an open file.
 
     The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
     """
     sink = _Sink(file)
-    run.to_xarray().to_netcdf(sink, engine="h5netcdf")
+    data.to_netcdf(sink, engine="h5netcdf")
     if sink.error is not None:
         raise sink.error
 
@@ -116,81 +150,10 @@ class _Sink(io.RawIOBase):
                 self.error = error
 
 
-def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a trajectory that ``save_trajectory`` wrote; anything else is one clear error."""
-    remedy = "load a file that Trajectory.save wrote"
-    try:
-        # Opened here and not by NumPy, which would leave a damaged archive open.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        facts = json.loads(arrays.pop("facts").tobytes())
-        if facts["format"] != FORMAT:
-            rule = f"a saved run must be of format {FORMAT}"
-            raise FileFormatError(
-                message(
-                    rule,
-                    got=f"{path} of format {facts['format']}",
-                    remedy="read it with the version that wrote it",
-                )
-            )
-        return _rebuild(facts, arrays)
-    except FileNotFoundError:
-        raise FileFormatError(message("a saved run must exist", got=path, remedy="check the path")) from None
-    except FileFormatError:
-        raise
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        zipfile.BadZipFile,
-        PeerPressureError,
-    ) as error:
-        raise FileFormatError(
-            message("a saved run must be readable", got=f"{path} ({error})", remedy=remedy)
-        ) from error
+# Outputs that were not simulated here: from a table of text or a data frame to the parts of a trajectory.
 
-
-def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> Trajectory:
-    from peerpressure.trajectory import State, Trajectory
-
-    parts = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
-    adaptation = facts["adaptation"]
-    model = Model(
-        (TemporalNetwork if facts["temporal"] else Network).from_arrays(parts),
-        hidden=arrays["opinions"],
-        stubbornness=arrays["stubbornness"],
-        pressure=schedule_from_dict(facts["pressure"]),
-        noise=noise_from_dict(facts["noise"]),
-        start="hidden" if facts["start"] == "hidden" else arrays["start"],
-        adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
-    )
-    return Trajectory(
-        model=model,
-        seed=facts["seed"],
-        replicates=arrays["replicates"],
-        times=arrays["times"],
-        agents=arrays["agents"],
-        final=State(
-            facts["step"],
-            arrays["final"],
-            arrays.get("memory"),
-            arrays.get("final_hidden"),
-            # Outputs that were made elsewhere have no seed.
-            seed=facts["seed"] if facts["seed"] >= 0 else None,
-            replicates=arrays["replicates"],
-        ),
-        version=facts["version"],
-        equation=facts["equation"],
-        **{name: arrays.get(name) for name in _OPTIONAL},
-    )
-
-
-# Outputs that were made elsewhere: from a table of text or a data frame to the parts of a trajectory.
-
-MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])  # as other programs write an output that is missing
+# How other programs write an output that is missing.
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])
 LAYOUT = "use columns time, agent, public, or time and one column for each agent"
 
 
@@ -202,14 +165,14 @@ def read_frame(path: str | Path, model: Model) -> pandas.DataFrame:
     if not table.rows:
         raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
-    table.refuse_widths()
+    table.check_widths()
     names = _names(table, texts_of(model.network.labels))
     columns = {name: table.column(k) if name == "agent" else _values(table, k) for k, name in names.items()}
     return pandas.DataFrame(columns, index=table.lines)
 
 
 def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
-    """Return what each column that is used holds: time, replicate, agent and public, or the outputs of an agent."""
+    """Return the role of each column in use: time, replicate, agent and public, or the outputs of an agent."""
     heading = table.heading or ()
     places = table.places(("time", "replicate"), letters=True)
     if "time" not in places:
@@ -226,7 +189,7 @@ def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
             )
         return names | {k: heading[k] for k in rest}
     found = table.places(("agent", "public"), letters=True)
-    # By its name, or as the column in which all are agents.
+    # By its name, or as the one column whose entries are all agents.
     agents = [found["agent"]] if "agent" in found else [k for k in rest if set(table.column(k)) <= known.keys()]
     agent = _only("agent", agents, heading)
     others = [found["public"]] if "public" in found else [k for k in rest if k != agent]
@@ -262,10 +225,8 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
     return rows if "replicate" in columns else rows.assign(replicate=0)
 
 
-def run_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
-    """Return the parts of a trajectory from a data frame, refusing the first rows that make no sense."""
-    from peerpressure.trajectory import State
-
+def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
+    """Return replicates, times, agents, states and the final state in a data frame; rows without sense are an error."""
     rows = _tidy(frame)
     whole = {name: _numbers(rows, name, lambda v: (v >= 0) & (v == np.floor(v))) for name in ("replicate", "time")}
     public = _numbers(rows, "public", lambda v: ~np.isinf(v), missing=True)
@@ -274,17 +235,16 @@ def run_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
     agents, a = np.unique(agent, return_inverse=True)
     place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
-    _refuse_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must show one output at a time")
+    _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one output at a time")
     states = np.full(shape, np.nan)
     states.flat[place] = public
     final = np.full((replicates.size, model.n), np.nan)
     final[:, agents] = states[:, -1]
-    parts: dict[str, Any] = {"replicates": replicates, "times": times, "agents": agents, "states": states}
-    return parts | dict.fromkeys(("minimum", "maximum", "mean")) | {"seed": -1, "final": State(int(times[-1]), final)}
+    return {"replicates": replicates, "times": times, "agents": agents, "states": states, "final": final}
 
 
 def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = False) -> NDArray[np.float64]:
-    """Return a column as numbers, refusing rows where it holds another thing or an illegal value."""
+    """Return a column as numbers; text and illegal values are an error that names their rows."""
     import pandas
 
     given = rows[name]
@@ -292,7 +252,7 @@ def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = F
     absent = given.isna().to_numpy()
     text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))
     kind = "a number" if missing else "a whole number, 0 or more"
-    _refuse_rows(rows, text | (~np.isnan(values) & ~legal(values)), f"{name} must be {kind}", name)
+    _check_rows(rows, text | (~np.isnan(values) & ~legal(values)), f"{name} must be {kind}", name)
     return np.asarray(values)
 
 
@@ -302,11 +262,11 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
     known: dict[Any, int] = {str(label): i for i, label in enumerate(labels)}
     known |= {label: i for i, label in enumerate(labels)}
     found = rows["agent"].map(known).to_numpy(dtype=np.float64, na_value=np.nan)
-    _refuse_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
+    _check_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
     return np.asarray(found, dtype=np.int64)
 
 
-def _refuse_rows(rows: pandas.DataFrame, bad: NDArray[Any], rule: str, column: str | None = None) -> None:
+def _check_rows(rows: pandas.DataFrame, bad: NDArray[Any], rule: str, column: str | None = None) -> None:
     where = np.flatnonzero(bad)
     if where.size:
         first = rows.iloc[where[:5]]

@@ -1,4 +1,4 @@
-"""What a run leaves behind: states or summaries, where it ended, and all that is needed to run it again."""
+"""The result of a run: recorded states or summaries, the final state, and what is needed to run it again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure import storage
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.tables import naming
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -19,15 +21,26 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 SUMMARIES = ("minimum", "maximum", "mean", "spread", "distance")
+_RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a run stands: the step, what agents show, (replicates, agents), and the memory of correlated noise.
+    """The state of a run after a step, from which it can be resumed.
 
-    ``hidden`` is what agents hold after this step, in the same shape, where hidden opinions adapt. ``seed`` and
-    ``replicates`` say whose noise led here, and with which noise a run from here goes on; None leaves both open.
+    Parameters
+    ----------
+    step : int
+        The step t after which this is the state.
+    public : array of shape (replicates, agents) or (agents,)
+        Public opinions y_t.
+    memory : array of shape (replicates, agents), optional
+        Noise u_t, where noise is correlated in time.
+    hidden : array of the shape of ``public``, optional
+        Hidden opinions x_{t+1} after step t, where they adapt.
+    seed, replicates : int and array of int, optional
+        The noise that led here, with which the run is resumed; left out, a run from here may take any.
     """
 
     step: int
@@ -44,13 +57,38 @@ class State:
 @final
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """One run of a model in one or more replicates.
+    """One run of a model in one or more replicates, as ``simulate`` returns it.
 
-    ``times`` are the recorded steps and ``agents`` the recorded agents (as indices); ``states`` is (replicates, times,
-    agents), and ``minimum``, ``maximum`` and ``mean`` over all agents are (replicates, times); each is None if it was
-    not recorded. ``final`` is always there. Where hidden opinions adapt, ``hidden`` has the shape of ``states`` and
-    is what agents hold once they have shown that state. In continuous time ``times`` are real, and ``equation`` says
-    which equation and which steps the run took.
+    Attributes
+    ----------
+    model : Model
+        The model that was run.
+    seed : int
+        The seed of its noise; −1 for outputs that were not simulated here.
+    replicates : array of int
+        The numbers of the replicates.
+    times : array of shape (times,)
+        The recorded steps; real times for an ``SDE``.
+    agents : array of int
+        Indices of the recorded agents.
+    states : array of shape (replicates, times, agents) or None
+        Public opinions y_t; None if they were not recorded.
+    hidden : array or None
+        Hidden opinions. Where they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
+        states were not recorded; where they are constant, x₀ of shape (agents,). ``model.x0`` always has the initial
+        ones.
+    minimum, maximum, mean : array of shape (replicates, times) or None
+        Summaries over all agents; None if they were not recorded.
+    final : State
+        The final state, which is always kept.
+    version : str
+        The version of the package that made the run.
+    equation : str or None
+        Which equation and steps were taken, for an ``SDE``.
+
+    See Also
+    --------
+    simulate : Run a model.
     """
 
     model: Model
@@ -67,16 +105,25 @@ class Trajectory:
     hidden: Array | None = None
     equation: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.hidden is None and self.model.adaptation is None:
+            object.__setattr__(self, "hidden", self.model.x0[self.agents])
+
+    @property
+    def hidden_path(self) -> Array | None:
+        """Recorded hidden opinions over time, (replicates, times, agents); None where they are constant."""
+        return self.hidden if self.hidden is not None and self.hidden.ndim == 3 else None
+
     @property
     def spread(self) -> NDArray[np.float64] | None:
-        """How far agents are from one another: max − min; (replicates, times)."""
+        """The spread max − min over agents; (replicates, times)."""
         if self.minimum is None or self.maximum is None:
             return None
         return self.maximum - self.minimum
 
     @property
     def distance(self) -> NDArray[np.float64] | None:
-        """How far the farthest agent is from the consensus value v: max |y_i − v|; (replicates, times)."""
+        """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times)."""
         if self.minimum is None or self.maximum is None:
             return None
         v = self.model.consensus_value
@@ -84,19 +131,14 @@ class Trajectory:
 
     @property
     def labels(self) -> list[Any]:
-        """The users' names of the recorded agents."""
+        """The labels of the recorded agents."""
         return [self.model.network.labels[i] for i in self.agents]
 
     def path(self, agent: Any) -> Array:
-        """Return what one agent showed, (replicates, times)."""
+        """Return the public opinion of one agent, given by its label; (replicates, times)."""
         if self.states is None:
-            raise InvalidInputError(
-                message(
-                    "a path needs recorded states",
-                    got="a run without them",
-                    remedy="use record='all' or Record(agents=[...])",
-                )
-            )
+            remedy = "use record='all' or Record(agents=[...])"
+            raise InvalidInputError(message("a path needs recorded states", got="a run without them", remedy=remedy))
         index = self.model.network.index(agent)
         where = np.flatnonzero(self.agents == index)
         if not where.size:
@@ -107,24 +149,15 @@ class Trajectory:
         return np.asarray(self.states[:, :, where[0]])
 
     def provenance(self) -> dict[str, Any]:
-        """Say in plain values where this run came from."""
-        extensions = {
-            "adaptation": None if self.model.adaptation is None else str(self.model.adaptation),
-            "equation": self.equation,
-        }
-        return {
-            "software": f"peerpressure {self.version}",
-            "seed": self.seed,
-            "network": repr(self.model.network if self.model.temporal_network is None else self.model.temporal_network),
-            "pressure": str(self.model.pressure),
-            "noise": str(self.model.noise),
-            "consensus_value": self.model.consensus_value,
-        } | {name: text for name, text in extensions.items() if text is not None}
+        """Return in plain values what this run is of: software, seed and the parts of the model."""
+        facts = {"software": f"peerpressure {self.version}", "seed": self.seed} | self.model.description()
+        return facts if self.equation is None else facts | {"equation": self.equation}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
 
-        ``hidden`` is what agents held at first, and ``held``, where opinions adapt, what they hold at each time.
+        Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent alone
+        where hidden opinions are constant, and ``initial_hidden`` has x₀.
         """
         import xarray
 
@@ -133,64 +166,109 @@ class Trajectory:
         }
         coordinates: dict[str, Any] = {"replicate": self.replicates, "time": self.times}
         if self.states is not None:
-            variables["public"] = (("replicate", "time", "agent"), self.states)
-            variables["hidden"] = (("agent",), self.model.x0[self.agents])
+            dimensions = ("replicate", "time", "agent")
+            variables["public"] = (dimensions, self.states)
+            if self.hidden is not None:
+                variables["hidden"] = (dimensions[-self.hidden.ndim :], self.hidden)
+            variables["initial_hidden"] = (("agent",), self.model.x0[self.agents])
             coordinates["agent"] = _coordinate(self.labels)
-        if self.hidden is not None:
-            variables["held"] = (("replicate", "time", "agent"), self.hidden)
         facts = self.provenance()
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
         return xarray.Dataset(variables, coords=coordinates, attrs=facts)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary."""
+        """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary.
+
+        Hidden opinions have a column where they change over time.
+        """
         data = self.to_xarray()
         if self.states is not None:
-            data = data[["public"] if self.hidden is None else ["public", "held"]]
+            data = data[["public"] if self.hidden_path is None else ["public", "hidden"]]
         return data.to_dataframe().reset_index()
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, without pickle; a reader never sees half of it."""
-        from peerpressure.storage import save_trajectory
-
-        save_trajectory(self, path)
+        facts, arrays = storage.model_parts(self.model)
+        facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
+        arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
+        recorded = {name: getattr(self, name) for name in _RECORDED}
+        final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
+        arrays |= {name: values for name, values in (recorded | final).items() if values is not None}
+        storage.write_archive(path, facts, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Trajectory:
-        """Read what ``save`` wrote."""
-        from peerpressure.storage import load_trajectory
+        """Read what ``save`` wrote.
 
-        return load_trajectory(path)
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, damaged or of another format.
+        """
+        with storage.reading_archive(path) as (facts, arrays):
+            # Outputs that were not simulated here have no seed to go on with.
+            return cls(
+                model=storage.model_from_parts(facts, arrays),
+                seed=facts["seed"],
+                replicates=arrays["replicates"],
+                times=arrays["times"],
+                agents=arrays["agents"],
+                final=State(
+                    facts["step"],
+                    arrays["final"],
+                    arrays.get("memory"),
+                    arrays.get("final_hidden"),
+                    seed=facts["seed"] if facts["seed"] >= 0 else None,
+                    replicates=arrays["replicates"],
+                ),
+                version=facts["version"],
+                equation=facts["equation"],
+                **{name: arrays.get(name) for name in _RECORDED},
+            )
 
     @classmethod
     def from_dataframe(cls, frame: pandas.DataFrame, model: Model) -> Trajectory:
-        """Return outputs that were made elsewhere as a run of the model, with seed −1 for there is none.
+        """Return outputs that were not simulated here as a run of the model, with seed −1.
 
-        Either tidy rows with columns ``time``, ``agent`` and ``public``, or one column for each agent beside
-        ``time``; ``replicate`` is optional in both. What is missing becomes NaN.
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Tidy rows with columns ``time``, ``agent`` and ``public``, or one column for each agent beside ``time``;
+            ``replicate`` is optional in both. Missing outputs become NaN.
+        model : Model
+            The model that is taken to have made the outputs.
 
+        Returns
+        -------
+        Trajectory
+            A run with recorded states.
+
+        Raises
+        ------
+        InvalidInputError
+            If columns are missing, or rows hold unknown agents, other things than numbers, or an output twice.
+
+        Examples
+        --------
         >>> import pandas
         >>> from peerpressure.networks import Network
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
         """
-        from peerpressure.storage import run_from_frame
-
-        return cls(model=model, **run_from_frame(frame, model))
+        parts = storage.outputs_from_frame(frame, model)
+        final = State(int(parts["times"][-1]), parts.pop("final"))
+        return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
 
     @classmethod
     def from_csv(cls, path: str | Path, model: Model) -> Trajectory:
         """Return the outputs in a table of text, laid out as ``from_dataframe`` takes them; errors name its lines.
 
-        Separator, decimal sign and the names of columns may be others, as long as it is clear which is meant.
+        Separator, decimal sign and names of columns may differ, as long as their meaning is clear.
         """
-        from peerpressure.storage import read_frame
-        from peerpressure.tables import naming
-
         with naming(path, "a file of outputs"):
-            return cls.from_dataframe(read_frame(path, model), model)
+            return cls.from_dataframe(storage.read_frame(path, model), model)
 
     def __repr__(self) -> str:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]

@@ -66,7 +66,7 @@ def test_what_classic_netcdf_cannot_hold_is_written(file: Path, capfd: Captured)
         found = Experiment(load_scenario(file)).run
         assert data["agent"].to_numpy().tolist() == [10000000000, 2, 3]
         np.testing.assert_array_equal(data["public"], np.asarray(found.states))
-        np.testing.assert_array_equal(data["held"], np.asarray(found.hidden))
+        np.testing.assert_array_equal(data["hidden"], np.asarray(found.hidden))
 
 
 def test_long_tables_are_written_in_parts(file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 from peerpressure import cli
-sys.exit(cli.run(sys.argv[1:]))
+sys.exit(cli.invoke(sys.argv[1:]))
 """
 
 

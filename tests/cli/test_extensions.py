@@ -26,7 +26,7 @@ FAILING = f"{RING}dynamics = {{ kind = 'failing_edges', probability = 0.3 }}\n{N
 FLOWING = f"{RING}{NOISE}[time]\nstep = 0.2\n{RUN.replace('30', '10')}[observe]\nmethods = ['innovations']\n"
 TEXTS = {"adapting": GIVING_WAY, "failing": FAILING, "flowing": FLOWING}
 FIGURES = {
-    "adapting": {"opinions", "held", "estimates", "exposure", "exposure_map", "budget"},
+    "adapting": {"opinions", "hidden", "estimates", "exposure", "exposure_map", "budget"},
     "failing": {"opinions", "network"},
     "flowing": {"opinions", "estimates"},
 }
@@ -63,20 +63,20 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
     with xarray.open_dataset(out / "run.nc") as data:
         assert np.array_equal(data["public"], np.asarray(experiment.run.states))
         assert np.array_equal(data["time"], experiment.run.times)
-        assert ("held" in data) == (kind == "adapting")
-        if kind == "adapting":
-            assert np.array_equal(data["held"], np.asarray(experiment.run.hidden))
+        assert ("time" in data["hidden"].dims) == (kind == "adapting")
+        assert np.array_equal(data["hidden"], np.asarray(experiment.run.hidden))
+        assert np.array_equal(data["initial_hidden"], experiment.model.x0)
     words = {"adapting": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
     assert words[kind] in page
 
 
 def test_a_second_run_of_another_kind_leaves_nothing_of_the_first(capfd: Captured, tmp_path: Path) -> None:
-    for text, there in ((GIVING_WAY, "held.png"), (FAILING, "network.csv")):
+    for text, there in ((GIVING_WAY, "hidden.png"), (FAILING, "network.csv")):
         (tmp_path / "study.toml").write_text(f"{text}[output]\nreport = false\n")
         assert run(capfd, "run", tmp_path / "study.toml").status == 0
         names = {path.name for path in (tmp_path / "study-results").iterdir()}
         assert there in names
-    assert not {"held.png", "held.pdf", "budget.csv", "budget.png", "exposure_map.pdf"} & names
+    assert not {"hidden.png", "hidden.pdf", "budget.csv", "budget.png", "exposure_map.pdf"} & names
 
 
 def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> None:

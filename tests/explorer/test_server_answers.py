@@ -11,7 +11,6 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.explorer.answers import exact_answer, run_answer
-from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
@@ -57,7 +56,7 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert np.array_equal(arrays["states"], run.states[0].astype(np.float32))
     for name in SUMMARIES:
         assert np.array_equal(arrays[name], getattr(run, name).astype(np.float32)), name
-    hidden = run.model.hidden if run.hidden is None else run.hidden[0]
+    hidden = run.model.hidden if run.hidden_path is None else run.hidden_path[0]
     assert np.array_equal(arrays["hidden"], hidden.astype(np.float32))
     assert np.array_equal(arrays["stubbornness"], run.model.stubbornness.astype(np.float32))
     assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
@@ -92,15 +91,15 @@ FOLLOWED = SMALL | {
     ("limits", "scenario"), [(Limits(rounds=500), TEMPORAL), (Limits(verdict_seconds=0.0), FOLLOWED)]
 )
 def test_a_run_does_not_wait_for_a_verdict_that_takes_too_long(limits: Limits, scenario: dict[str, Any]) -> None:
-    asked = ModelCache(limits).prepare({"scenario": scenario}, CancellationToken(60))
-    facts, arrays = unpack(run_answer(asked, limits))
+    built = ModelCache(limits).build({"scenario": scenario})
+    facts, arrays = unpack(run_answer(built, limits))
     assert arrays["times"][-1] == 40
     assert facts["verdict"]["outcome"] == "unknown"
     assert [reason["code"] for reason in facts["verdict"]["reasons"]] == ["not_computed"]
     assert "peerpressure diagnose" in facts["verdict"]["reason"]
     # The page may look for whatever a verdict has.
     assert set(facts["verdict"]) == {*pp.diagnose(scenario_from(SMALL).model()).to_dict(), "text"}
-    assert unpack(exact_answer(asked, {}, limits)).facts["verdict"] is None
+    assert unpack(exact_answer(built, {}, limits)).facts["verdict"] is None
 
 
 def test_many_replicates_are_averaged_over_all_and_some_are_drawn(asker: Asker) -> None:
@@ -125,8 +124,8 @@ def test_a_long_run_is_thinned_and_never_changed(asker: Asker, scenario: dict[st
     assert facts["every"] % 2 == 1
     assert np.array_equal(arrays["states"], run.states[0, times].astype(np.float32))
     assert np.array_equal(arrays["maximum"], np.asarray(run.maximum)[:, times].astype(np.float32))
-    if run.hidden is not None:
-        assert np.array_equal(arrays["hidden"], run.hidden[0, times].astype(np.float32))
+    if run.hidden_path is not None:
+        assert np.array_equal(arrays["hidden"], run.hidden_path[0, times].astype(np.float32))
 
 
 @pytest.mark.parametrize("scenario", [SMALL, FLOWING, TEMPORAL], ids=["plain", "flowing", "temporal"])

@@ -32,10 +32,10 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
                     "mean": middle,
                     "spread": 2 * reach,
                     "distance": reach + abs(middle - 0.5),
-                    "held_minimum": middle - held,
-                    "held_maximum": middle + held,
-                    "held_mean": middle + 0.001,
-                    "held_spread": 2 * held,
+                    "hidden_minimum": middle - held,
+                    "hidden_maximum": middle + held,
+                    "hidden_mean": middle + 0.001,
+                    "hidden_spread": 2 * held,
                 }
             )
         )
@@ -59,7 +59,7 @@ def curves(axes: Axes) -> list[np.ndarray]:
 FIGURES = {
     "opinions": lambda: run.opinions(summaries(np.arange(401)), 0.5),
     "opinions at real times": lambda: run.opinions(summaries(np.arange(401) * 0.05), 0.5),
-    "held": lambda: run.held(summaries(np.arange(401)), 0.5),
+    "hidden": lambda: run.hidden(summaries(np.arange(401)), 0.5),
     "changing": lambda: run.changing(network(100)),
     "changing for long": lambda: run.changing(network(2000)),
     "spent": lambda: run.spent(spent()),
@@ -80,7 +80,7 @@ def test_every_figure_is_named_and_no_word_is_cut_or_covered(name: str) -> None:
     assert figure.axes[0].get_ylabel()
 
 
-@pytest.mark.parametrize("name", ["opinions", "opinions at real times", "held"])
+@pytest.mark.parametrize("name", ["opinions", "opinions at real times", "hidden"])
 def test_words_stand_where_no_curve_comes(name: str) -> None:
     figure: Figure = FIGURES[name]()
     figure.draw_without_rendering()
@@ -109,11 +109,11 @@ def test_what_agents_show_is_the_range_over_replicates_and_the_mean_of_each() ->
 
 def test_what_agents_hold_stands_beside_what_they_show() -> None:
     table = summaries(np.arange(101))
-    left, right = run.held(table, 0.5).axes
+    left, right = run.hidden(table, 0.5).axes
     middle = table[table["time"] > 0].groupby("time")
-    assert np.array_equal(curves(left)[1], middle["held_maximum"].mean())
+    assert np.array_equal(curves(left)[1], middle["hidden_maximum"].mean())
     assert curves(left)[2][0] == pytest.approx(0.501)
-    assert np.array_equal(curves(right)[0], middle["held_spread"].median())
+    assert np.array_equal(curves(right)[0], middle["hidden_spread"].median())
     assert np.array_equal(curves(right)[1], middle["spread"].median())
     assert right.get_xscale() == "log"
 

@@ -59,7 +59,7 @@ def test_what_is_drawn_follows_from_what_is_asked() -> None:
     assert names == {
         "all": ["opinions", "estimates", "exposure", "exposure_map", "budget", "frontier"],
         "nobody looks": ["opinions"],
-        "moving": ["opinions", "held", "estimates", "exposure", "exposure_map", "budget"],
+        "moving": ["opinions", "hidden", "estimates", "exposure", "exposure_map", "budget"],
         "only the end": ["exposure", "exposure_map", "budget", "frontier"],
     }
 

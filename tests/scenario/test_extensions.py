@@ -45,14 +45,14 @@ def same(one: pp.TemporalNetwork | None, two: pp.TemporalNetwork) -> bool:
     ("adaptation", "expected"),
     [
         (0.01, pp.Adaptation(0.01)),
-        (0, pp.Adaptation(0.0)),
+        (0, None),
         ("0.1/t", pp.Adaptation("0.1/t")),
         ({"rate": {"kind": "power", "exponent": -1.0, "scale": 0.5}}, pp.Adaptation(pp.Power(-1.0, 0.5))),
         ({"rate": "1/t", "adaptation_weight": [0.5] * 9}, pp.Adaptation("1/t", [0.5] * 9)),
         ({"rate": 0.2, "adaptation_weight": 0.5}, pp.Adaptation(0.2, 0.5)),
     ],
 )
-def test_an_adaptation_reaches_the_model(adaptation: Any, expected: pp.Adaptation) -> None:
+def test_an_adaptation_reaches_the_model(adaptation: Any, expected: pp.Adaptation | None) -> None:
     scenario = built(RING, agents={"adaptation": adaptation})
     assert scenario.model().adaptation == expected
     assert parse_scenario(scenario.to_toml()) == scenario
@@ -249,7 +249,7 @@ def test_time_that_flows_makes_a_diffusion() -> None:
         (
             {"agents": {"adaptation": 0.1}, "observe": {"methods": ["wls"], "target": "current"}},
             "observe.methods",
-            "what is held now",
+            "estimates of current opinions",
         ),
     ],
 )

@@ -122,8 +122,7 @@ def test_no_rate_contracts_as_the_plain_model() -> None:
     model = build(cycle(5), Linear())
     still = replace(model, adaptation=Adaptation(0.0))
     np.testing.assert_allclose(contraction(still, [1, 4], exact=True), contraction(model, [1, 4], exact=True))
-    with pytest.raises(InvalidInputError, match="exact=True"):
-        contraction(still, 1)
+    np.testing.assert_array_equal(contraction(still, [1, 4]), contraction(model, [1, 4]))
     with pytest.raises(InvalidInputError, match="exact=True"):
         log_contraction(build(cycle(5), Linear(), Adaptation(0.1)), 1)
 

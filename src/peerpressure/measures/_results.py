@@ -51,7 +51,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
                 replicates=run.replicates[part[0]],
                 times=run.times[part[1]],
                 states=run.states[part],
-                hidden=None if run.hidden is None else run.hidden[part],
+                hidden=run.hidden if run.hidden_path is None else run.hidden_path[part],
                 minimum=None,
                 maximum=None,
                 mean=None,
@@ -61,7 +61,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
 def disk_needed(scenario: Scenario) -> int:
     """Return about how many bytes the results of a scenario take, a little more rather than less."""
     keep, n, replicates, output = (
-        scenario.run.what_to_keep(),
+        scenario.run.recording(),
         scenario.graph.n,
         scenario.run.replicates,
         scenario.output,
@@ -83,7 +83,7 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     """Return minimum, maximum, mean, spread and distance to v, one row for each replicate and time.
 
     Where hidden opinions adapt and those of all agents are on record, so are the extremes, the mean and the spread
-    of what agents hold.
+    of hidden opinions.
     """
     import pandas as pd
 
@@ -92,10 +92,10 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
     for name in ("minimum", "maximum", "mean", "spread", "distance"):
         columns[name] = np.asarray(getattr(run, name)).ravel()
-    if run.hidden is not None and run.agents.size == run.model.n:
-        held = run.hidden
-        columns |= {"held_minimum": held.min(axis=2).ravel(), "held_maximum": held.max(axis=2).ravel()}
-        columns |= {"held_mean": held.mean(axis=2).ravel(), "held_spread": np.ptp(held, axis=2).ravel()}
+    hidden = run.hidden_path
+    if hidden is not None and run.agents.size == run.model.n:
+        columns |= {"hidden_minimum": hidden.min(axis=2).ravel(), "hidden_maximum": hidden.max(axis=2).ravel()}
+        columns |= {"hidden_mean": hidden.mean(axis=2).ravel(), "hidden_spread": np.ptp(hidden, axis=2).ravel()}
     return pd.DataFrame(columns)
 
 
@@ -121,9 +121,9 @@ def agents(experiment: Experiment) -> pd.DataFrame:
         "final_mean": final.mean(axis=0),
         "final_std": final.std(axis=0),
     }
-    held = experiment.run.final.hidden
-    if held is not None:
-        columns |= {"held_mean": held.mean(axis=0), "held_std": held.std(axis=0)}
+    hidden = experiment.run.final.hidden
+    if hidden is not None:
+        columns |= {"final_hidden_mean": hidden.mean(axis=0), "final_hidden_std": hidden.std(axis=0)}
     if experiment.scenario.privacy is not None:
         told = experiment.exposure.table
         columns |= {name: told[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}

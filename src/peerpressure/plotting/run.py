@@ -49,14 +49,14 @@ def opinions(summaries: pd.DataFrame, v: float) -> Figure:
 
 
 @styled
-def held(summaries: pd.DataFrame, v: float) -> Figure:
+def hidden(summaries: pd.DataFrame, v: float) -> Figure:
     """Show the range of what agents hold over time, and how its spread compares with that of what they show."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
-    _range(left, shown, ("held_minimum", "held_maximum", "held_mean"), TEAL, v)
+    _range(left, shown, ("hidden_minimum", "hidden_maximum", "hidden_mean"), TEAL, v)
     left.set_ylabel("hidden opinion $x_{t+1}$")
-    _fall(right, shown, {"held_spread": ("of what they hold", TEAL), "spread": ("of what they show", BLUE)})
+    _fall(right, shown, {"hidden_spread": ("of hidden opinions", TEAL), "spread": ("of public opinions", BLUE)})
     right.set_ylabel("spread, max − min")
     for axes in (left, right):
         _time_axis(axes, shown["time"])

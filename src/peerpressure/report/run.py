@@ -133,9 +133,9 @@ CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and distance to v: median and middle "
     "half of the replicates.",
-    "held": "Left, the highest and the lowest opinion that agents hold after they have spoken (mean over replicates), "
-    "the mean over agents of every replicate, and the consensus value v (dotted). Right, the spread of what they hold "
-    "and of what they show: median and middle half of the replicates.",
+    "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
+    "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
+    "opinions: median and middle half of the replicates.",
     "network": "The number of edges in every step, and of the agents without a neighbour, who show what they think.",
     "estimates": "What the observer makes of each hidden opinion in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
@@ -154,8 +154,8 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
     made, v = {}, experiment.model.consensus_value
     if "summaries" in tables:
         made["opinions"] = run.opinions(tables["summaries"], v)
-        if "held_mean" in tables["summaries"]:
-            made["held"] = run.held(tables["summaries"], v)
+        if "hidden_mean" in tables["summaries"]:
+            made["hidden"] = run.hidden(tables["summaries"], v)
     if "network" in tables:
         made["network"] = run.changing(tables["network"])
     if "estimates" in tables:
@@ -224,8 +224,8 @@ def _agents(agents: pd.DataFrame) -> object:
         Column("final_mean", "shown at the end"),
         Column("final_std", "± over replicates", digits=2),
     ]
-    if "held_mean" in agents:
-        columns.append(Column("held_mean", "held at the end"))
+    if "final_hidden_mean" in agents:
+        columns.append(Column("final_hidden_mean", "hidden at the end"))
     if "bits" in agents:
         columns.append(Column("bits", "bits exposed"))
     names = agents.assign(agent=agents["agent"].map(str))
@@ -236,7 +236,7 @@ def _agents(agents: pd.DataFrame) -> object:
 
 MARKS = ("run.nc", "verdict.json")
 TABLES = ("agents", "summaries", "network", "estimates", "budget", "frontier", "states")
-FIGURES = ("opinions", "held", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
+FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
 OWN = frozenset(
     [*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png"))]
 ) | {"report.html"}
@@ -253,7 +253,7 @@ def run_files(
         "verdict.json": _verdict(experiment),
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
-    files["run.nc"] = lambda file: write_netcdf(experiment.run, file)
+    files["run.nc"] = lambda file: write_netcdf(experiment.run.to_xarray(), file)
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:

@@ -38,7 +38,7 @@ from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
 from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
-from peerpressure.theory._regime import adaptation_regime
+from peerpressure.theory._regime import opinion_regime
 
 AGENTS = 60
 SLOW, FAST = 0.003, 0.1
@@ -142,10 +142,10 @@ def hidden_spread(model: Model, horizons: Sequence[int] = HORIZONS) -> pd.DataFr
 
 def spreads_over_time(model: Model, formula: str, steps: int = STEPS) -> pd.DataFrame:
     """Return the spread of what is shown and of what is held, over time and under one rate."""
-    rate, times = Adaptation(formula), spaced_times(steps)
-    shown, held = shown_and_held(replace(model, adaptation=rate), times)
+    times, adapting = spaced_times(steps), replace(model, adaptation=Adaptation(formula))
+    shown, held = shown_and_held(adapting, times)
     curves = {"time": times, "shown": shown.spread, "held": held.spread}
-    return pd.DataFrame({"rate": formula, "lasting": adaptation_regime(model, rate).lasting} | curves)
+    return pd.DataFrame({"rate": formula, "lasting": opinion_regime(adapting).lasting} | curves)
 
 
 def _rate(model: Model) -> float:

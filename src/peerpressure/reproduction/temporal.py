@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, watts_strogatz
-from peerpressure.networks._joint_connectivity import joint_connectivity
-from peerpressure.networks._temporal_generators import edge_markovian, failing_edges, rewiring
+from peerpressure.networks import (
+    Network,
+    TemporalNetwork,
+    barabasi_albert,
+    cycle,
+    edge_markovian,
+    failing_edges,
+    joint_connectivity,
+    rewiring,
+    watts_strogatz,
+)
 from peerpressure.noise import Gaussian
 from peerpressure.reproduction.convergence import NOISE, SEED, agents_drawn, closeness
 from peerpressure.reproduction.rates import NORMAL_95, spaced_times
@@ -291,11 +299,12 @@ def turnover(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of all networks."""
     rows, targets, laws, times = [], [], [], spaced_times(steps)
+    every = networks(seed, agents=agents, period=period)
     for name, model in models(seed, agents=agents, period=period).items():
         near, found = closeness(model, times), classify(model)
         law = {"bias": near.bias, "std": near.std, "spread": near.spread, "distance": near.distance}
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
-        rows.append({"network": name, **_facts(model, period), "outcome": found.outcome.name.lower()})
+        rows.append({"network": name, **_facts(every[name], period), "outcome": found.outcome.name.lower()})
         target = found.structure.components[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "off": target - model.consensus_value})
@@ -332,9 +341,7 @@ def networks(seed: int, *, agents: int = TURNOVER_AGENTS, period: int = PERIOD) 
     }
 
 
-def _facts(model: Model, period: int) -> dict[str, Any]:
-    temporal_network = model.temporal_network
-    assert temporal_network is not None, "every network here is a temporal one"
+def _facts(temporal_network: TemporalNetwork, period: int) -> dict[str, Any]:
     rounds = range(1, period + 1)
     return {
         "pairs": temporal_network.pair_count,

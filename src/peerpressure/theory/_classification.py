@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Growth
 from peerpressure.sde import SDE
+from peerpressure.statespace import model_of
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     ClosedClasses,
@@ -26,14 +27,12 @@ from peerpressure.theory._recurrence import (
     recurrent_networks,
 )
 from peerpressure.theory._regime import (
-    AdaptationRegime,
     NoiseEffect,
+    OpinionRegime,
     Regime,
-    adaptation_regime,
-    late_memory,
     noise_effect,
     noise_is_estimated,
-    reduced,
+    opinion_regime,
     regime_of,
 )
 
@@ -93,11 +92,11 @@ class Component:
 @final
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Long-run structure: components of the networks that recur, and the regime of adapting opinions if they do."""
+    """Long-run structure: components of the networks that recur, and the regime of hidden opinions."""
 
     components: tuple[Component, ...]
     networks: RecurrentNetworks | None
-    adaptation: AdaptationRegime | None
+    opinions: OpinionRegime
 
     @property
     def limit(self) -> NoiselessLimit:
@@ -123,12 +122,12 @@ class Structure:
     @property
     def constant_opinions(self) -> bool:
         """Whether hidden opinions never change."""
-        return self.adaptation is None
+        return self.opinions.constant
 
     @property
     def adapting(self) -> NDArray[np.bool_] | None:
         """The agents who adapt for ever; None if hidden opinions come to rest or are constant."""
-        return self.adaptation.adapts if self.adaptation is not None and self.adaptation.lasting else None
+        return self.opinions.movable if self.opinions.lasting else None
 
     @property
     def anchored(self) -> bool:
@@ -144,10 +143,13 @@ class LongRun:
 
     ``settled``: all opinions are equal and there is no noise. ``balanced``: the mean is v from the start on, and so is
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
-    a formula at large t instead of on a known growth.
+    a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
+    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,).
     """
 
     system: Model | SDE
+    model: Model
+    deviations: Vector
     regime: Regime
     noise: NoiseEffect
     structure: Structure
@@ -158,22 +160,12 @@ class LongRun:
     @property
     def continuous(self) -> bool:
         """Whether time is continuous."""
-        return isinstance(self.system, SDE)
-
-    @property
-    def model(self) -> Model:
-        """The model, or that of the SDE."""
-        return self.system.model if isinstance(self.system, SDE) else self.system
+        return self.system is not self.model
 
     @property
     def growth(self) -> Growth:
         """The growth of the pressure."""
         return self.model.pressure.growth
-
-    @property
-    def deviations(self) -> Vector:
-        """The standard deviations of the noise that enters with the weight of an opinion, shape (agents,)."""
-        return self.system.deviations if isinstance(self.system, SDE) else self.model.noise.deviations(self.model.n)
 
     @property
     def phi(self) -> float:
@@ -194,8 +186,10 @@ class LongRun:
     @property
     def kappa(self) -> float:
         """The rate κ of the common value."""
-        is_own = self.model.temporal_network is None or self.structure.limit is not NoiselessLimit.CONSENSUS
-        return self.model.kappa if is_own or self.omega is None else self.omega.kappa
+        networks, agree = self.structure.networks, self.structure.limit is NoiselessLimit.CONSENSUS
+        if networks is None or networks.is_static or not agree or self.omega is None:
+            return self.model.kappa
+        return self.omega.kappa
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -234,6 +228,11 @@ class LongRun:
         return Outcome.CONSENSUS if reaches_v and not moved else Outcome.BIASED_CONSENSUS
 
 
+def system_deviations(system: Model | SDE) -> Vector:
+    """Return the standard deviations of noise as it enters with the weight of an opinion, shape (agents,)."""
+    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
+
+
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0))
@@ -246,42 +245,41 @@ def classify(system: Model | SDE) -> LongRun:
     >>> classify(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
-    system = system if isinstance(system, SDE) else reduced(system)
-    continuous = isinstance(system, SDE)
-    model = system.model if isinstance(system, SDE) else system
-    growth = model.pressure.growth
+    model, deviations = model_of(system), system_deviations(system)
+    continuous, growth = system is not model, model.pressure.growth
     regime = regime_of(model.pressure, growth)
     structure = structure_of(model, regime, continuous=continuous)
-    moved = structure.adaptation is not None and structure.adaptation.estimated
     return LongRun(
         system=system,
+        model=model,
+        deviations=deviations,
         regime=regime,
         noise=_noise(model, regime, structure),
         structure=structure,
-        settled=_is_settled(model, regime),
-        balanced=_is_balanced(model, regime, continuous=continuous),
-        estimated=growth.estimated or noise_is_estimated(model) or moved,
+        settled=_is_settled(model, regime, structure),
+        balanced=_is_balanced(model, regime, structure, continuous=continuous),
+        estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
     )
 
 
 def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
     found = noise_effect(model, regime)
-    if structure.anchored or structure.adaptation is None or found in (NoiseEffect.NONE, NoiseEffect.UNKNOWN):
+    if structure.anchored or found in (NoiseEffect.NONE, NoiseEffect.UNKNOWN):
         return found
     if found is NoiseEffect.SCATTERS and regime is not Regime.BOUNDED:
         return found
-    if structure.adaptation.random_walk is None:
+    if structure.opinions.random_walk is None:
         return NoiseEffect.UNKNOWN
     # Where nothing holds the common value, noise is never averaged out: it stays in it, or moves it for ever.
-    return NoiseEffect.WANDERS if structure.adaptation.random_walk else NoiseEffect.STAYS
+    return NoiseEffect.WANDERS if structure.opinions.random_walk else NoiseEffect.STAYS
 
 
-def _is_settled(model: Model, regime: Regime) -> bool:
+def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
     """Whether all opinions are equal without noise, so that pressure changes nothing."""
     if not model.noise.is_zero or np.ptp(model.x0) != 0:
         return False
     # Bounded pressure forgets every start, while constant opinions stay.
-    return bool(np.all(model.start_state == model.x0)) or (regime is Regime.BOUNDED and model.adaptation is None)
+    return bool(np.all(model.start_state == model.x0)) or (regime is Regime.BOUNDED and structure.constant_opinions)
 
 
 def is_proportional(model: Model) -> bool:
@@ -290,22 +288,21 @@ def is_proportional(model: Model) -> bool:
     return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
 
 
-def _is_balanced(model: Model, regime: Regime, *, continuous: bool) -> bool:
+def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuous: bool) -> bool:
     """Whether Σ d y and Σ s x obey recursions of their own that start on v, so that both stay there.
 
     That takes a constant network with s ∝ d, no noise, and agents who all adapt alike. On two sides the difference
     between them obeys a recursion of its own as well, and must start on 0. The question arises where the start is not
     forgotten.
     """
-    if not model.noise.is_zero or model.temporal_network is not None:
+    networks, constant = structure.networks, structure.constant_opinions
+    if not model.noise.is_zero or networks is None or not networks.is_static or not structure.opinions.uniform:
         return False
-    adaptation = model.adaptation
-    unforgotten = regime is Regime.FAST if adaptation is None else not np.ptp(np.asarray(adaptation.adaptation_weight))
-    if not unforgotten or not is_proportional(model):
+    if (constant and regime is not Regime.FAST) or not is_proportional(model):
         return False
     d = model.network.degrees / model.network.degrees.sum()
     weights = [d]
-    if adaptation is None and not continuous and model.network.sides is not None:
+    if constant and not continuous and model.network.sides is not None:
         weights.append(np.where(model.network.sides, -d, d))
     off = np.stack([model.x0, model.start_state]) - model.consensus_value
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
@@ -313,25 +310,22 @@ def _is_balanced(model: Model, regime: Regime, *, continuous: bool) -> bool:
 
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
     """Return the long-run structure of a model under a pressure of this regime."""
-    networks = recurrent_networks(model)
-    if networks is not None and model.is_plain and regime is not Regime.UNKNOWN:
-        return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, None)
-    adaptation = None if model.adaptation is None else adaptation_regime(model, model.adaptation)
-    if networks is None or regime is Regime.UNKNOWN or (adaptation is not None and adaptation.lasting is None):
-        return Structure((), networks, adaptation)
-    never = np.zeros(model.n, dtype=np.bool_)
-    adapts = adaptation.adapts if adaptation is not None and adaptation.lasting else never
-    closed = closed_classes(networks, adapts, late_memory(model), own_opinion=regime is Regime.BOUNDED)
-    if model.adaptation is not None and closed.includes_isolated(networks):
-        adaptation = adaptation_regime(model, model.adaptation, isolated=True)
+    networks, opinions = recurrent_networks(model), opinion_regime(model)
+    if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
+        return Structure((), networks, opinions)
+    if model.is_plain:
+        return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
+    moving = opinions.movable & bool(opinions.lasting)
+    closed = closed_classes(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
+    if closed.includes_isolated(networks):
+        opinions = opinion_regime(model, isolated=True)
     count, label = networks.components()
     members = sorted(_split(label, count), key=len, reverse=True)
     home, representatives = np.empty(count, dtype=np.int64), closed.representatives(model.n)
     home[[label[agents[0]] for agents in members]] = np.arange(count)
     classes = _split(home[label[representatives]], count)
-    fades = adaptation is not None and not adaptation.lasting
-    analysis = _Analysis(model, networks, closed, representatives, adapts, regime, fades)
-    return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, adaptation)
+    analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
+    return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, opinions)
 
 
 def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime, *, continuous: bool) -> Component:
@@ -362,13 +356,13 @@ class _Analysis:
     networks: RecurrentNetworks
     closed: ClosedClasses
     representatives: Agents
-    adapts: NDArray[np.bool_]
+    opinions: OpinionRegime
+    moving: NDArray[np.bool_]
     regime: Regime
-    fades: bool
 
     def component(self, number: int, agents: Agents, classes: Agents) -> Component:
         if agents.size == 1:
-            known = not (self.fades or self.adapts[agents[0]])
+            known = not (self.opinions.fades or self.moving[agents[0]])
             value = float(self.model.x0[agents[0]]) if known else None
             return Component(agents, NoiselessLimit.CONSENSUS, None, value)
         if classes.size > 1:
@@ -376,7 +370,7 @@ class _Analysis:
         if self.closed.absorbing[classes[0]]:
             # One opinion that never moves attracts all others.
             sources = self.representatives[classes]
-            value = None if self.fades else float(self.model.x0[sources[0]])
+            value = None if self.opinions.fades else float(self.model.x0[sources[0]])
             return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=sources)
         periodic = self.regime is not Regime.BOUNDED and self.closed.period(int(classes[0])) != self.networks.count
         limit = NoiselessLimit.PERIODIC if periodic and self.regime is Regime.FAST else NoiselessLimit.CONSENSUS
@@ -393,7 +387,7 @@ class _Analysis:
         """
         if self.regime is Regime.BOUNDED:
             return Component(agents, NoiselessLimit.DISAGREEMENT)
-        if self.regime.reaches_value and np.any(self.adapts):
+        if self.regime.reaches_value and np.any(self.moving):
             return self._joined_by_opinions(agents)
         if np.all(self.closed.absorbing[classes]):
             return Component(agents, NoiselessLimit.PERIODIC, sources=np.unique(self.representatives[classes]))
@@ -406,7 +400,7 @@ class _Analysis:
         return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0])
 
     def _joined_by_opinions(self, agents: Agents) -> Component:
-        whole = closed_classes(self.networks, self.adapts, late_memory(self.model), own_opinion=True)
+        whole = closed_classes(self.networks, self.moving, self.opinions.memory, own_opinion=True)
         representatives = whole.representatives(self.model.n)
         inside = np.flatnonzero(np.isin(representatives, agents))
         if inside.size > 1:
@@ -424,9 +418,9 @@ class _Analysis:
 
     def _value(self, agents: Agents, omega: AbsoluteProbability | None) -> float | None:
         """Return the weighted mean of the opinions that never move, the limit where the start is forgotten."""
-        if self.fades or not self.regime.reaches_value:
+        if self.opinions.fades or not self.regime.reaches_value:
             return None
-        anchors = agents[~self.adapts[agents]]
+        anchors = agents[~self.moving[agents]]
         if anchors.size == 1:
             return float(self.model.x0[anchors[0]])
         if self.networks.count == 1:
@@ -436,5 +430,5 @@ class _Analysis:
             influence = omega.influence
         else:
             return None
-        weights = np.where(self.adapts, 0.0, influence)
+        weights = np.where(self.moving, 0.0, influence)
         return float(weights @ self.model.x0 / weights.sum()) if np.any(weights > 0) else None

@@ -15,6 +15,7 @@ from scipy.integrate import cumulative_simpson, simpson
 
 from peerpressure.model import Model, Vector
 from peerpressure.sde import SDE
+from peerpressure.statespace import model_of
 from peerpressure.theory._classification import Component, LongRun, NoiselessLimit
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
@@ -165,8 +166,8 @@ def tail_after(system: Model | SDE, horizon: float, kappa: float | None = None) 
     >>> round(tail.change, 5)  # near Σ 1/t² = 1/100.5
     0.00995
     """
-    continuous = isinstance(system, SDE)
-    model = system.model if isinstance(system, SDE) else system
+    model = model_of(system)
+    continuous = system is not model
     log_t = _grid(model, np.log(horizon if continuous else horizon + 0.5))
     times = np.exp(log_t)
     a = (model.kappa if kappa is None else kappa) * model.pressure.reciprocal(times)

@@ -79,12 +79,12 @@ def _network(long_run: LongRun) -> Reasons:
 
 
 def _adaptation(long_run: LongRun) -> Reasons:
-    regime = long_run.structure.adaptation
-    if regime is None or regime.lasting is None:
+    opinions = long_run.structure.opinions
+    if opinions.constant or opinions.lasting is None:
         return []
-    if not regime.lasting:
+    if opinions.fades:
         return [Reason(ReasonCode.ADAPTATION_FADES)]
-    anchors = int(np.count_nonzero(~regime.adapts))
+    anchors = int(np.count_nonzero(~opinions.movable))
     if not anchors:
         return [Reason(ReasonCode.ADAPTATION_LASTS)]
     return [_reason(ReasonCode.ADAPTATION_ANCHORED, agents=anchors)]
@@ -206,7 +206,7 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 def _stationary_states(long_run: LongRun) -> Vector | None:
     """Return the mean public opinions under bounded pressure, where constant opinions alone decide."""
     structure, networks = long_run.structure, long_run.structure.networks
-    if networks is None or not (structure.constant_opinions or structure.adapting is not None):
+    if networks is None or structure.opinions.fades:
         return None
     if networks.count == 1:
         return fixed_point(long_run.model, max(LATE, networks.begin))
@@ -284,8 +284,8 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
-    code, regime = ReasonCode.UNKNOWN_GROWTH, long_run.structure.adaptation
-    if long_run.regime is not Regime.UNKNOWN and regime is not None and regime.lasting is None:
+    code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
         code = ReasonCode.UNKNOWN_NOISE

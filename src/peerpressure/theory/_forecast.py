@@ -9,15 +9,17 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Vector
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
+from peerpressure.statespace import state_layout
 from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._rates import start_weight
-from peerpressure.theory._regime import Regime, reduced
+from peerpressure.theory._regime import Regime
 
-# Largest number of states whose covariance is computed; with adapting opinions each agent has two.
+# Largest number of opinions whose covariance is computed; where hidden ones adapt each agent has two.
 MOST_AGENTS = 200
 # So many agents, over all runs, give a root mean square to a per cent.
 ENOUGH_AGENTS = 20_000
@@ -78,7 +80,7 @@ class Advice:
         return self.error_now / self.error_tuned if self.error_tuned > 0 else math.inf
 
 
-def forecast(model: Model | SDE, steps: int) -> Forecast:
+def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None = None) -> Forecast:
     """Return the law of the state after a number of steps.
 
     Parameters
@@ -87,6 +89,8 @@ def forecast(model: Model | SDE, steps: int) -> Forecast:
         Any model.
     steps : int
         The number of steps; in continuous time those of the equation.
+    should_stop : callable, optional
+        Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
     Returns
     -------
@@ -106,24 +110,20 @@ def forecast(model: Model | SDE, steps: int) -> Forecast:
     0.099499
     """
     steps = step_count(steps)
-    model = model if isinstance(model, SDE) else reduced(model)
-    states = model.n if _opinions_are_constant(model) else 2 * model.n
-    return _exact(model, steps) if states <= MOST_AGENTS else _partly_simulated(model, steps)
-
-
-def _opinions_are_constant(model: Model | SDE) -> bool:
-    return isinstance(model, SDE) or model.adaptation is None
+    opinions = model.n * (1 + state_layout(model).has_hidden)
+    with cancellable(should_stop):
+        return _exact(model, steps) if opinions <= MOST_AGENTS else _partly_simulated(model, steps)
 
 
 def _exact(model: Model | SDE, steps: int) -> Forecast:
     """Read all off one covariance P: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
     n, w, v = model.n, consensus_mode(model).weights, model.consensus_value
-    constant = _opinions_are_constant(model)
+    has_hidden = state_layout(model).has_hidden
     last = model.time(steps) if isinstance(model, SDE) else steps
-    found = moments(model, steps, times=[last], what="public" if constant else "joint")
+    found = moments(model, steps, times=[last], what="joint" if has_hidden else "public")
     mean, variance = found.mean[-1, :n], found.variance[-1, :n]
     m, mode_variance, apart = _about(w, mean, found.covariance[:n, :n])
-    hidden = None if constant else _about(np.full(n, 1 / n), found.mean[-1, n:], found.covariance[n:, n:])
+    hidden = _about(np.full(n, 1 / n), found.mean[-1, n:], found.covariance[n:, n:]) if has_hidden else None
     return Forecast(
         steps=steps,
         mode_mean=m,

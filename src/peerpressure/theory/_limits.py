@@ -188,7 +188,7 @@ def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> 
     if structure.limit is not NoiselessLimit.CLUSTERS:
         return long_run
     components = list(structure.components)
-    quiet = replace(long_run, system=replace(long_run.model, noise=NoNoise()))
+    quiet = _without_noise(long_run)
     for number, component in enumerate(components[:most]):
         if component.value is None:
             value = component_limit(quiet, component, tolerance=tolerance).mean
@@ -276,7 +276,7 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
     unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or long_run.noise_grows
     if unbounded:
-        long_run = replace(long_run, system=replace(long_run.model, noise=NoNoise()))
+        long_run = _without_noise(long_run)
     horizon, most = _horizons(long_run)
     seen: list[Vector] = []
     limits: list[Vector] = []
@@ -305,6 +305,11 @@ def _residual(limits: list[Vector], ahead: list[float]) -> float:
         return moved
     shrunk = ahead[-2] - ahead[-1]
     return moved * max(1.0, ahead[-1] / shrunk if shrunk > 0 else 1.0)
+
+
+def _without_noise(long_run: LongRun) -> LongRun:
+    quiet = replace(long_run.model, noise=NoNoise())
+    return replace(long_run, system=quiet, model=quiet, deviations=np.zeros(quiet.n))
 
 
 def _horizons(long_run: LongRun) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Update, Vector
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
 
@@ -409,6 +410,7 @@ def moments(
     *,
     times: ArrayLike | None = None,
     what: What = "public",
+    should_stop: ShouldStop | None = None,
 ) -> Moments:
     """Return the exact mean and variance of y_t, or of functionals cᵀy_t, up to t = ``steps``.
 
@@ -421,6 +423,9 @@ def moments(
     first, hidden ones behind, so that functionals then have 2·agents weights. In continuous time ``steps`` counts
     steps of the equation's own length, and times are real ones from 0 to the last.
 
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
+
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> from peerpressure.theory._moments import agent
@@ -428,6 +433,11 @@ def moments(
     >>> moments(model, 9, of=agent(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)
     """
+    with cancellable(should_stop):
+        return _moments(model, steps, of, times, what)
+
+
+def _moments(model: Model | SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
     steps = step_count(steps)
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"

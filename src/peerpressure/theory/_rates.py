@@ -35,7 +35,7 @@ from peerpressure.sde._moments import moments_of
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, run_backwards, step_count
-from peerpressure.theory._regime import Regime, reduced
+from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
 
@@ -100,7 +100,6 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     if isinstance(model, SDE):
         process = replace(model, model=_start_alone(model.model))
         return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
-    model = reduced(model)
     if not model.is_plain:
         return float(run_backwards(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
     times = np.arange(1, step_count(steps) + 1)
@@ -254,7 +253,7 @@ def ideal_deviation(model: Model, t: int) -> float:
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """
-    if not reduced(model).is_plain:
+    if not model.is_plain:
         rule = "an ideal deviation is known for a constant network and constant hidden opinions"
         raise ModelError(message(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))"))
     if not t >= 1:

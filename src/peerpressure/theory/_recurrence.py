@@ -30,6 +30,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
+from peerpressure.progress import checkpoint
 from peerpressure.theory._regime import LATE
 
 States: TypeAlias = NDArray[np.int64]
@@ -56,6 +57,11 @@ class RecurrentNetworks:
     def count(self) -> int:
         """The number of steps after which the networks repeat."""
         return len(self.adjacency)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether one network is in force from the first step on."""
+        return self.count == self.begin == 1
 
     @property
     def isolated(self) -> Mask:
@@ -310,6 +316,7 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
     start[agents] = 1.0 / size
 
     def within(part: Vector) -> Vector:
+        checkpoint()
         whole = np.zeros(n)
         whole[agents] = part
         return period(whole)[agents]
@@ -375,6 +382,7 @@ def _closed_cycle(
     scale = float(np.ptp(model.x0)) or 1.0
     states, state = np.empty_like(networks.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):
+        checkpoint()
         before = state
         for k in range(networks.count):
             state = step(k, state)

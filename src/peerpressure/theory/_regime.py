@@ -176,8 +176,8 @@ def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.flo
 
 @final
 @dataclass(frozen=True, eq=False)
-class AdaptationRegime:
-    """Long-run behaviour of adapting hidden opinions.
+class OpinionRegime:
+    """Long-run behaviour of hidden opinions.
 
     At constant pressure and rates, Σ d y_{t−1} + Σ s x_t/(ρη) is conserved but for the noise, which adds Σ s ε/ρ. So
     the consensus limit moves in a step by a_t ε̄_t with
@@ -186,30 +186,47 @@ class AdaptationRegime:
 
     and hidden opinions approach it at a rate of order b_t = η_t/(1 + 1/ρ_t).
 
-    ``lasting``: Σ b_t = ∞, so that opinions adapt for ever; None if that is not known. ``adapts`` marks the agents who
-    adapt at all. ``random_walk``: noise moves an opinion that nothing holds in place without bound, as Σ a_t (constant
-    noise) or Σ a_t² (other noise) diverges.
+    ``constant``: no opinion ever moves. ``lasting``: Σ b_t = ∞, so that opinions adapt for ever; None if that is not
+    known. ``movable`` marks the agents who adapt at all, and ``memory`` those whose opinion keeps a part of itself in
+    every late step, η < 1; shape (agents,). ``uniform``: all adapt alike. ``random_walk``: noise moves an opinion that
+    nothing holds in place without bound, as Σ a_t (constant noise) or Σ a_t² (other noise) diverges.
     """
 
-    lasting: bool | None
-    adapts: NDArray[np.bool_]
-    random_walk: bool | None
-    estimated: bool
+    movable: NDArray[np.bool_]
+    memory: NDArray[np.bool_]
+    constant: bool = False
+    lasting: bool | None = False
+    uniform: bool = True
+    random_walk: bool | None = False
+    estimated: bool = False
+
+    @property
+    def fades(self) -> bool:
+        """Whether opinions adapt, but come to rest."""
+        return not self.constant and self.lasting is False
 
 
-def adaptation_regime(model: Model, adaptation: Adaptation, *, isolated: bool = False) -> AdaptationRegime:
-    """Classify adapting hidden opinions; ``isolated``: agents are without neighbours in some recurring steps."""
-    who = adaptation.adaptation_weights(model.n) > 0
+def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
+    """Classify hidden opinions; ``isolated``: agents are without neighbours in some recurring steps."""
+    adaptation = model.adaptation
+    everyone = np.ones(model.n, dtype=np.bool_)
+    if adaptation is None:
+        return OpinionRegime(~everyone, everyone, constant=True)
+    weights = adaptation.adaptation_weights(model.n)
+    found = OpinionRegime(weights > 0, everyone, uniform=not np.ptp(weights))
     growths = [model.pressure.growth, adaptation.rate.growth]
     growths += [] if model.noise.is_zero else [model.noise.time_scale.growth]
     if any(growth.bounded is None for growth in growths):
-        return AdaptationRegime(None, who, None, estimated=False)
+        return replace(found, lasting=None, random_walk=None)
+    with np.errstate(all="ignore"):
+        late_rate = float(adaptation.rate.pressure(np.array([float(LATE)]))[0])
+    found = replace(found, memory=np.asarray(weights * late_rate < 1))
     if model.pressure.growth.bounded and not float(model.pressure(LATE)) > 0:
         # Without pressure the agents do not interact.
-        return AdaptationRegime(False, who, False, estimated=False)
+        return found
     lasting, sure = _lasts(model, adaptation)
     walks, certain = _random_walk(model, adaptation, isolated=isolated)
-    return AdaptationRegime(lasting, who, walks, estimated=not (sure and certain))
+    return replace(found, lasting=lasting, random_walk=walks, estimated=not (sure and certain))
 
 
 def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
@@ -244,32 +261,3 @@ def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tup
 
     found = estimate_growth(_quiet(reciprocal_step))
     return (found.reciprocal_sum_diverges if constant else found.square_sum_diverges), False
-
-
-def late_memory(model: Model) -> NDArray[np.bool_]:
-    """Mark the agents whose hidden opinion keeps a part of itself in every late step, η < 1; shape (agents,)."""
-    if model.adaptation is None:
-        return np.ones(model.n, dtype=np.bool_)
-    with np.errstate(all="ignore"):
-        rate = float(model.adaptation.rate.pressure(np.array([float(LATE)]))[0])
-    return np.asarray(model.adaptation.adaptation_weights(model.n) * rate < 1)
-
-
-def reduced(model: Model) -> Model:
-    """Return the same model without a temporal network that never changes and an adaptation that moves nobody.
-
-    >>> from peerpressure.networks import k2
-    >>> reduced(Model(k2(), hidden=[0, 1], adaptation=0.0)).is_plain
-    True
-    """
-    if model.temporal_network is not None and model.temporal_network.is_constant:
-        model = replace(model, temporal_network=None)
-    if model.adaptation is not None and _moves_nobody(model.adaptation):
-        model = replace(model, adaptation=None)
-    return model
-
-
-def _moves_nobody(adaptation: Adaptation) -> bool:
-    # A rate that is 0 at a late time and of bounded growth with exponent 0 is 0 at every time.
-    still = adaptation.rate.growth.exponent == 0 and float(adaptation.rate(LATE)) == 0
-    return still or not np.any(adaptation.adaptation_weight)

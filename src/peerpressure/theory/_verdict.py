@@ -10,6 +10,7 @@ import numpy as np
 
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome, classify
 from peerpressure.theory._explanation import explain
@@ -157,7 +158,7 @@ class Verdict:
         return as_html(self)
 
 
-def diagnose(model: Model | SDE, steps: int | None = None) -> Verdict:
+def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: ShouldStop | None = None) -> Verdict:
     """Decide whether the agents will agree, on what, and how fast.
 
     Parameters
@@ -167,6 +168,8 @@ def diagnose(model: Model | SDE, steps: int | None = None) -> Verdict:
     steps : int, optional
         A number of steps after which to say, exactly, where the agents are, and how much the tuned schedule ρ_t = κt
         would improve on it. In continuous time steps are those of the equation.
+    should_stop : callable, optional
+        Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
     Returns
     -------
@@ -197,7 +200,11 @@ def diagnose(model: Model | SDE, steps: int | None = None) -> Verdict:
     >>> diagnose(Model(k2(), hidden=[0, 1], pressure=Power(2))).outcome.value
     'permanent oscillation between the two sides'
     """
-    horizon = None if steps is None else step_count(steps)
+    with cancellable(should_stop):
+        return _diagnose(model, None if steps is None else step_count(steps))
+
+
+def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
     better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
@@ -254,7 +261,7 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
 
 
 def _hidden(long_run: LongRun) -> HiddenOutcome | None:
-    if long_run.structure.adaptation is None:
+    if long_run.structure.constant_opinions:
         return None
     kept = retention(long_run.model, 1)
     life = (float(kept.half_life.min()), float(kept.half_life.max()))
@@ -264,12 +271,10 @@ def _hidden(long_run: LongRun) -> HiddenOutcome | None:
 
 def _hidden_agree(long_run: LongRun) -> bool | None:
     structure, noise, regime = long_run.structure, long_run.noise, long_run.regime
-    facts, adaptation = structure.adaptation, long_run.model.adaptation
-    assert facts is not None
-    assert adaptation is not None
+    facts, adaptation = structure.opinions, long_run.model.adaptation
     if facts.lasting is None or structure.limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
         return None
-    anchors = int(np.count_nonzero(~facts.adapts))
+    anchors = int(np.count_nonzero(~facts.movable))
     # Several constant opinions do not agree among themselves; one attracts all others if the start is forgotten.
     apart = anchors > 1 or (anchors and regime is Regime.FAST)
     if not facts.lasting or structure.limit is not NoiselessLimit.CONSENSUS or apart:
@@ -278,5 +283,5 @@ def _hidden_agree(long_run: LongRun) -> bool | None:
         return True
     noisy = regime is Regime.BOUNDED or structure.intermittent
     # At rates η_t → 0 hidden opinions no longer follow the noise of each step.
-    exponent = adaptation.rate.growth.exponent
+    exponent = None if adaptation is None else adaptation.rate.growth.exponent
     return noise is not NoiseEffect.SCATTERS and (not noisy or (exponent is not None and exponent < 0))
