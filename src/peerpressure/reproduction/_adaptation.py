@@ -27,9 +27,9 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory._classification import adaptation_facts
-from peerpressure.theory._consensus_limit import consensus_limit
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._regime import opinion_regime
 
 AGENTS = 60
 SLOW, FAST = 0.003, 0.1
@@ -193,10 +193,10 @@ def hidden_disagreement(model: Model, horizons: Sequence[int] = HORIZONS) -> pd.
 
 def disagreement_over_time(model: Model, formula: str, steps: int = STEPS) -> pd.DataFrame:
     """Return the table ``timescale_decreasing`` for one rate."""
-    rate, times = Adaptation(formula), log_spaced_times(steps)
-    public, hidden = public_and_hidden_errors(replace(model, adaptation=rate), times)
+    times, adapting = log_spaced_times(steps), replace(model, adaptation=Adaptation(formula))
+    public, hidden = public_and_hidden_errors(adapting, times)
     curves = {"time": times, "public": public.rms_disagreement, "hidden": hidden.rms_disagreement}
-    return pd.DataFrame({"rate": formula, "sum_diverges": adaptation_facts(model, rate).lasting} | curves)
+    return pd.DataFrame({"rate": formula, "sum_diverges": opinion_regime(adapting).lasting} | curves)
 
 
 @final
