@@ -16,7 +16,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.noise import Frozen, NoNoise
 from peerpressure.theory._classification import LATE, Bond, Fate, Group, NoiseEffect, Outcome, Setting, fate
 from peerpressure.theory._limits import FARTHEST, NODES, mode_noise, predicted_limit, tail_after
-from peerpressure.theory._moments import run_backwards
+from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._recurrence import Mode
 from peerpressure.theory._regime import Regime, reduced
 
@@ -275,7 +275,7 @@ def _followed(model: Model, setting: Setting, group: Group, found: Fate, toleran
     limits: list[Vector] = []
     while True:
         kept = kept_at(model, setting, group, found, horizon)
-        sums = run_backwards(model, kept.weights, np.array([horizon]), kept.carry)
+        sums = adjoint_moments(model, kept.weights, np.array([horizon]), kept.carry)
         seen.append(np.array([sums.mean[0, 0], sums.variance[0, 0] + kept.variance]))
         limits.append(_extrapolated(seen))
         if len(limits) > 2:

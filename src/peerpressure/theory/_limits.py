@@ -22,7 +22,7 @@ from peerpressure.noise import AR1, NoNoise
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, run_backwards, step_count
+from peerpressure.theory._moments import adjoint_moments, consensus_mode, step_count
 from peerpressure.theory._regime import reduced
 
 
@@ -62,7 +62,7 @@ def start_weight(model: Model | SDE, steps: int) -> float:
         return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
     model = reduced(model)
     if not model.is_plain:
-        return float(run_backwards(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
+        return float(adjoint_moments(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
     times = np.arange(1, step_count(steps) + 1)
     inverse = model.pressure.reciprocal(times)
     return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
@@ -276,7 +276,7 @@ def _modes(model: Model, horizon: int) -> _Modes:
     carry = np.zeros_like(weights)
     if phi == 1:
         carry[0] = tail.held * p * model.noise.deviations(model.n)
-    sums = run_backwards(model, tail.keep * weights, np.array([horizon]), carry)
+    sums = adjoint_moments(model, tail.keep * weights, np.array([horizon]), carry)
     mean, covariance = sums.mean[0], sums.covariance.copy()
     mean[0] += tail.give * model.consensus_value
     if phi < 1:

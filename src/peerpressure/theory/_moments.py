@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Update, Vector
+from peerpressure.model import Model, Vector
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
+from peerpressure.statespace import initial_state, transition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,11 +169,11 @@ def _checked(n: int, weights: Vector, name: str) -> Vector:
     return weights
 
 
-# Mean and variance of weighted sums of agents, by running the model backwards.
+# Moments by the adjoint: the mean and variance of weighted sums of the state.
 
 # Numbers per array that one backward run carries along; more times are split over several runs.
 BLOCK = 2**23
-# SciPy multiplies a sparse matrix with few columns more slowly than column by column.
+# The threads that BLAS wakes for so little work cost more than they save: 7 ms against 0.5 for 10⁶ agents.
 FEW = 8
 
 
@@ -187,62 +188,71 @@ class Sums:
 
 
 def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
-    """Return the moments of the sums with these weights, as ``run_backwards`` takes them, at increasing times."""
-    parts = [run_backwards(model, weights, block) for block in _blocks(weights.size, times)]
+    """Return the moments of the sums with these weights, as ``adjoint_moments`` takes them, at increasing times."""
+    parts = [adjoint_moments(model, weights, block) for block in _blocks(weights.size, times)]
     mean = np.concatenate([part.mean for part in parts])
     variance = np.concatenate([part.variance for part in parts])
     return Sums(mean, variance, parts[-1].covariance)
 
 
-def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
-    """Return the moments of cᵀy, or of cᵀy + kᵀx, at each time by the adjoint of the model, in O(T·nnz).
+def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
+    """Return the moments of cᵀy_t, or of cᵀy_t + kᵀx_{t+1}, at each time by the adjoint of the model, in O(T·nnz).
 
-    ``weights`` has shape (sums, agents), or (sums, 2·agents) with those of the hidden opinions behind: of what agents
-    hold once they have shown y. From v = c and h = k at the end, step t goes back by
+    From the weights λ_T of the state z_T, each step of z_t = F z_{t−1} + B x₀ + G w_t is run back by λ_{t−1} = Fᵀλ_t.
+    The mean is λ_0ᵀz_0 + Σ_t (Bᵀλ_t)ᵀx₀, and the variance the sum of squares Σ_t |Gᵀλ_t|², for the w_t are independent.
 
-    w = v + η_t∘h,   h ← (1 − η_t)∘h + g_t∘w,   v ← C_tᵀw,
-
-    and v·y₀ + h·x₀ is the mean. The noise enters as Σ_t b_t u_t with b_t = std·scale_t·g_t∘w; in terms of the
-    independent z_t behind u_t its weights are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the
-    variance is a sum of squares. ``carry`` is the q that steps after the last time have left.
+    Parameters
+    ----------
+    model : Model
+        A model in discrete time.
+    weights : array of shape (sums, agents) or (sums, 2·agents)
+        The weights c, followed by k if given.
+    times : array of int
+        Increasing times from 0 on.
+    carry : array of shape (sums, agents), optional
+        The weights of the noise u_{T+1} that later steps have left, where noise is correlated.
     """
-    k, n, phi = weights.shape[0], model.n, model.noise.autocorrelation
-    std, noisy = model.noise.deviations(n), not model.noise.is_zero
-    moves = model.adaptation is not None
-    shown, held = weights[:, :n], weights[:, n:] if weights.shape[1] > n else np.zeros_like(weights)
-    v, h, q = (np.empty((0, n)) for _ in range(3))
-    # While opinions are constant, h would only gather what x₀ can be multiplied with at once.
-    mean, variance = np.tile(np.zeros(k) if moves else held @ model.x0, times.size), np.zeros(times.size * k)
-    covariance = np.zeros((k, k))
+    start, x0, n, k = initial_state(model), model.x0, model.n, weights.shape[0]
+    at, noisy = start.layout, not model.noise.is_zero
+    fresh = np.zeros((k, at.states))
+    fresh[:, at.public] = weights[:, :n]
+    wide = weights.shape[1] > n
+    # Constant hidden opinions are no part of the state, and their sum is known.
+    constant = weights[:, n:] @ x0 if wide and not at.has_hidden else np.zeros(k)
+    if wide and at.has_hidden:
+        fresh[:, at.hidden] = weights[:, n:]
+    first = fresh
+    if carry is not None and at.has_memory:
+        first = fresh.copy()
+        first[:, at.memory] = model.noise.autocorrelation * carry
+    rows = np.empty((0, at.states))
+    mean, variance, covariance = np.tile(constant, times.size), np.zeros(times.size * k), np.zeros((k, k))
+
+    def collect(noise: Vector) -> None:
+        """Add the variance of independent draws with these weights, (draws, rows)."""
+        q = noise.T
+        np.add(covariance, _gram(q[:k]), out=covariance)
+        if len(q) > k:
+            variance[k : len(q)] += np.einsum("ij,ij->i", q[k:], q[k:])
+
     # Later times come first, so that those still to come are appended.
     pending = {int(time) for time in times}
     for t in range(int(times[-1]), 0, -1):
         if t in pending:
-            v = np.concatenate([v, shown])
-            h = np.concatenate([h, held]) if moves else h
-            q = np.concatenate([q, np.zeros_like(shown) if carry is None or q.size else carry])
-        update = model.update(t)
-        active = v.shape[0]
-        if update.adaptation_rate is not None:
-            v += update.adaptation_rate * h
-        a = update.gain * v
-        if update.adaptation_rate is not None:
-            h = (1.0 - update.adaptation_rate) * h + a
-        else:
-            mean[:active] += np.einsum("ij,j->i", a, update.preferred)
-        if noisy:
-            a *= std * float(model.noise.scale(t))
-            q = a + phi * q if phi else a
-            share = 1.0 if t == 1 else (1.0 - phi) * (1.0 + phi)
-            covariance += share * _gram(q[:k])
-            variance[k:active] += share * np.einsum("ij,ij->i", q[k:], q[k:])
-        v = _couple_back(update, v)
+            rows = np.concatenate([rows, fresh if rows.size else first])
+        step, columns = transition(model, t, layout=at), rows.T
+        if not at.has_hidden:
+            mean[: len(rows)] += np.einsum("ij,j->i", step.hidden_adjoint(columns).T, x0)
+        previous = step.adjoint(columns) if not noisy else None
+        if previous is None:
+            previous, noise = step.overwriting_adjoints(columns)
+            collect(noise)
+        rows = previous.T
     if 0 in pending:
-        v = np.concatenate([v, shown])
-        h = np.concatenate([h, held]) if moves else h
-    mean += v @ model.start_state
-    if moves:
-        mean += h @ model.x0
+        rows = np.concatenate([rows, fresh])
+    if noisy and at.has_memory:
+        collect(start.noise_adjoint(rows.T))
+    mean += rows @ (start.offset + start.forward(hidden=x0))
     variance[:k] = np.diag(covariance)
     shape = (times.size, k)
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
@@ -250,17 +260,7 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
 
 def _gram(rows: Vector) -> Vector:
     """Return all products of two rows."""
-    # The threads that BLAS wakes for so little work cost more than they bring: 7 ms against 0.5 for 10⁶ agents.
     return np.einsum("ai,bi->ab", rows, rows) if rows.shape[0] <= FEW else rows @ rows.T
-
-
-def _couple_back(update: Update, rows: Vector) -> Vector:
-    """Return Cᵀv for each row v."""
-    if rows.shape[0] == 1:
-        return update.couple_adjoint(rows[0])[None]
-    if rows.shape[0] <= FEW:
-        return np.stack([update.couple_adjoint(row) for row in rows])
-    return np.ascontiguousarray(update.couple_adjoint(np.ascontiguousarray(rows.T)).T)
 
 
 def _blocks(size: int, times: Times) -> Iterator[Times]:
@@ -273,70 +273,44 @@ def _blocks(size: int, times: Times) -> Iterator[Times]:
         yield times[start : start + length]
 
 
-# Mean and covariance of all agents, by running the model's moments forwards.
+# Moments by the covariance recursion: the mean and covariance of all agents.
 
 
-def run_forwards(model: Model, times: Times, *, hidden: bool = False) -> Sums:
+def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums:
     """Return mean and variance of every agent at increasing times, and the covariance at the last.
 
-    With M the linear part of a step, N the weights with which its noise u enters, P = Cov(z) and R = Cov(z, u),
+    With z_t = (y_t, x_{t+1}) without the noise memory, z_t = M z_{t−1} + B x₀ + N u_t. For P = Cov(z) and
+    R = Cov(z, u), where u has autocorrelation φ and unit variance,
 
-    P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1}.
+        P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
-    While hidden opinions are constant z is the public state, M = C and N = diag(b) with b = g_t·std·scale_t. Where they
-    adapt, or where ``hidden`` asks for them, z holds the public state and then the hidden one: what agents hold
-    once they have shown y_t.
+    which is a third of the work of carrying u as a part of the state. ``hidden`` asks for hidden opinions behind the
+    public ones, even where they are constant.
     """
-    n, phi = model.n, model.noise.autocorrelation
-    std = model.noise.deviations(n)
-    parts = 2 if hidden or model.adaptation is not None else 1
-    size = parts * n
-    mean = np.concatenate([model.start_state, model.x0])[:size]
-    P, R = np.zeros((size, size)), np.zeros((size, n) if phi else (0, 0))
+    start, n, phi = initial_state(model, hidden=hidden), model.n, model.noise.autocorrelation
+    at = start.layout
+    size, parts = at.memory.start, at.memory.start // n
+    mean = (start.offset + start.forward(hidden=model.x0))[:size]
+    P, R = np.zeros((size, size)), np.zeros((size, n if phi else 0))
     kept = size if hidden else n
     means, variances = np.empty((times.size, kept)), np.empty((times.size, kept))
-    rows = {int(time): row for row, time in enumerate(times)}
+    slots = {int(time): slot for slot, time in enumerate(times)}
     for t in range(int(times[-1]) + 1):
         if t > 0:
-            update = model.update(t)
-            mean = _step(update, mean)
+            step = transition(model, t, layout=at)
+            mean = step.forward(mean, hidden=model.x0)
             # P is symmetric, so that two products from the left are one from either side.
-            P = _linear_part(update, _linear_part(update, P).T)
-            N = _noise_weights(update, std * float(model.noise.scale(t)), parts)
+            P = step.forward(np.ascontiguousarray(step.forward(P).T))
+            N = step.noise_weights
             np.einsum("aibi->abi", P.reshape(parts, n, parts, n))[...] += N[:, None] * N
             if phi:
-                R = phi * _linear_part(update, R)
+                R = phi * step.forward(R)
                 cross = (R[:, None, :] * N).reshape(size, size)
                 P += cross + cross.T
                 np.einsum("aii->ai", R.reshape(parts, n, n))[...] += N
-        if t in rows:
-            means[rows[t]], variances[rows[t]] = mean[:kept], np.diag(P)[:kept]
+        if t in slots:
+            means[slots[t]], variances[slots[t]] = mean[:kept], np.diag(P)[:kept]
     return Sums(means, variances, P[:kept, :kept])
-
-
-def _step(update: Update, state: Vector) -> Vector:
-    """Return the next state without noise."""
-    n = update.gain.size
-    if state.size == n:
-        return update(state)
-    public = update(state[:n], hidden=state[n:])
-    return np.concatenate([public, update.adapt(state[n:], public)])
-
-
-def _linear_part(update: Update, columns: Vector) -> Vector:
-    """Return M times these columns: y ← C y with constant opinions, else y ← g∘x + C y and x ← x + η∘(y − x)."""
-    n = update.gain.size
-    if columns.shape[0] == n:
-        return update.couple(columns)
-    public = update.gain[:, None] * columns[n:] + update.couple(columns[:n])
-    return np.concatenate([public, update.adapt(columns[n:], public)])
-
-
-def _noise_weights(update: Update, deviations: Vector, parts: int) -> Vector:
-    """Return with what weight each agent's noise enters its public and its hidden opinion, shape (parts, agents)."""
-    b = update.gain * deviations
-    adaptation_rate = 0.0 if update.adaptation_rate is None else update.adaptation_rate
-    return np.stack([b, adaptation_rate * b])[:parts]
 
 
 # Exact mean and variance of what agents show, and of what they hold, without sampling.
@@ -438,7 +412,7 @@ def moments(
         parts = 2 if model.adaptation is not None or what != "public" else 1
         _refuse_large(model.n, LARGEST_COVARIANCE // parts)
         chosen = _chosen(times, steps, default=np.arange(steps + 1))
-        found = run_forwards(model, chosen, hidden=what != "public")
+        found = forward_moments(model, chosen, hidden=what != "public")
         return _of_agents(model, chosen, found, what)
     names, weights = stacked(model, of, agents=2 * model.n if what == "joint" else model.n)
     chosen = _chosen(times, steps, default=np.array([steps]))
