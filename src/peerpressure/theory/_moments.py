@@ -1,4 +1,9 @@
-"""Steps and times as users give them, checked."""
+"""Exact mean and variance of public and hidden opinions, without sampling.
+
+``moments`` is the verb. Of all agents it propagates mean and covariance forwards; of functionals, which are weighted
+sums of agents, it runs the adjoint of the state-space operator backwards, for any number of agents. An ``SDE`` solves
+the differential equations of the same moments.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
-from peerpressure.statespace import initial_state, transition
+from peerpressure.statespace import initial_state, state_layout, transition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +77,21 @@ def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
     return np.unique(given)
 
 
-# Numbers read off a state: weighted sums cᵀy of what agents show, or hold.
+# Functionals: weighted sums cᵀz of a state.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Functional:
-    """A weighted sum cᵀy with a name for a person to read; ``weights`` has shape (agents,)."""
+    """A weighted sum cᵀy of opinions, with a name.
+
+    Parameters
+    ----------
+    name : str
+        How tables and figures call it.
+    weights : array of shape (agents,)
+        The weights c.
+    """
 
     name: str
     weights: Vector
@@ -92,11 +105,23 @@ Functionals: TypeAlias = Functional | Sequence[Functional | ArrayLike] | ArrayLi
 
 
 def consensus_mode(model: Model | SDE) -> Functional:
-    """Return the degree-weighted mean Σ d y / Σ d, which peer pressure alone leaves unchanged.
+    """Return the degree-weighted mean Σ d y / Σ d, the conserved quantity of peer pressure without own opinions.
 
-    In a temporal network degrees are means over time; the sum is then no longer left unchanged, but still tells
-    where agents stand once they agree.
+    In a temporal network degrees are means over time; the sum is then not conserved, but has the value of the
+    consensus once agents agree.
 
+    Parameters
+    ----------
+    model : Model or SDE
+        The model whose network has the degrees.
+
+    Returns
+    -------
+    Functional
+        The sum, as ``moments`` takes it.
+
+    Examples
+    --------
     >>> from peerpressure.networks import star
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
@@ -106,20 +131,22 @@ def consensus_mode(model: Model | SDE) -> Functional:
 
 
 def mean(model: Model | SDE) -> Functional:
-    """Return the plain mean Σ y / n."""
+    """Return the mean Σ y / n over agents."""
     return Functional("mean", np.full(model.n, 1.0 / model.n))
 
 
 def agent(model: Model | SDE, label: Hashable) -> Functional:
-    """Return what the agent of this label shows."""
+    """Return the opinion of the agent with this label."""
     weights = np.zeros(model.n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
 
 
 def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
-    """Return how far agent a stands above agent b, y_a − y_b.
+    """Return the difference y_a − y_b between the opinions of two agents.
 
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> difference(Model(k2(), hidden=[1.0, 2.0]), 1, 0)(np.array([1.0, 2.0]))
     array(1.)
@@ -243,11 +270,12 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
         step, columns = transition(model, t, layout=at), rows.T
         if not at.has_hidden:
             mean[: len(rows)] += np.einsum("ij,j->i", step.hidden_adjoint(columns).T, x0)
-        previous = step.adjoint(columns) if not noisy else None
-        if previous is None:
-            previous, noise = step.overwriting_adjoints(columns)
+        if noisy:
+            columns, noise = step.overwriting_adjoints(columns)
             collect(noise)
-        rows = previous.T
+        else:
+            columns = step.adjoint(columns)
+        rows = columns.T
     if 0 in pending:
         rows = np.concatenate([rows, fresh])
     if noisy and at.has_memory:
@@ -313,7 +341,7 @@ def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums
     return Sums(means, variances, P[:kept, :kept])
 
 
-# Exact mean and variance of what agents show, and of what they hold, without sampling.
+# The verb and its result.
 
 What: TypeAlias = Literal["public", "hidden", "joint"]
 
@@ -324,11 +352,20 @@ LARGEST_COVARIANCE = 2_000
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
-    """Mean and variance of agents, or of functionals, at some times.
+    """Mean and variance of agents, or of functionals, as ``moments`` returns them.
 
-    ``mean`` and ``variance`` have shape (times, names); ``covariance`` has shape (names, names) and holds at the
-    last time. They are exact for every noise law, as only its standard deviation enters. Times are whole numbers, and
-    real ones in continuous time.
+    They are exact for every noise law, as only its standard deviation enters.
+
+    Attributes
+    ----------
+    times : array of shape (times,)
+        Steps, or real times for an ``SDE``.
+    names : tuple
+        Labels of agents, or names of functionals.
+    mean, variance : array of shape (times, names)
+        Moments at each time.
+    covariance : array of shape (names, names)
+        Covariance at the last time.
     """
 
     times: Times | NDArray[np.float64]
@@ -384,20 +421,42 @@ def moments(
     times: ArrayLike | None = None,
     what: What = "public",
 ) -> Moments:
-    """Return the exact mean and variance of y_t, or of functionals cᵀy_t, up to t = ``steps``.
+    """Return the exact mean and variance of opinions, or of functionals of them, up to t = ``steps``.
 
-    Without ``of``, every agent at ``times`` (all of 0…steps unless given) by the covariance recursion, for up to
-    2,000 agents. With ``of``, one or several functionals (or weights of shape (functionals, agents)) at ``times``
-    (the final one unless given) by the adjoint, for any number of agents; the work grows with the number of
-    times. Times come back in order, each once.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model, in discrete or continuous time.
+    steps : int
+        The last step; steps of an ``SDE`` have its own length.
+    of : Functional, sequence of them, or array of shape (functionals, agents), optional
+        Weighted sums, for any number of agents; the work grows with the number of times. Left out, every agent, for up
+        to 2,000 of them (1,000 where hidden opinions count).
+    times : array_like, optional
+        Times from 0 to the last; they are returned in order, each once. By default every step, or the last one for
+        functionals.
+    what : {"public", "hidden", "joint"}, default "public"
+        Public opinions y_t, hidden opinions x_{t+1} after step t, or both, public ones first; functionals then have
+        2·agents weights. Hidden opinions of an ``SDE`` are constant.
 
-    ``what`` may also be "hidden", for what agents hold once they have shown y_t, or "joint", for both: public opinions
-    first, hidden ones behind, so that functionals then have 2·agents weights. In continuous time ``steps`` counts
-    steps of the equation's own length, and times are real ones from 0 to the last.
+    Returns
+    -------
+    Moments
+        Mean and variance at the times, and the covariance at the last.
 
+    Raises
+    ------
+    InvalidInputError
+        If times, weights or ``what`` are not legal, or there are too many agents for their covariance.
+
+    See Also
+    --------
+    consensus_mode, mean, agent, difference : Functionals.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.theory._moments import agent
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0))
     >>> moments(model, 9, of=agent(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)
@@ -406,28 +465,28 @@ def moments(
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
         raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out for public opinions"))
-    if isinstance(model, SDE):
-        return _continuous(model, steps, of, times, what)
-    if of is None:
-        parts = 2 if model.adaptation is not None or what != "public" else 1
-        _refuse_large(model.n, LARGEST_COVARIANCE // parts)
-        chosen = _chosen(times, steps, default=np.arange(steps + 1))
-        found = forward_moments(model, chosen, hidden=what != "public")
-        return _of_agents(model, chosen, found, what)
-    names, weights = stacked(model, of, agents=2 * model.n if what == "joint" else model.n)
-    chosen = _chosen(times, steps, default=np.array([steps]))
-    if what == "hidden":
-        weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
-    found = moments_of_sums(model, weights, chosen)
-    return Moments(chosen, names, found.mean, found.variance, found.covariance)
+    # Continuous time has differential equations where discrete time has recursions.
+    solve = _continuous if isinstance(model, SDE) else _discrete
+    return solve(model, steps, of, times, what)  # type: ignore[arg-type]
 
 
-def _of_agents(model: Model, times: Times, found: Sums, what: What) -> Moments:
+def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
+    if of is not None:
+        names, weights = stacked(model, of, agents=2 * model.n if what == "joint" else model.n)
+        chosen = _chosen(times, steps, default=np.array([steps]))
+        if what == "hidden":
+            weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
+        found = moments_of_sums(model, weights, chosen)
+        return Moments(chosen, names, found.mean, found.variance, found.covariance)
+    at = state_layout(model, hidden=what != "public")
+    _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start)
+    chosen = _chosen(times, steps, default=np.arange(steps + 1))
+    found = forward_moments(model, chosen, hidden=what != "public")
     labels: tuple[Hashable, ...] = tuple(model.network.labels)
     if what == "joint":
         labels = (*(("public", label) for label in labels), *(("hidden", label) for label in labels))
     kept = slice(model.n, None) if what == "hidden" else slice(None)
-    return Moments(times, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
+    return Moments(chosen, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
 
 
 def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
@@ -439,12 +498,8 @@ def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike |
         chosen = real_times(times, most=end)
     else:
         chosen = np.array([sde.time(k) for k in range(steps + 1)]) if of is None else np.array([end])
-    if of is None:
-        names: tuple[Hashable, ...] = tuple(sde.network.labels)
-        found = moments_at(sde, chosen)
-    else:
-        names, weights = stacked(sde, of)
-        found = moments_of(sde, weights, chosen)
+    names, weights = (tuple(sde.network.labels), None) if of is None else stacked(sde, of)
+    found = moments_at(sde, chosen) if weights is None else moments_of(sde, weights, chosen)
     return Moments(chosen, names, found.mean, found.variance, found.covariance)
 
 
@@ -458,7 +513,7 @@ def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:
     return chosen
 
 
-def _refuse_large(n: int, most: int) -> None:
+def _check_size(n: int, most: int) -> None:
     if n > most:
         rule = f"moments of every agent are computed for up to {most:,} agents here"
         remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"
