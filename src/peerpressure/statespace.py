@@ -28,7 +28,6 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from peerpressure.affine import adapted
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.sde import SDE, StepLaw, exact_transitions
@@ -77,7 +76,8 @@ class Transition(ABC):
 
     ``layout`` says what z holds, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
     z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
-    C-ordered rows are passed as their transpose at no cost.
+    C-ordered rows are passed as their transpose at no cost. They may leave out the noise memory, as columns of y and x
+    alone: it counts as 0 then, and the result leaves it out, too.
     """
 
     layout: StateLayout
@@ -137,6 +137,14 @@ class ModelTransition(Transition):
         """√(1−φ²), the part of u_t that is drawn at step t."""
         return math.sqrt((1 - self.phi) * (1 + self.phi))
 
+    @property
+    def noise_weights(self) -> Vector:
+        """The weights of an agent's u_t in its own y_t and, where that is in the state, x_{t+1}; (1 or 2, agents)."""
+        if not self.layout.has_hidden:
+            return self.noise_std[None]
+        rate = self.update.adaptation_rate
+        return np.stack([self.noise_std, np.zeros_like(self.noise_std) if rate is None else rate * self.noise_std])
+
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update = self.layout, self.update
@@ -146,8 +154,9 @@ class ModelTransition(Transition):
         np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
-            public += _like(update.gain, columns) * preferred
-        if at.has_memory:
+            # Large arrays cost more to allocate than to fill, so that this one is used again.
+            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
+        if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
                 memory += self._innovation_std * noise
@@ -155,22 +164,38 @@ class ModelTransition(Transition):
         elif noise is not None:
             public += _like(self.noise_std, columns) * noise
         if at.has_hidden:
-            out[at.hidden] = self._adapt(columns[at.hidden], public)
+            self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        at, update = self.layout, self.update
-        out = np.empty_like(columns)
         public = self._public_weight(columns)
-        out[at.public] = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        if columns.shape[0] > self.layout.memory.start:
+            return self._adjoint(columns, public, self._noise_weight(columns, public))
+        return self._adjoint(columns, public, public)
+
+    def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
+        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z may be overwritten."""
+        public = self._public_weight(columns)
+        noise = self._noise_weight(columns, public)
+        return self._adjoint(columns, public, noise, out=columns), self._innovations(noise)
+
+    def _adjoint(self, columns: Vector, public: Vector, noise: Vector, out: Vector | None = None) -> Vector:
+        """Return Fᵀ Z from the weights of y_t and u_t in Zᵀz_t; that of u_t counts where Z holds noise memory."""
+        at, update = self.layout, self.update
+        coupled = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        if columns.shape[0] == at.agents:
+            return coupled
+        # Large arrays cost more to allocate than to fill, so that they are used again where that is possible.
+        out = np.empty_like(columns) if out is None else out
         if at.has_hidden:
-            hidden = columns[at.hidden]
-            if update.adaptation_rate is not None:
-                hidden = _like(1 - update.adaptation_rate, columns) * hidden
-            np.add(hidden, _like(update.gain, columns) * public, out=out[at.hidden])
-        if at.has_memory:
-            out[at.memory] = self.phi * (_like(self.noise_std, columns) * public + columns[at.memory])
+            adopted = _like(update.gain, columns) * public
+            stays = 1.0 if update.adaptation_rate is None else _like(1 - update.adaptation_rate, columns)
+            np.multiply(columns[at.hidden], stays, out=out[at.hidden])
+            out[at.hidden] += adopted
+        if columns.shape[0] > at.memory.start:
+            np.multiply(noise, self.phi, out=out[at.memory])
+        out[at.public] = coupled
         return out
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
@@ -181,10 +206,20 @@ class ModelTransition(Transition):
 
     def noise_adjoint(self, columns: Vector) -> Vector:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
-        weight = _like(self.noise_std, columns) * self._public_weight(columns)
-        if self.layout.has_memory:
-            weight = self._innovation_std * (weight + columns[self.layout.memory])
-        return np.asarray(weight[: self.draws])
+        return self._innovations(self._noise_weight(columns, self._public_weight(columns)))
+
+    def _noise_weight(self, columns: Vector, public: Vector) -> Vector:
+        """Return the weight of u_t in Zᵀz_t, through y_t and as noise memory."""
+        weight = np.asarray(_like(self.noise_std, columns) * public)
+        if columns.shape[0] > self.layout.memory.start:
+            weight += columns[self.layout.memory]
+        return weight
+
+    def _innovations(self, noise: Vector) -> Vector:
+        """Return the weights of w_t from those of u_t, in the same array."""
+        if self.phi:
+            noise *= self._innovation_std
+        return noise[: self.draws]
 
     def hidden_input(self) -> Vector:
         """Return B as a dense matrix, (states, agents)."""
@@ -203,11 +238,18 @@ class ModelTransition(Transition):
         if not self.layout.has_hidden:
             return public
         public = public + self.update.gain * bound[n:]
-        return np.concatenate([public, self._adapt(bound[n:], public)])
+        return np.concatenate([public, self._adapt(bound[n:], public, np.empty(n))])
 
-    def _adapt(self, hidden: Vector, public: Vector) -> Vector:
+    def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
+        """Write x + η ∘ (y − x) to ``out``."""
         rate = self.update.adaptation_rate
-        return hidden if rate is None else adapted(hidden, public, _like(rate, public))
+        if rate is None:
+            out[...] = hidden
+            return out
+        np.subtract(public, hidden, out=out)
+        out *= _like(rate, public)
+        out += hidden
+        return out
 
     def _public_weight(self, columns: Vector) -> Vector:
         """Return the weight of y_t in Zᵀz_t, directly and through the hidden opinions that adapt to it."""
@@ -329,11 +371,11 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     return InitialState(layout, offset, from_hidden)
 
 
-def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition:
-    """Return the step of a discrete model that leads to time t ≥ 1."""
-    update = model.update(t)
-    std = model.noise.deviations(model.n) * float(model.noise.scale(t))
-    return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.autocorrelation)
+def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayout | None = None) -> ModelTransition:
+    """Return the step of a discrete model that leads to time t ≥ 1; a ``layout`` at hand is not made again."""
+    update, noise = model.update(t), model.noise
+    std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
+    return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
@@ -419,6 +461,8 @@ def _like(values: Vector, columns: Vector) -> Vector:
 
 def _product(matrix: Any, columns: Vector) -> Vector:
     """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
+    if columns.ndim == 2 and columns.shape[1] == 1:
+        return np.asarray(matrix @ columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):

@@ -23,7 +23,7 @@ from peerpressure.recovery._estimate import Estimate, Prior, estimate_from, upda
 from peerpressure.recovery._information_state import estimate_of, known_before
 from peerpressure.recovery._observation import Outputs, ResolvedObservation
 from peerpressure.recovery._solve import DENSE_LIMIT, Implicit, Solution, conjugate_gradients, solve
-from peerpressure.theory._moments import run_forwards
+from peerpressure.theory._moments import forward_moments
 
 Array: TypeAlias = NDArray[np.float64]
 BLOCK_BYTES = 2**25
@@ -369,7 +369,7 @@ def output_variances(design: Design) -> Array:
     after_start = design.seen.times[design.seen.times > 0]
     variances = np.zeros((design.seen.times.size, design.seen.agents.size))
     if after_start.size:
-        spread = run_forwards(design.model, after_start).variance
+        spread = forward_moments(design.model, after_start).variance
         variances[-after_start.size :] = spread[:, design.seen.agents]
     return variances + design.seen.blur
 
