@@ -1,14 +1,20 @@
-"""What can go wrong, in one small family.
+"""The hierarchy of errors.
 
-Every message names the rule, the value that broke it, and the remedy; ``message`` gives them one shape.
-Catch ``PeerPressureError`` to catch them all.
+Every message names the rule, the value that broke it, and the remedy; ``message`` builds it. Catch
+``PeerPressureError`` to catch all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
+SHOWN = 3  # offending items that a message names before it only counts them
+SEARCHED = 10_000  # known names among which a close match is looked for
+
 
 class PeerPressureError(Exception):
-    """The root of everything that this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose."""
 
 
 class InvalidInputError(PeerPressureError, ValueError):
@@ -16,7 +22,7 @@ class InvalidInputError(PeerPressureError, ValueError):
 
 
 class NetworkError(InvalidInputError):
-    """A graph is not one on which the model is defined."""
+    """A graph is not valid: the model is not defined on it."""
 
 
 class ScheduleError(InvalidInputError):
@@ -32,7 +38,7 @@ class NoiseError(InvalidInputError):
 
 
 class AdaptationError(InvalidInputError):
-    """Hidden opinions are told to move in a way that is not a step towards what is said."""
+    """An adaptation rate or weight is not valid."""
 
 
 class ModelError(InvalidInputError):
@@ -52,9 +58,33 @@ class FileFormatError(PeerPressureError, OSError):
 
 
 def message(rule: str, *, got: object, remedy: str) -> str:
-    """Return the one message that every error here uses.
+    """Return an error message with its rule, value and remedy.
 
     >>> message("steps must be at least 1", got=0, remedy="ask for one step or more")
     'steps must be at least 1, got 0; ask for one step or more'
     """
     return f"{rule}, got {got}; {remedy}"
+
+
+def first_few(items: Iterable[object], total: int) -> str:
+    """Return the first few of many items as text for a message.
+
+    >>> first_few(["a", "b", "c", "d"], total=9)
+    'a, b, c and 6 more (9 in all)'
+    """
+    shown = [str(item) for item in islice(items, SHOWN)]
+    rest = f" and {total - len(shown)} more ({total} in all)" if total > len(shown) else ""
+    return ", ".join(shown) + rest
+
+
+def did_you_mean(wanted: object, known: Iterable[object]) -> str:
+    """Return a question that offers the closest of the known names, or an empty text if none is close.
+
+    >>> did_you_mean("karat", ["karate", "davis"])
+    " (did you mean 'karate'?)"
+    """
+    from difflib import get_close_matches
+
+    by_text = {str(name).casefold(): name for name in islice(known, SEARCHED)}
+    close = get_close_matches(str(wanted).casefold(), by_text, n=1)
+    return f" (did you mean {by_text[close[0]]!r}?)" if close else ""

@@ -1,9 +1,9 @@
 """Parameters as data: the name, kind, legal range, title and help of everything that a user sets.
 
-Schedules, noise laws and generators declare their parameters with `Parameter`. The check of the constructor, the section
-of a scenario file and its JSON schema, the shorthand of the command line and the sliders of the explorer are read from
-that declaration. The default stands in the signature and the one-line description in the docstring of the member itself;
-`with_defaults` and `summary` read them from there.
+Schedules, noise laws and generators declare their parameters with `Parameter`. The check of the constructor, the
+section of a scenario file and its JSON schema, the shorthand of the command line and the sliders of the explorer are
+read from that declaration. The default is in the signature of the member and its description in one line in its
+docstring; `with_defaults` and `summary` read them from there.
 """
 
 from __future__ import annotations
@@ -138,12 +138,12 @@ class Parameter:
 
 def _plain(value: Any, *, whole: bool) -> float:
     """Return a number as a plain int or float, nan for anything else; True and False are no numbers."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral if whole else numbers.Real):
+    if isinstance(value, bool):
         return math.nan
     if whole:
-        return int(value)
+        return int(value) if isinstance(value, numbers.Integral) else math.nan
     try:
-        return float(value)
+        return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
         return math.inf
 

@@ -106,11 +106,6 @@ class Transition(ABC):
     def noise_adjoint(self, columns: Vector) -> Vector:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
 
-    def adjoint_with_noise(self, columns: Vector, noise: Vector) -> Vector:
-        """Return Fᵀ Z for Z (states, m), and fill ``noise`` (draws, m) with Gᵀ Z."""
-        noise[:] = self.noise_adjoint(columns)
-        return self.adjoint(columns)
-
     @abstractmethod
     def hidden_input(self) -> Vector:
         """Return B as a dense matrix, (states, agents)."""
@@ -144,17 +139,21 @@ class ModelTransition(Transition):
         """√(1−φ²), the part of u_t that is drawn at step t."""
         return math.sqrt((1 - self.phi) * (1 + self.phi))
 
+    @property
+    def noise_weights(self) -> Vector:
+        """The weights of an agent's u_t in its own y_t and, where that is in the state, x_{t+1}; (1 or 2, agents)."""
+        if not self.layout.has_hidden:
+            return self.noise_std[None]
+        rate = self.update.adaptation_rate
+        return np.stack([self.noise_std, np.zeros_like(self.noise_std) if rate is None else rate * self.noise_std])
+
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update, n = self.layout, self.update, self.layout.agents
-        if columns.shape[0] == n:
-            # Public opinions alone, the most frequent case, need no array of the whole state.
-            out = public = _product(update.adjacency, columns)
-            public *= _like(update.coupling_scale, columns)
-        else:
-            out = np.empty_like(columns)
-            coupled = _product(update.adjacency, columns[:n])
-            public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
+        coupled = _product(update.adjacency, columns[:n])
+        # Public opinions alone need no array of the whole state, and larger states have one to spare afterwards.
+        out, spare = (coupled, None) if columns.shape[0] == n else (np.empty_like(columns), coupled)
+        public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
@@ -164,35 +163,40 @@ class ModelTransition(Transition):
             public += _like(self.noise_std, columns) * noise
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
-            public += _like(update.gain, columns) * preferred
+            public += np.multiply(_like(update.gain, columns), preferred, out=spare)
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        return self._adjoint(columns, self._public_weight(columns))
-
-    def adjoint_with_noise(self, columns: Vector, noise: Vector) -> Vector:
-        """Return Fᵀ Z for Z (states, m), and fill ``noise`` (draws, m) with Gᵀ Z."""
         public = self._public_weight(columns)
-        self._noise_adjoint(columns, public, noise)
-        return self._adjoint(columns, public)
+        if columns.shape[0] > self.layout.memory.start:
+            return self._adjoint(columns, public, self._noise_weight(columns, public))
+        return self._adjoint(columns, public, public)
 
-    def _adjoint(self, columns: Vector, public: Vector) -> Vector:
-        at, update, n = self.layout, self.update, self.layout.agents
+    def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
+        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z may be overwritten."""
+        public = self._public_weight(columns)
+        noise = self._noise_weight(columns, public)
+        return self._adjoint(columns, public, noise, out=columns), self._innovations(noise)
+
+    def _adjoint(self, columns: Vector, public: Vector, noise: Vector, out: Vector | None = None) -> Vector:
+        """Return Fᵀ Z from the weights of y_t and u_t in Zᵀz_t; that of u_t counts where Z holds noise memory."""
+        at, update = self.layout, self.update
         coupled = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
-        if columns.shape[0] == n:
+        if columns.shape[0] == at.agents:
             return coupled
-        out = np.empty_like(columns)
-        out[:n] = coupled
+        # Large arrays cost more to allocate than to fill, so that they are used again where that is possible.
+        out = np.empty_like(columns) if out is None else out
         if at.has_hidden:
-            hidden = np.multiply(_like(update.gain, columns), public, out=out[at.hidden])
-            hidden += columns[at.hidden]
-            if update.adaptation_rate is not None:
-                hidden -= _like(update.adaptation_rate, columns) * columns[at.hidden]
+            adopted = _like(update.gain, columns) * public
+            stays = 1.0 if update.adaptation_rate is None else _like(1 - update.adaptation_rate, columns)
+            np.multiply(columns[at.hidden], stays, out=out[at.hidden])
+            out[at.hidden] += adopted
         if columns.shape[0] > at.memory.start:
-            out[at.memory] = self.phi * (_like(self.noise_std, columns) * public + columns[at.memory])
+            np.multiply(noise, self.phi, out=out[at.memory])
+        out[at.public] = coupled
         return out
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
@@ -203,16 +207,20 @@ class ModelTransition(Transition):
 
     def noise_adjoint(self, columns: Vector) -> Vector:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
-        noise = np.empty((self.draws, *columns.shape[1:]))
-        return self._noise_adjoint(columns, self._public_weight(columns), noise)
+        return self._innovations(self._noise_weight(columns, self._public_weight(columns)))
 
-    def _noise_adjoint(self, columns: Vector, public: Vector, out: Vector) -> Vector:
-        if self.draws:
-            np.multiply(_like(self.noise_std, columns), public, out=out)
-            if self.layout.has_memory:
-                out += columns[self.layout.memory]
-                out *= self._innovation_std
-        return out
+    def _noise_weight(self, columns: Vector, public: Vector) -> Vector:
+        """Return the weight of u_t in Zᵀz_t, through y_t and as noise memory."""
+        weight = np.asarray(_like(self.noise_std, columns) * public)
+        if columns.shape[0] > self.layout.memory.start:
+            weight += columns[self.layout.memory]
+        return weight
+
+    def _innovations(self, noise: Vector) -> Vector:
+        """Return the weights of w_t from those of u_t, in the same array."""
+        if self.phi:
+            noise *= self._innovation_std
+        return noise[: self.draws]
 
     def hidden_input(self) -> Vector:
         """Return B as a dense matrix, (states, agents)."""
@@ -234,10 +242,10 @@ class ModelTransition(Transition):
         return np.concatenate([public, self._adapt(bound[n:], public, np.empty(n))])
 
     def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
-        """Fill ``out`` with x + η ∘ (y − x), as ``affine.adapted`` has it, without temporary arrays."""
+        """Write x + η ∘ (y − x) to ``out``."""
         rate = self.update.adaptation_rate
         if rate is None:
-            out[:] = hidden
+            out[...] = hidden
             return out
         np.subtract(public, hidden, out=out)
         out *= _like(rate, public)
@@ -374,9 +382,11 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     return InitialState(layout, offset, from_hidden)
 
 
-def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition:
-    """Return the step of a discrete model that leads to time t ≥ 1."""
-    return next(_model_transitions(model, range(t, t + 1), hidden=hidden))
+def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayout | None = None) -> ModelTransition:
+    """Return the step of a discrete model that leads to time t ≥ 1; a ``layout`` at hand is not made again."""
+    update, noise = model.update(t), model.noise
+    std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
+    return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
 
 
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
@@ -481,7 +491,9 @@ def _like(values: Vector, columns: Vector) -> Vector:
 
 def _product(matrix: Any, columns: Vector) -> Vector:
     """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
-    if columns.ndim == 2 and 1 < columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
+    if columns.ndim == 2 and columns.shape[1] == 1:
+        return np.asarray(matrix @ columns[:, 0])[:, None]
+    if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):
             out[:, column] = matrix @ columns[:, column]

@@ -12,7 +12,7 @@ import pytest
 
 from peerpressure import __version__, cli
 from peerpressure.errors import TooLargeError
-from peerpressure.reproduction import experiments
+from peerpressure.reproduction import _experiments
 
 STEPS = "200"
 COMMAND = [sys.executable, "-m", "peerpressure"]
@@ -48,7 +48,7 @@ def test_bad_usage_is_one_line_and_status_2(
 ) -> None:
     out = tmp_path / "out"
     extra = ["--out", str(out)] if arguments[0] == "paper" else []
-    assert cli.run([*arguments, *extra]) == 2
+    assert cli.invoke([*arguments, *extra]) == 2
     shown = capfd.readouterr()
     assert shown.out == ""
     assert says in shown.err
@@ -70,7 +70,7 @@ def test_a_file_where_the_folder_should_be_is_refused_before_any_work(
     file = tmp_path / "taken"
     file.write_text("mine")
     for out in (file, file / "below"):
-        assert cli.run(["paper", "--out", str(out)]) == 2
+        assert cli.invoke(["paper", "--out", str(out)]) == 2
         assert "is a file" in capfd.readouterr().err
     assert file.read_text() == "mine"
 
@@ -94,8 +94,8 @@ def test_failures_are_one_line_with_their_status_and_leave_nothing(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(experiments, "convergence", fails)
-    assert cli.run(["paper", "--out", str(tmp_path / "out")]) == status
+    monkeypatch.setattr(_experiments, "convergence", fails)
+    assert cli.invoke(["paper", "--out", str(tmp_path / "out")]) == status
     shown = capfd.readouterr()
     assert shown.out == ""
     assert shown.err.count("\n") == 1
@@ -106,9 +106,9 @@ def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(experiments, "convergence", fails)
+    monkeypatch.setattr(_experiments, "convergence", fails)
     with pytest.raises(ZeroDivisionError):
-        cli.run(["paper", "--out", str(tmp_path / "out")])
+        cli.invoke(["paper", "--out", str(tmp_path / "out")])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
@@ -117,8 +117,8 @@ def test_ctrl_c_ends_a_run_with_130_and_no_traceback(tmp_path: Path) -> None:
     code = f"""
 import sys, time
 from peerpressure import cli
-from peerpressure.reproduction import experiments
-experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
+from peerpressure.reproduction import _experiments
+_experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
 sys.argv = ["peerpressure", "paper", "--out", {str(out)!r}]
 cli.main()
 """
@@ -135,12 +135,12 @@ cli.main()
 
 def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
     for arguments in (["version"], ["--version"]):
-        assert cli.run(arguments) == 0
+        assert cli.invoke(arguments) == 0
         assert capfd.readouterr().out == f"peerpressure {__version__}\n"
     for arguments in ([], ["--help"]):
-        assert cli.run(arguments) == 0
+        assert cli.invoke(arguments) == 0
         assert "paper" in capfd.readouterr().out
-    assert cli.run(["paper", "--help"]) == 0
+    assert cli.invoke(["paper", "--help"]) == 0
     assert "consensus value" in capfd.readouterr().out
 
 
@@ -152,8 +152,8 @@ package = types.ModuleType("peerpressure")
 package.__path__ = importlib.util.find_spec("peerpressure").submodule_search_locations
 sys.modules["peerpressure"] = package
 before = set(sys.modules)
-from peerpressure.cli import run
-assert run(["--help"]) == 0
+from peerpressure.cli import invoke
+assert invoke(["--help"]) == 0
 heavy = {"numpy", "scipy", "pandas", "matplotlib", "numba", "networkx"} & (set(sys.modules) - before)
 sys.exit(f"loaded {heavy}" if heavy else 0)
 """
@@ -165,7 +165,7 @@ def test_the_options_defaults_are_the_experiments_own() -> None:
     import inspect
     from importlib import import_module
 
-    convergence = import_module("peerpressure.reproduction.convergence")
+    convergence = import_module("peerpressure.reproduction._convergence")
 
-    defaults = {name: option.default for name, option in inspect.signature(cli.paper).parameters.items()}
+    defaults = {name: option.default for name, option in inspect.signature(cli.paper.paper).parameters.items()}
     assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, convergence.STEPS)

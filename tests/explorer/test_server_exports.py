@@ -25,8 +25,7 @@ from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.script import script
-from peerpressure.measures import Experiment
-from peerpressure.measures._results import estimates
+from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
@@ -145,7 +144,7 @@ def test_the_command_line_runs_the_scenario(asker: Asker, tmp_path: Path, capfd:
     file.write_bytes(asker.post("export/toml", small).content)
     text = file.read_text().replace("figures = true", "figures = false").replace("report = true", "report = false")
     file.write_text(text)
-    assert cli.run(["run", str(file), "--out", str(tmp_path / "out")]) == 0, capfd.readouterr().err
+    assert cli.invoke(["run", str(file), "--out", str(tmp_path / "out")]) == 0, capfd.readouterr().err
     with xarray.open_dataset(tmp_path / "out" / "run.nc") as data:
         states = asker.packed("run", small).arrays["states"]
         assert np.array_equal(data["public"].to_numpy()[0].astype(np.float32), states)

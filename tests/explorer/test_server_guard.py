@@ -217,9 +217,9 @@ def parts_of(annotation: Any) -> Iterator[Any]:
 
 
 REACHING: dict[str, dict[str, Any]] = {
-    "FromFile.file": {"network": {"file": "PATH"}},
-    "FromEvents.events": {"network": {"events": "PATH"}},
-    "FromContacts.contacts": {"network": {"contacts": "PATH"}},
+    "NetworkFileSection.file": {"network": {"file": "PATH"}},
+    "EventsSection.events": {"network": {"events": "PATH"}},
+    "ContactsSection.contacts": {"network": {"contacts": "PATH"}},
     "FromColumn.file": {"agents": {"hidden": {"file": "PATH", "column": "x"}}},
     "Output.folder": {"output": {"folder": "PATH"}},
 }

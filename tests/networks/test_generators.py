@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from inspect import signature
 
@@ -10,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from peerpressure.networks import GENERATORS, NAMED, Network, _generators, named, random_regular, watts_strogatz
-from peerpressure.networks._generators import random_pairs
 from peerpressure.networks._loops import attach
+from peerpressure.networks._sampling import random_pairs
 from tests.networks.strategies import same
 
 # One row per generator: a way to call it, and what must come out.
@@ -117,7 +116,7 @@ def grow_plain(n: int, m: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 1), (5, 4), (300, 1), (3000, 2), (400, 37)])
-def test_compiled_and_plain_growth_agree_to_the_bit(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_and_plain_attachment_agree_to_the_bit(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_generators, "INTERPRETED", 0)
     compiled = _generators._grown(n, m, np.random.default_rng(9))
     assert compiled.tolist() == grow_plain(n, m, 9)

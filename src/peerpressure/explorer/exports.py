@@ -16,7 +16,7 @@ from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.requests import FATAL, RequestError
-from peerpressure.measures._results import estimates, summaries
+from peerpressure.measures import estimates, summaries
 from peerpressure.progress import checkpoint
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import Record, simulate
@@ -57,14 +57,14 @@ def netcdf_file(built: BuiltScenario, limits: Limits) -> bytes:
 
 
 def _numbers(built: BuiltScenario) -> int:
-    keep, run = built.scenario.run.what_to_keep(), built.scenario.run
+    keep, run = built.scenario.run.recording(), built.scenario.run
     agents = 1 if not keep.states else built.model.n if keep.agents is None else len(keep.agents)
     return run.replicates * (built.steps // keep.every + 2) * agents
 
 
 def _run(built: BuiltScenario) -> Trajectory:
     run = built.scenario.run
-    return simulate(built.system, run.steps, run.replicates, seed=run.seed, record=run.what_to_keep())
+    return simulate(built.system, run.steps, run.replicates, seed=run.seed, record=run.recording())
 
 
 # Pictures; the functions that draw import Matplotlib, which takes a second and which most users never need.

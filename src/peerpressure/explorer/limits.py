@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,69 +11,6 @@ from numpy.typing import NDArray
 from peerpressure.errors import message
 from peerpressure.explorer.requests import RequestError
 from peerpressure.scenario import Scenario
-
-Rule: TypeAlias = Callable[[Any], float]
-
-
-@final
-@dataclass(frozen=True)
-class Size:
-    """The number of agents and edges of a network, and of changes of its edges over the steps."""
-
-    agents: int
-    edges: float
-    changes: float = 0.0
-
-
-# Edges that a generator makes; those not listed make about as many as agents.
-_EDGES: Mapping[str, Rule] = {
-    "complete": lambda s: s.n * (s.n - 1) / 2,
-    "grid": lambda s: 2.0 * s.rows * s.columns,
-    "erdos_renyi": lambda s: s.p * s.n * (s.n - 1) / 2,
-    "watts_strogatz": lambda s: s.n * s.k / 2,
-    "barabasi_albert": lambda s: float(s.m * s.n),
-    "random_regular": lambda s: s.n * s.degree / 2,
-}
-# Changes per edge and step of a network with dynamics.
-_CHANGES_PER_EDGE: Mapping[str, Rule] = {
-    "failing_edges": lambda e: 2 * e.probability,
-    "edge_markovian": lambda e: _turnover(e.birth, e.death),
-    "rewiring": lambda e: 2 * e.rate,
-}
-# Changes per step of a temporal network, over all edges.
-_CHANGES: Mapping[str, Rule] = {
-    "activity_driven": lambda s: 2.0 * s.n * s.contacts,
-    "edge_markovian": lambda s: s.n**2 / 2 * _turnover(s.birth, s.death),
-    "growing": lambda s: float(s.m),
-}
-
-
-def _turnover(birth: float, death: float) -> float:
-    return 2 * birth * death / (birth + death)
-
-
-def size_of(section: Any, steps: int) -> Size:
-    """Return the size of the network that a section describes, without building it.
-
-    >>> from peerpressure.scenario._network import BarabasiAlbert
-    >>> size_of(BarabasiAlbert(n=100, m=2), 50)
-    Size(agents=100, edges=200.0, changes=0.0)
-    """
-    if hasattr(section, "temporal"):
-        length = section.steps or steps
-        pairs = section.n**2 / 2 if section.temporal == "edge_markovian" else 0.0
-        return Size(section.n, pairs, length * _CHANGES[section.temporal](section))
-    if hasattr(section, "edges"):
-        size = Size(1 + max(max(pair) for pair in section.edges), float(len(section.edges)))
-    else:
-        agents = section.rows * section.columns if hasattr(section, "rows") else getattr(section, "n", 2)
-        rule = _EDGES.get(getattr(section, "generator", ""))
-        size = Size(agents, float(agents) if rule is None else rule(section))
-    dynamics = getattr(section, "dynamics", None)
-    if dynamics is None:
-        return size
-    changes = size.edges * (dynamics.steps or steps) * _CHANGES_PER_EDGE[dynamics.kind](dynamics)
-    return Size(size.agents, size.edges, changes)
 
 
 @final
@@ -156,7 +92,7 @@ class Limits:
 
     def check_network(self, section: Any, steps: int) -> None:
         """Check the size of a network before it is built."""
-        size = size_of(section, steps)
+        size = section.size(steps)
         self.check("agents", size.agents, what="the number of agents", remedy="ask for fewer", where="network")
         self.check("edges", size.edges, what="the number of edges", remedy="ask for a sparser network", where="network")
         what, remedy = "the changes of a temporal network", "let it change less often, or for fewer steps"

@@ -26,7 +26,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
 from peerpressure.scenario._agents import FromColumn
 from peerpressure.scenario._loading import misfits
-from peerpressure.scenario._network import FromFile
+from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._problems import dotted, explain
 from peerpressure.sde import SDE
 
@@ -232,7 +232,7 @@ def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     """Return the state in which the page opens on a scenario file, with all that it reads from other files inlined."""
     limits.check_network(scenario.network, scenario.run.steps)
     data = scenario.model_dump(exclude_none=True, exclude={"output": True, "run": {"record"}})
-    if isinstance(scenario.network, FromFile):
+    if isinstance(scenario.network, NetworkFileSection):
         data["network"] = network_section(scenario.graph)
     model = scenario.model()
     for name in _PER_AGENT:

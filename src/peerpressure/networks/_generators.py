@@ -1,12 +1,12 @@
-"""Generators of networks: small graphs with closed forms, and the random graphs of the literature.
+"""Generators of static networks: small graphs with closed forms, and random graphs.
 
-Every random generator takes a ``seed`` and returns the same network for the same seed on every machine. A new generator
-is one function and one entry in `GENERATORS`, which declares its parameters and its size.
+Every random generator has a ``seed``; the same seed gives the same network on every machine. A new generator is one
+function and one entry in `GENERATORS`, which declares its parameters and its size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import log
 from types import MappingProxyType
@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import NetworkError
-from peerpressure.networks._loops import attach
+from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
-from peerpressure.networks._validation import generator, refusal, room_for
+from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
+from peerpressure.networks._validation import check_memory, network_error, random_generator
 from peerpressure.parameters import Parameter, Slider
 
-Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-BLOCK = 4096  # random numbers drawn at a time
-INTERPRETED = 20_000  # attachments up to which plain Python is faster than loading numba
+INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
 
 
 @final
@@ -36,8 +34,8 @@ class Generator:
     ----------
     build : callable
         Function that returns the network.
-    title : str
-        Name for a label; the description is the first line of the function's docstring.
+    title, help : str
+        Name for a label, and a description in one line.
     edges : callable
         Estimate of the number of edges from the parameters, used to reject what does not fit into memory.
     parameters : tuple of Parameter
@@ -50,6 +48,7 @@ class Generator:
 
     build: Callable[..., Network]
     title: str
+    help: str
     edges: Callable[..., float]
     parameters: tuple[Parameter, ...] = ()
     agents: Callable[..., int] = lambda n, **_: n
@@ -60,116 +59,20 @@ class Generator:
         for one in self.parameters:
             if one.name in values:
                 one.check(values[one.name], NetworkError)
-        room_for(self.edges(**values))
-
-
-def random_pairs(n: int, p: float, rng: np.random.Generator) -> Ends:
-    """Return each of the n(n-1)/2 pairs with probability p, independently, in time linear in the result.
-
-    The gaps between chosen pairs are geometric (Batagelj and Brandes, 2005).
-    """
-    total = n * (n - 1) // 2
-    if p == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    mean = total * p
-    reached = -1
-    blocks: list[NDArray[np.int64]] = []
-    while reached < total:
-        size = BLOCK if blocks else int(mean + 6 * np.sqrt(mean)) + 16
-        # No gap beyond the last pair matters, and cutting them there keeps their sum within 64 bits.
-        gaps = np.minimum(rng.geometric(p, size), total + 1)
-        blocks.append(reached + np.cumsum(gaps))
-        reached = int(blocks[-1][-1])
-    codes = np.concatenate(blocks)
-    return _pairs(codes[codes < total])
-
-
-def _pairs(codes: NDArray[np.int64]) -> Ends:
-    """Return the pair i > j with code i(i-1)/2 + j."""
-    i = ((1 + np.sqrt(1 + 8 * codes.astype(np.float64))) / 2).astype(np.int64)
-    # The square root may round across a whole number where codes are large.
-    i -= i * (i - 1) // 2 > codes
-    i += i * (i + 1) // 2 <= codes
-    return i, codes - i * (i - 1) // 2
-
-
-def rewired_ring(n: int, k: int, p: float, rng: np.random.Generator) -> Ends:
-    """Return a ring of k nearest neighbours with the far end of each edge moved with probability p.
-
-    A moved end goes to an agent drawn uniformly from those that are not yet neighbours.
-    """
-    near = np.tile(np.arange(n), k // 2)
-    far = (near + np.repeat(np.arange(1, k // 2 + 1), n)) % n
-    moved = np.flatnonzero(rng.random(near.size) < p)
-    if not moved.size:
-        return near, far
-    present = set(_codes(near, far, n).tolist())
-    degrees = np.full(n, k).tolist()
-    draws = _endless(n, rng)
-    for edge in moved.tolist():
-        agent, old = int(near[edge]), int(far[edge])
-        if degrees[agent] == n - 1:
-            continue  # all other agents are its neighbours already
-        new = next(w for w in draws if w != agent and min(agent, w) * n + max(agent, w) not in present)
-        present.remove(min(agent, old) * n + max(agent, old))
-        present.add(min(agent, new) * n + max(agent, new))
-        degrees[old] -= 1
-        degrees[new] += 1
-        far[edge] = new
-    return near, far
-
-
-def _codes(i: NDArray[np.int64], j: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    return np.minimum(i, j) * n + np.maximum(i, j)
-
-
-def _endless(n: int, rng: np.random.Generator) -> Iterator[int]:
-    while True:
-        yield from rng.integers(n, size=BLOCK).tolist()
-
-
-def regular_pairing(n: int, degree: int, rng: np.random.Generator) -> Ends:
-    """Return a simple graph in which every agent has this degree, asymptotically uniform.
-
-    Free ends are shuffled and paired; pairs that would be loops or repeated edges are shuffled again, and everything
-    restarts where no pair of free ends can be joined (Steger and Wormald, 1999).
-    """
-    while True:
-        codes = _try_pairing(n, degree, rng)
-        if codes is not None:
-            return codes // n, codes % n
-
-
-def _try_pairing(n: int, degree: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
-    made = np.empty(0, np.int64)
-    free = np.repeat(np.arange(n), degree)
-    while free.size:
-        rng.shuffle(free)
-        i, j = free[::2], free[1::2]
-        codes = _codes(i, j, n)
-        first = np.zeros(codes.size, dtype=bool)
-        first[np.unique(codes, return_index=True)[1]] = True
-        good = first & (i != j) & ~np.isin(codes, made)
-        if not good.any() and not _joinable(np.unique(free), made, n):
-            return None
-        made = np.concatenate([made, codes[good]])
-        free = np.concatenate([i[~good], j[~good]])
-    return made
-
-
-def _joinable(agents: NDArray[np.int64], made: NDArray[np.int64], n: int) -> bool:
-    """Return whether any two of the agents could still be joined."""
-    i, j = np.triu_indices(agents.size, 1)
-    return not np.isin(_codes(agents[i], agents[j], n), made).all()
+        check_memory(self.edges(**values))
 
 
 def k2() -> Network:
-    """Two agents joined by an edge, the smallest network, which the paper solves in closed form.
+    """Return the complete graph K₂: two agents linked by one edge.
 
     Returns
     -------
     Network
-        Complete graph on two agents.
+        The smallest network.
+
+    See Also
+    --------
+    peerpressure.theory.two_agents : Closed forms of the model on this network.
 
     Examples
     --------
@@ -180,17 +83,26 @@ def k2() -> Network:
 
 
 def path(n: int) -> Network:
-    """Agents in a line.
+    """Return the path graph: agents 0..n-1 in a line.
 
     Parameters
     ----------
     n : int
-        Number of agents, at least 2.
+        Number of agents.
 
     Returns
     -------
     Network
-        Path with n − 1 edges.
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 2.
+
+    See Also
+    --------
+    cycle : The path closed to a ring.
 
     Examples
     --------
@@ -203,17 +115,27 @@ def path(n: int) -> Network:
 
 
 def cycle(n: int) -> Network:
-    """Agents in a ring, each with two neighbours; bipartite if their number is even.
+    """Return the cycle graph: agents in a ring, bipartite exactly if n is even.
 
     Parameters
     ----------
     n : int
-        Number of agents, at least 3.
+        Number of agents.
 
     Returns
     -------
     Network
-        Cycle with n edges.
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 3.
+
+    See Also
+    --------
+    path : The same without the closing edge.
+    watts_strogatz : A ring with more neighbours and rewired edges.
 
     Examples
     --------
@@ -226,17 +148,26 @@ def cycle(n: int) -> Network:
 
 
 def complete(n: int) -> Network:
-    """Agents who are all neighbours of each other.
+    """Return the complete graph: an edge between any two agents.
 
     Parameters
     ----------
     n : int
-        Number of agents, at least 2.
+        Number of agents.
 
     Returns
     -------
     Network
-        Complete graph with n(n − 1)/2 edges.
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 2.
+
+    See Also
+    --------
+    erdos_renyi : Each of these edges with a probability.
 
     Examples
     --------
@@ -248,22 +179,31 @@ def complete(n: int) -> Network:
 
 
 def star(n: int) -> Network:
-    """One agent in the middle, the only neighbour of all others.
+    """Return the star graph: agent 0 is linked with all others.
 
     Parameters
     ----------
     n : int
-        Number of agents, at least 2; agent 0 is in the middle.
+        Number of agents.
 
     Returns
     -------
     Network
-        Star with n − 1 edges.
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 2.
+
+    See Also
+    --------
+    complete : All agents are linked with each other.
 
     Examples
     --------
-    >>> star(5)
-    Network(5 agents, 4 edges, bipartite, degrees 1–4)
+    >>> star(4)
+    Network(4 agents, 3 edges, bipartite, degrees 1–3)
     """
     _check("star", n=n)
     leaves = np.arange(1, n)
@@ -271,17 +211,26 @@ def star(n: int) -> Network:
 
 
 def grid(rows: int, columns: int) -> Network:
-    """Rectangular lattice in which each agent has up to four neighbours; it is bipartite.
+    """Return a rectangular lattice with agents numbered row by row.
 
     Parameters
     ----------
     rows, columns : int
-        Size of the lattice, at least two agents in all; agents are numbered row by row.
+        Size of the lattice.
 
     Returns
     -------
     Network
-        Lattice with rows × columns agents.
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If the lattice has fewer than two agents.
+
+    See Also
+    --------
+    path : A lattice of one row.
 
     Examples
     --------
@@ -290,7 +239,8 @@ def grid(rows: int, columns: int) -> Network:
     """
     _check("grid", rows=rows, columns=columns)
     if rows == columns == 1:
-        raise refusal("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
+        raise network_error("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
+    # Edges to the right, then edges downwards.
     place = np.arange(rows * columns).reshape(rows, columns)
     sources = [place[:, :-1].ravel(), place[:-1].ravel()]
     targets = [place[:, 1:].ravel(), place[1:].ravel()]
@@ -298,32 +248,38 @@ def grid(rows: int, columns: int) -> Network:
 
 
 def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Network:
-    """Random network in which each pair of agents is joined with probability p.
+    """Return an Erdős–Rényi random graph G(n, p): each pair is linked with probability p, independently [1]_.
+
+    The pairs are drawn in time linear in the number of edges [2]_.
 
     Parameters
     ----------
     n : int
-        Number of agents, at least 2.
+        Number of agents.
     p : float
-        Probability of an edge.
+        Probability of each edge.
     seed : int
         Seed of the random numbers.
     connected : bool, default True
-        Whether to raise if the network is not connected.
+        Whether to raise if the graph is not connected.
 
     Returns
     -------
     Network
-        Sample of G(n, p).
+        The network, with all weights 1.
 
     Raises
     ------
     NetworkError
-        If a parameter is not legal, or the network is not connected although it should be.
+        If a parameter is out of range, or the graph is not connected although ``connected`` is True; p well above
+        ln(n)/n makes it likely to be.
+    TooLargeError
+        If the expected number of edges does not fit into memory.
 
     See Also
     --------
-    Network.largest_component : Largest connected part of a network.
+    random_regular : A random graph in which all degrees are equal.
+    edge_markovian : A temporal network whose edges appear and disappear at random.
 
     References
     ----------
@@ -335,27 +291,31 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
     >>> erdos_renyi(100, 0.1, seed=1)
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
+    rng = random_generator(seed)
     _check("erdos_renyi", n=n, p=p)
-    network = _unconnected(n, random_pairs(n, p, generator(seed)))
+    network = _from_ends(n, random_pairs(n, p, rng))
     if connected and not network.is_connected:
         rule = "an Erdős–Rényi network must come out connected"
         remedy = (
             f"p well above ln(n)/n = {log(n) / n:.3g} makes that likely; or try another seed, "
             "or use connected=False and largest_component()"
         )
-        raise refusal(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
+        raise network_error(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
     return network
 
 
 def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
-    """Small-world network: a ring of near neighbours with some edges rewired at random.
+    """Return a Watts–Strogatz small-world graph [1]_.
+
+    On a ring, each agent is linked with its k nearest neighbours; then each edge is rewired with probability p: its far
+    end moves to an agent drawn uniformly from those that are not yet neighbours.
 
     Parameters
     ----------
     n : int
         Number of agents.
     k : int
-        Number of nearest neighbours on the ring, even and below n.
+        Number of neighbours in the ring, an even number below n.
     p : float
         Probability that an edge is rewired.
     seed : int
@@ -364,12 +324,17 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     Returns
     -------
     Network
-        Connected network with n·k/2 edges.
+        The network, with n·k/2 edges of weight 1.
 
     Raises
     ------
     NetworkError
-        If a parameter is not legal, or the network is not connected.
+        If a parameter is out of range, or rewiring leaves the graph disconnected.
+
+    See Also
+    --------
+    cycle : The ring with k = 2 and p = 0.
+    rewiring : A temporal network whose edges are rewired over time.
 
     References
     ----------
@@ -380,37 +345,47 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     >>> watts_strogatz(100, 4, 0.1, seed=1)
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
+    rng = random_generator(seed)
     _check("watts_strogatz", n=n, k=k, p=p)
     if k % 2 or k >= n:
         remedy = "half of the k neighbours stand on either side"
-        raise refusal(f"k must be even and below n = {n}", got=k, remedy=remedy)
-    network = _unconnected(n, rewired_ring(n, k, p, generator(seed)))
-    return _connected(network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p")
+        raise network_error(f"k must be even and below n = {n}", got=k, remedy=remedy)
+    network = _from_ends(n, rewired_ring(n, k, p, rng))
+    return _require_connected(
+        network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p"
+    )
 
 
 def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
-    """Scale-free network: each new agent joins m others in proportion to their degrees.
+    """Return a Barabási–Albert scale-free graph, grown by preferential attachment [1]_.
 
-    It grows from a star of m + 1 agents; with m = 1 it is a tree.
+    The graph starts as a star of m + 1 agents.  Each further agent is linked with m distinct earlier ones, drawn with
+    probability proportional to their degrees.
 
     Parameters
     ----------
     n : int
         Number of agents.
     m : int
-        Number of edges that each new agent brings, below n.
+        Number of edges of each new agent, below n.
     seed : int
         Seed of the random numbers.
 
     Returns
     -------
     Network
-        Connected network with m(n − m) edges.
+        The network, with m(n − m) edges of weight 1.
 
     Raises
     ------
     NetworkError
-        If a parameter is not legal.
+        If a parameter is out of range.
+    TooLargeError
+        If the edges do not fit into memory.
+
+    See Also
+    --------
+    growing : The temporal network of this growth.
 
     References
     ----------
@@ -421,47 +396,52 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     >>> barabasi_albert(100, 2, seed=1)
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
     """
+    rng = random_generator(seed)
     _check("barabasi_albert", n=n, m=m)
     if m >= n:
-        raise refusal(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
-    return Network.from_edges(_grown(n, m, generator(seed)).reshape(-1, 2), n=n)
+        raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
+    return Network.from_edges(_grown(n, m, rng).reshape(-1, 2), n=n)
 
 
 def _grown(n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     length = 2 * m * (n - m)
+    # Both ways draw the same random numbers in the same order, so the network is the same.
     if n * m < INTERPRETED:
-        few_ends = [0] * length
-        attach(few_ends, [0] * n, m, rng)
-        return np.array(few_ends, dtype=np.int64)
-    # Loading numba takes longer than a small graph takes to grow.
-    from peerpressure.networks._compiled import attach_compiled
-
+        ends_list = [0] * length
+        attach(ends_list, [0] * n, m, rng)
+        return np.array(ends_list, dtype=np.int64)
     ends = np.zeros(length, dtype=np.int64)
-    attach_compiled(ends, np.zeros(n, dtype=np.int64), m, rng)
+    compiled(attach)(ends, np.zeros(n, dtype=np.int64), m, rng)
     return ends
 
 
 def random_regular(n: int, degree: int, *, seed: int) -> Network:
-    """Random network in which all agents have the same number of neighbours.
+    """Return a random regular graph: every agent has the same number of neighbours.
+
+    The graph is asymptotically uniform among all regular graphs [1]_.
 
     Parameters
     ----------
     n : int
         Number of agents.
     degree : int
-        Number of neighbours, below n, with n·degree even.
+        Number of neighbours of every agent, below n; n·degree must be even.
     seed : int
         Seed of the random numbers.
 
     Returns
     -------
     Network
-        Connected network with n·degree/2 edges, asymptotically uniform among all of them.
+        The network, with n·degree/2 edges of weight 1.
 
     Raises
     ------
     NetworkError
-        If a parameter is not legal, or the network is not connected.
+        If a parameter is out of range, or the graph is not connected.
+
+    See Also
+    --------
+    erdos_renyi : A random graph with unequal degrees.
 
     References
     ----------
@@ -472,33 +452,38 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     >>> random_regular(100, 3, seed=1)
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """
+    rng = random_generator(seed)
     _check("random_regular", n=n, degree=degree)
     if degree >= n or n * degree % 2:
         remedy = "n times degree counts every edge twice, so it must be even"
-        raise refusal(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
-    rng = generator(seed)
-    # Dense pairings hardly ever succeed, but the complement of a dense regular graph is a sparse one.
+        raise network_error(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
+    # The pairing hardly ever succeeds for dense graphs, but the complement of a dense graph is sparse.
     dense = 2 * degree > n - 1
-    ends = _absent(n, regular_pairing(n, n - 1 - degree, rng)) if dense else regular_pairing(n, degree, rng)
-    return _connected(_unconnected(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3")
+    ends = (
+        _complement(n, random_regular_pairs(n, n - 1 - degree, rng)) if dense else random_regular_pairs(n, degree, rng)
+    )
+    return _require_connected(
+        _from_ends(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3"
+    )
 
 
-def _absent(n: int, ends: Ends) -> Ends:
-    """Return the pairs that are no edges."""
+def _complement(n: int, ends: Ends) -> Ends:
+    """Return the pairs that are not linked."""
     missing = np.triu(np.ones((n, n), dtype=bool), 1)
     missing[np.minimum(*ends), np.maximum(*ends)] = False
     i, j = np.nonzero(missing)
     return i, j
 
 
-def _unconnected(n: int, ends: Ends) -> Network:
-    """Return the network with these edges, which need not be connected."""
+def _from_ends(n: int, ends: Ends) -> Network:
     return Network.from_edges(ends, n=n, connected=False)
 
 
-def _connected(network: Network, asked: str, remedy: str) -> Network:
+def _require_connected(network: Network, asked: str, remedy: str) -> Network:
     if not network.is_connected:
-        raise refusal("the network must come out connected", got=f"several components with {asked}", remedy=remedy)
+        raise network_error(
+            "the network must come out connected", got=f"several components with {asked}", remedy=remedy
+        )
     return network
 
 
@@ -523,6 +508,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "barabasi_albert": Generator(
             barabasi_albert,
             "Scale-free (Barabási–Albert)",
+            "New agents are linked with earlier ones in proportion to their degrees: a few hubs, many leaves.",
             lambda n, m: m * (n - m),
             (
                 number_of_agents(_up_to(_MANY, 3)),
@@ -541,6 +527,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "watts_strogatz": Generator(
             watts_strogatz,
             "Small world (Watts–Strogatz)",
+            "A ring of near neighbours in which some edges are rewired at random.",
             lambda n, k, p: n * k / 2,
             (
                 number_of_agents(_up_to(_MANY, 5)),
@@ -554,7 +541,11 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
                     slider=Slider(2, 20, start=4),
                 ),
                 Parameter(
-                    "p", "probability", "share rewired", "of each edge to be rewired", slider=Slider(0.0, 1.0, 0.01, start=0.1)
+                    "p",
+                    "probability",
+                    "share rewired",
+                    "of each edge to be rewired",
+                    slider=Slider(0.0, 1.0, 0.01, start=0.1),
                 ),
             ),
             short="ws",
@@ -562,6 +553,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "erdos_renyi": Generator(
             erdos_renyi,
             "Random (Erdős–Rényi)",
+            "Each pair of agents is linked with probability p, independently.",
             lambda n, p, **_: p * n * (n - 1) / 2,
             (
                 number_of_agents(_up_to(5_000, 3)),
@@ -579,6 +571,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "random_regular": Generator(
             random_regular,
             "Random regular",
+            "All agents have the same number of neighbours, and are otherwise linked at random.",
             lambda n, degree: n * degree / 2,
             (
                 number_of_agents(_up_to(_MANY, 4)),
@@ -597,6 +590,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "grid": Generator(
             grid,
             "Lattice",
+            "A rectangular lattice in which agents have up to four neighbours; it is bipartite.",
             lambda rows, columns: 2 * rows * columns - rows - columns,
             (
                 Parameter("rows", "whole", "rows", at_least=1, slider=_SIDE),
@@ -604,12 +598,34 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
             ),
             agents=lambda rows, columns: rows * columns,
         ),
-        "cycle": Generator(cycle, "Ring", lambda n: n, (number_of_agents(_up_to(_MANY, 3), at_least=3),)),
-        "path": Generator(path, "Line", lambda n: n - 1, (number_of_agents(_up_to(_MANY, 2)),)),
-        "star": Generator(star, "Star", lambda n: n - 1, (number_of_agents(_up_to(_MANY, 3)),)),
-        "complete": Generator(
-            complete, "Complete", lambda n: n * (n - 1) / 2, (number_of_agents(_up_to(900, 3, start=30)),)
+        "cycle": Generator(
+            cycle,
+            "Ring",
+            "Agents in a ring; it is bipartite if their number is even.",
+            lambda n: n,
+            (number_of_agents(_up_to(_MANY, 3), at_least=3),),
         ),
-        "k2": Generator(k2, "Two agents", lambda: 1, agents=lambda: 2),
+        "path": Generator(path, "Line", "Agents in a line.", lambda n: n - 1, (number_of_agents(_up_to(_MANY, 2)),)),
+        "star": Generator(
+            star,
+            "Star",
+            "One agent is linked with all others, who have no other neighbours.",
+            lambda n: n - 1,
+            (number_of_agents(_up_to(_MANY, 3)),),
+        ),
+        "complete": Generator(
+            complete,
+            "Complete",
+            "All agents are linked with each other.",
+            lambda n: n * (n - 1) / 2,
+            (number_of_agents(_up_to(900, 3, start=30)),),
+        ),
+        "k2": Generator(
+            k2,
+            "Two agents",
+            "Two agents linked by one edge, which the paper solves in closed form.",
+            lambda: 1,
+            agents=lambda: 2,
+        ),
     }
 )

@@ -30,8 +30,8 @@ from peerpressure.recovery._least_squares import (
 from peerpressure.recovery._limits import BLOCK_BYTES, DENSE_LIMIT, NEGLIGIBLE_ERROR, STACKED_NUMBERS
 from peerpressure.recovery._observation import Outputs, ResolvedObservation
 from peerpressure.recovery._prior import Prior, update
-from peerpressure.statespace import InitialState, Transition, initial_state, transition_table, transitions
-from peerpressure.theory._moments import run_forwards
+from peerpressure.statespace import InitialState, ModelTransition, initial_state, transition_table, transitions
+from peerpressure.theory._moments import forward_moments
 
 Array: TypeAlias = NDArray[np.float64]
 OLS, WLS, SNAPSHOT = "ols", "wls", "snapshot"
@@ -122,7 +122,7 @@ class Design:
         return initial_state(self.model)
 
     @cached_property
-    def _step(self) -> Callable[[int], Transition]:
+    def _step(self) -> Callable[[int], ModelTransition]:
         return transition_table(self.model, self.seen.last)
 
     def _mean(self, hidden: Array, offset: Array) -> Array:
@@ -172,7 +172,10 @@ class Design:
                 # Where hidden opinions are part of the state, x₀ enters at the start alone.
                 if not start.layout.has_hidden:
                     hidden += step.hidden_adjoint(weight)
-                weight = step.adjoint_with_noise(weight, draws[t - 1]) if with_noise else step.adjoint(weight)
+                if with_noise:
+                    weight, draws[t - 1] = step.overwriting_adjoints(weight)
+                else:
+                    weight = step.adjoint(weight)
         hidden += start.hidden_adjoint(weight)
         return hidden[self.seen.free], (start.noise_adjoint(weight), draws)
 
@@ -325,7 +328,7 @@ def output_variances(design: Design) -> Array:
     after_start = design.seen.times[design.seen.times > 0]
     variances = np.zeros((design.seen.times.size, design.seen.agents.size))
     if after_start.size:
-        spread = run_forwards(design.model, after_start).variance
+        spread = forward_moments(design.model, after_start).variance
         variances[-after_start.size :] = spread[:, design.seen.agents]
     return variances + design.seen.noise_variance
 

@@ -1,0 +1,164 @@
+"""Tables as other programs write them are read as meant, or raise an error with a remedy."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from peerpressure.errors import FileFormatError, NetworkError
+from peerpressure.networks import Network, TemporalNetwork, read_contacts, read_events, read_network
+from tests.networks.strategies import edge_table, networks
+
+GEPHI = "Source,Target,Type,Id,Label,Weight\nAnna,Bernd,{0},0,,1.5\nBernd,Carla,{0},1,,2.0\n"
+TRIANGLE = {frozenset(("Anna", "Bernd")): 1.5, frozenset(("Bernd", "Carla")): 2.0}
+SAME: dict[str, tuple[str, str]] = {
+    "semicolons and decimal commas": (".csv", "Anna;Bernd;1,5\nBernd;Carla;2,0\n"),
+    "only one of them a fraction": (".csv", "Anna;Bernd;1,5\nBernd;Carla;2\n"),
+    "with a heading": (".csv", "Source;Target;Weight\r\nAnna;Bernd;1,5\r\nBernd;Carla;2,0\r\n"),
+    "a byte order mark": (".csv", "\ufeffSource;Target;Weight\nAnna;Bernd;1,5\nBernd;Carla;2\n"),
+    "a column of nothing": (".csv", "Source;Target;Weight;\nAnna;Bernd;1,5;\nBernd;Carla;2;\n;;;\n"),
+    "tabs and decimal commas": (".csv", "Anna\tBernd\t1,5\nBernd\tCarla\t2,0\n"),
+    "spaces and decimal commas": (".txt", "Anna Bernd 1,5\nBernd Carla 2,0\n"),
+    "quoted decimal commas": (".csv", '"Anna","Bernd","1,5"\n"Bernd","Carla","2,0"\n'),
+    "weight first": (".csv", "weight,source,target\n1.5,Anna,Bernd\n2,Bernd,Carla\n"),
+    "the ends reversed": (".csv", "to,from,strength\nBernd,Anna,1.5\nCarla,Bernd,2\n"),
+    "names of nodes": (".tsv", "Node 1\tNode 2\tnote\tWeight\nAnna\tBernd\t\t1.5\nBernd\tCarla\tx\t2\n"),
+    "words above numbers": (".csv", "person,friend,closeness\nAnna,Bernd,1.5\nBernd,Carla,2\n"),
+    "a heading in a comment": (".txt", "# weight source target\n1.5 Anna Bernd\n2 Bernd Carla\n"),
+    "Gephi": (".csv", GEPHI.format("Undirected")),
+    "a note in two lines": (".csv", 'source,target,note,weight\nAnna,Bernd,"two\n# lines",1.5\nBernd,Carla,,2\n'),
+    "quotes between spaces": (".txt", '"Anna" "Bernd" 1.5\n"Bernd"   "Carla" 2\n'),
+}
+
+
+def read(folder: Path, suffix: str, content: str | bytes) -> Network:
+    file = folder / f"friends{suffix}"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_network(file)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_edge_lists_of_other_programs(name: str, tmp_path: Path) -> None:
+    assert edge_table(read(tmp_path, *SAME[name])) == TRIANGLE
+
+
+def test_encodings_and_compression(tmp_path: Path) -> None:
+    text = SAME["with a heading"][1]
+    assert edge_table(read(tmp_path, ".csv", text.encode("utf-16"))) == TRIANGLE
+    assert edge_table(read(tmp_path, ".csv.gz", gzip.compress(text.encode()))) == TRIANGLE
+    both = GEPHI.format("Directed") + "Bernd,Anna,Directed,2,,1.5\nCarla,Bernd,Directed,3,,2.0\n"
+    assert edge_table(read(tmp_path, ".csv", both)) == TRIANGLE
+
+
+AMBIGUOUS: dict[str, tuple[str, list[str]]] = {
+    "two separators": ("Lee, Ann;Bernd;1\nLee, Ann;Carla;2\n", ["line 1", "both ',' and ';'", "quote"]),
+    "two decimal signs": ("Anna;Bernd;1,5\nBernd;Carla;2.5\n", ["'1,5' on line 1", "'2.5' on line 2", "one decimal"]),
+    "thousands or decimals": ("Anna\tBernd\t1,500\nBernd\tCarla\t2,000\n", ["'1,500'", "thousands"]),
+    "a weight by another name": ("source,target,kg\nAnna,Bernd,1.5\n", ["'kg'", "weight"]),
+    "two sources": ("from,source_id,target\nAnna,Bernd,Carla\n", ["'from', 'source_id'", "source"]),
+    "more fields than names": ("source,target\nAnna,Bernd,1\n", ["line 2", "3 fields"]),
+    "fewer fields than names": ("source,target,weight\nAnna,Bernd\n", ["line 2", "2 fields"]),
+    "a missing weight": ("source,target,weight\nAnna,Bernd,\n", ["line 2", "weight ''"]),
+    "a missing end": ("weight,source,target\n1,Anna,\n", ["line 2", "3 fields"]),
+    "one-way edges": (GEPHI.format("Directed"), ["line 2", "'Anna' to 'Bernd'", "Undirected"]),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_ambiguous_edge_lists_raise(name: str, tmp_path: Path) -> None:
+    text, fragments = AMBIGUOUS[name]
+    with pytest.raises((FileFormatError, NetworkError)) as caught:
+        read(tmp_path, ".csv", text)
+    assert all(fragment in str(caught.value) for fragment in ["friends.csv", *fragments]), caught.value
+
+
+def contacts(folder: Path, text: str) -> TemporalNetwork:
+    file = folder / "contacts.txt"
+    file.write_text(text, encoding="utf-8")
+    return read_contacts(file, 10)
+
+
+# Ann and Bob meet at the time 20, Bob and Cat at 40, Ann and Cat at 41.
+MEETINGS: dict[str, str] = {
+    "the documented order": "20 ann bob\n40 bob cat\n41 ann cat\n",
+    "SNAP's order, by words": "ann bob 20\nbob cat 40\nann cat 41\n",
+    "SNAP's order, by heading": "source,target,time\nann,bob,20\nbob,cat,40\nann,cat,41\n",
+    "decimal commas": "start;from;to\n20,0;ann;bob\n40,5;bob;cat\n41,0;ann;cat\n",
+    "a heading in a comment": "# source target time\nann bob 20\nbob cat 40\nann cat 41\n",
+}
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_contact_lists_of_other_programs(name: str, tmp_path: Path) -> None:
+    network = contacts(tmp_path, MEETINGS[name])
+    assert set(network.labels) == {"ann", "bob", "cat"}
+    assert [network.at(t).nnz // 2 for t in (1, 2, 3)] == [1, 0, 2]
+
+
+NUMBERED = {
+    "time first, told by the agents": ("1291597340 1 2\n1291597360 2 3\n1291597340 3 1\n", (1, 2, 3)),
+    "time first, told by the order": ("1 1 2\n2 3 1\n4 2 3\n", (1, 2, 3)),
+    "time first, told by a fraction": ("1.5 1 2\n1 2 3\n", (1, 2, 3)),
+    "time last, told by the heading": ("src dst unixtime\n1 2 1082040961\n3 2 1082155839\n", (1, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_contact_lists_with_numbered_agents(name: str, tmp_path: Path) -> None:
+    text, labels = NUMBERED[name]
+    assert contacts(tmp_path, text).labels == labels
+
+
+DOUBTFUL = {
+    "SNAP": "1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n2 4 1082439619\n",
+    "KONECT": "1 2 1 1082040961\n1 3 1 1082155839\n2 3 1 1082414391\n",
+    "too short to tell": "1 2 3\n2 3 4\n",
+    "text and two numbers": "ann bob 3 1\nbob cat 4 2\n",
+    "half a heading": "source target when\nann bob 20\n",
+    "a weight for a target": "when who weight\n20 ann bob\n",
+    "a time to end": "start,end,source,target\n20,40,ann,bob\n",
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_ambiguous_order_of_columns_raises(name: str, tmp_path: Path) -> None:
+    with pytest.raises((FileFormatError, NetworkError)) as caught:
+        contacts(tmp_path, DOUBTFUL[name])
+    assert "contacts.txt" in str(caught.value)
+    assert "column" in str(caught.value)
+    if name != "a time to end":
+        file = tmp_path / "contacts.txt"
+        with pytest.raises((FileFormatError, NetworkError)):
+            read_events(file)
+
+
+NAMES = st.text("ab ,;\"'Ä#%é&<>.0123", min_size=1, max_size=5).filter(
+    lambda text: text == text.strip() and not text.startswith(("#", "%", '"'))
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    network=networks(labels=NAMES, weights=st.integers(1, 10**6).map(lambda k: k / 1000)),
+    separator=st.sampled_from(",;\t"),
+    comma=st.booleans(),
+    order=st.permutations(["From", "TO", "Weight", "Note"]),
+)
+def test_table_dialects_give_the_same_network(network: Network, separator: str, comma: bool, order: list[str]) -> None:
+    i, j, weights = network.edges()
+    text = io.StringIO()
+    table = csv.DictWriter(text, order, delimiter=separator)
+    table.writeheader()
+    for a, b, w in zip(i.tolist(), j.tolist(), weights.tolist(), strict=True):
+        number = f"{w:.6f}".replace(".", ",") if comma else repr(w)
+        table.writerow({"From": network.labels[a], "TO": network.labels[b], "Weight": number, "Note": "x, y; z"})
+    with TemporaryDirectory() as folder:
+        found = read(Path(folder), ".csv", text.getvalue())
+    written = {frozenset(map(str, ends)): weight for ends, weight in edge_table(network).items()}
+    assert {frozenset(map(str, ends)): weight for ends, weight in edge_table(found).items()} == written
