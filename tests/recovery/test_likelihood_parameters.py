@@ -11,8 +11,8 @@ import pytest
 import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, outputs_of
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._joint_fit import LikelihoodFit
 from peerpressure.recovery._likelihood import fit, likelihood
+from peerpressure.recovery._unknowns import LikelihoodFit
 from tests.builders import random_model
 from tests.recovery.cases import Array
 

@@ -1,8 +1,8 @@
-"""What an observer is told about each agent, what that is worth as a promise, and what hiding it costs.
+"""Privacy: what an observer learns about each agent, the guarantee that holds, and the accuracy that it costs.
 
-``exposure`` says what one observer learns, ``budget`` what one who sees everything is told at worst, ``calibrate`` how
-much noise a budget asks for, and ``frontier`` how accurate a network can be under it. A new way to hide is one class
-in ``designs``; what a law of noise promises is one row in ``laws``.
+``exposure`` says what one observer learns, ``budget`` what an observer of everyone learns at worst, ``calibrate`` how
+much noise a budget asks for, and ``frontier`` how accurate a network can be under it. A new mechanism is one class
+beside ``Noisy`` in ``_mechanisms``; the guarantee of a noise law is one row of ``PROMISES`` in ``_accounting``.
 """
 
 from peerpressure.privacy._accounting import delta_of, epsilon_of, epsilon_of_zcdp, mu_of

@@ -272,7 +272,7 @@ Columns: TypeAlias = dict[str, Vector]
 @final
 @dataclass(frozen=True)
 class Promise:
-    """How one law turns moves into privacy.
+    """How one law turns shifts into privacy.
 
     ``account(release, sensitivity, delta, noise)`` returns named columns with one number for each agent, ``epsilon``
     always among them: the smallest ε known to hold, inf if none does, nan if nothing is known.
@@ -299,7 +299,7 @@ def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 
 
 def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
-    """Account for Student's t, whose loss at a move h is at most (ν + 1) arsinh(h/(2√(ν − 2)))."""
+    """Account for Student's t, whose loss at a shift h is at most (ν + 1) arsinh(h/(2√(ν − 2)))."""
     df = noise.shape
 
     def account(values: Vector, counts: Vector) -> tuple[float, ...]:
@@ -312,7 +312,7 @@ def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 
 
 def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
-    """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is told, and else everything that ε counts."""
+    """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is revealed, else everything ε counts."""
 
     def account(values: Vector, counts: Vector) -> tuple[float]:
         overlap = np.maximum(1 - sensitivity * values / (2 * math.sqrt(3)), 0.0)

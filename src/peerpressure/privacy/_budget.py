@@ -53,7 +53,7 @@ class Budget:
     """Privacy of every agent against an observer of all agents, under stated ``assumptions``.
 
     ``table`` has one row for each agent, by label: ``information`` is the exact Fisher information about its opinion
-    when all others are known, ``own_information`` the part told by its own noise sequence alone, and ``epsilon`` the
+    when all others are known, ``own_information`` the part in its own series alone, and ``epsilon`` the
     ε that holds at ``delta`` for opinions up to ``sensitivity`` apart. Gaussian noise adds ``mu`` and ``zcdp``,
     Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound ``epsilon_low``. The properties give the
     most exposed agent's numbers. ``promise`` says what the law of noise guarantees. The observer sees steps 1 to

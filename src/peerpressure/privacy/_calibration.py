@@ -65,13 +65,42 @@ def calibrate(
 ) -> Calibration:
     """Return the model with the least noise of its kind that keeps every agent within one budget over ``steps`` steps.
 
-    Give one of ``epsilon`` (with ``delta``), ``mu`` or ``information``. Law, course over time and the ratios of
-    agents' deviations are kept and one factor is found, as information falls with the square of it; a model
-    without noise gets white Gaussian noise.
+    Law, course over time and the ratios of agents' standard deviations are kept and one factor is found, as information
+    falls with the square of it; a model without noise gets white Gaussian noise.
 
+    Parameters
+    ----------
+    model : Model
+        The model to calibrate.
+    steps : int
+        The number of observed steps.
+    epsilon, mu, information : float
+        The budget; exactly one of them. ε holds at ``delta``.
+    delta : float, default 1e-5
+        The δ at which ε holds.
+    sensitivity : float, default 1.0
+        Largest distance between two hidden opinions that are to be indistinguishable.
+
+    Returns
+    -------
+    Calibration
+        The model, its noise, its budget and the accuracy that is left.
+
+    Raises
+    ------
+    InvalidInputError
+        If no amount of this noise meets the budget, or if the budget is not known for its law.
+
+    See Also
+    --------
+    budget : The account of a given model.
+    frontier : Accuracy against privacy for several designs.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
-    >>> mask = Gaussian(temporal="frozen")
-    >>> model = Model(k2(), hidden=[0.0, 1.0], noise=mask, start=[0.0, 0.0])
+    >>> frozen = Gaussian(temporal="frozen")
+    >>> model = Model(k2(), hidden=[0.0, 1.0], noise=frozen, start=[0.0, 0.0])
     >>> calibrate(model, 100, mu=0.5).std
     2.0
     """
@@ -79,7 +108,7 @@ def calibrate(
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     now = budget(base, steps, sensitivity, delta)
-    _refuse_hopeless(now)
+    _check_attainable(now)
     if kind == "information":
         factor = math.sqrt(now.information / target)
     elif isinstance(base.noise, Gaussian):
@@ -93,8 +122,8 @@ def calibrate(
     else:
         factor = _searched(now, target)
     quiet = replace(base, noise=_louder(base.noise, factor))
-    told = budget(quiet, steps, sensitivity, delta)
-    return Calibration(quiet, quiet.noise.std, told, mode_error(quiet, told.steps))
+    account = budget(quiet, steps, sensitivity, delta)
+    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.steps))
 
 
 def _target(**given: float | None) -> tuple[float, str]:
@@ -106,8 +135,8 @@ def _target(**given: float | None) -> tuple[float, str]:
     return (checked_epsilon(value) if kind == "epsilon" else positive(value, kind)), kind
 
 
-def _refuse_hopeless(now: Budget) -> None:
-    """Refuse noise that meets no budget however large it is."""
+def _check_attainable(now: Budget) -> None:
+    """Raise an error for noise that meets no budget however large it is."""
     if math.isfinite(now.information):
         return
     if math.isinf(now.model.noise.fisher_information()):

@@ -154,7 +154,7 @@ def _default_prior(model: Model) -> Prior:
 
 
 def _observation(observed: Observed) -> Observation | None:
-    """Return the observation that is meant, None where nobody is seen."""
+    """Return the observation that is meant, None where nobody is observed."""
     if observed is None or isinstance(observed, Observation):
         return observed or Observation()
     return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None
@@ -214,7 +214,7 @@ def _exact_variance(estimate: Estimate) -> Vector:
 
 
 def exposure_text(found: Exposure) -> str:
-    """Return who is at most risk, and how the seen and the unseen fare."""
+    """Return the agents at most risk, and the means of observed and unobserved ones."""
     table, steps = found.table, f"{found.steps:,} step{'s' * (found.steps != 1)}"
     seen = int(table["seen"].sum())
     head = f"Exposure after {steps} to an observer of {seen:,} of {len(table):,} agents"

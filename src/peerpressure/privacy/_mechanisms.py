@@ -66,7 +66,7 @@ class Design(ABC):
 class Noisy(Design):
     """The model itself under Gaussian noise of some kind.
 
-    Agents who would start by saying their hidden opinion say nothing until step 1, and listen from step 2 on.
+    Where y₀ = x₀ would leak at step 1, peer pressure is delayed by one step.
     """
 
     noise: Noise
@@ -92,7 +92,7 @@ class OneShot(Design):
 
     This is the best case of Nozari, Tallapragada and Cortés (Automatica 2017), here with normal η. P = I − ½S⁻¹L′,
     where L′ is the Laplacian of Metropolis weights A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All
-    that is ever said follows from x₀ + η, so that the information is 1 for ever.
+    public opinions follow from x₀ + η, so that the information is 1 for ever.
     """
 
     name: str = "one shot"

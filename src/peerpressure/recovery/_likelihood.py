@@ -20,11 +20,12 @@ from peerpressure.noise import Custom, Gaussian, Noise, StudentT
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import observed_steps, own_series
-from peerpressure.recovery._joint_fit import Found, LikelihoodFit, Parameter, Sample, Unknowns, fit_one, unknowns
+from peerpressure.recovery._joint_fit import Found, Sample, fit_one
 from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._limits import FIT_LIMIT
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
+from peerpressure.recovery._unknowns import LikelihoodFit, Parameter, Unknowns, unknowns
 
 Present: TypeAlias = NDArray[np.bool_]
 Location: TypeAlias = tuple[Vector, Vector]
@@ -192,9 +193,43 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodFit:
     """Return the joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, for each replicate.
 
-    ``unknown`` may name "std" (of noise), "stubbornness" (of every agent) and "slope" (of Linear) or "exponent" (of
-    Power peer pressure); what the model says of them is not used. y_t given all before it is normal with mean
-    (s x_t + ρ_t Σ w y)/(s + ρ_t d) and standard deviation s σ/(s + ρ_t d).
+    y_t given all before it is normal with mean (s x_t + ρ_t Σ w y)/(s + ρ_t d) and std s σ/(s + ρ_t d).
+
+    Parameters
+    ----------
+    model : Model
+        The model; the values of unknown parameters in it are not used.
+    data : Outputs
+        The observed outputs, from `outputs_of`.
+    unknown : sequence of str
+        Names among "std" (of noise), "stubbornness" (of every agent), and "slope" (of Linear) or "exponent" (of Power
+        peer pressure).
+
+    Returns
+    -------
+    LikelihoodFit
+        Parameters and x₀ with standard errors from the observed information.
+
+    Raises
+    ------
+    InvalidInputError
+        If the noise is not white and Gaussian, or if the outputs cannot determine the unknowns.
+    TooLargeError
+        If there are more than 1,000 agents.
+
+    See Also
+    --------
+    recover : Estimates of x₀ with all parameters known.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.recovery import outputs_of
+    >>> from peerpressure.simulation import simulate
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5), start=[0.0, 0.0])
+    >>> found = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",))
+    >>> bool(abs(found.parameters["std"].value[0] - 0.5) < 0.1)
+    True
     """
     what = unknowns(model, unknown)
     _refuse_unfit(what, data)
