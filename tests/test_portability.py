@@ -109,7 +109,7 @@ def test_every_module_can_be_imported_without_unix(folder: Path) -> None:
 
 
 def test_commands_work_without_unix(folder: Path) -> None:
-    code = "import json, sys\nfrom peerpressure import cli\nprint([cli.run(a) for a in json.loads(sys.argv[1])])"
+    code = "import json, sys\nfrom peerpressure import cli\nprint([cli.invoke(a) for a in json.loads(sys.argv[1])])"
     commands = [
         ["diagnose", "--graph", "cycle:5", "--json"],
         ["check", "study.toml"],

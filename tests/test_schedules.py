@@ -363,10 +363,10 @@ BAD_PARAMETERS: list[tuple[type[Schedule], dict[str, Any]]] = [
     (Table, {"values": [True]}),
     (Table, {"values": 3}),
     (Table, {"values": [1j]}),
-    (Formula, {"text": "t.real"}),
-    (Formula, {"text": "-t"}),
-    (Formula, {"text": "log(-t)"}),
-    (Formula, {"text": 3}),
+    (Formula, {"formula": "t.real"}),
+    (Formula, {"formula": "-t"}),
+    (Formula, {"formula": "log(-t)"}),
+    (Formula, {"formula": 3}),
 ]
 
 
@@ -466,7 +466,7 @@ def test_words_are_formulas_and_nothing_magical() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "kind must be one of constant, linear"),
+        ({}, "kind must be one of linear, power"),
         ({"kind": "liner"}, "did you mean 'linear'"),
         ({"kind": 3}, "kind must be"),
         ({"kind": ["linear"]}, "kind must be"),
@@ -474,7 +474,7 @@ def test_words_are_formulas_and_nothing_magical() -> None:
         (None, "kind must be"),
         ({"kind": "constant"}, "needs value"),
         ({"kind": "linear", "slop": 1}, "takes slope, offset, got slop"),
-        ({"kind": "formula", "text": "t", "expression": 1}, "takes text"),
+        ({"kind": "formula", "formula": "t", "expression": 1}, "takes formula"),
         ({"kind": "power", "scale": 1}, "needs exponent"),
     ],
     ids=str,

@@ -6,6 +6,12 @@ Catch ``PeerPressureError`` to catch them all.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
+SHOWN = 3  # offending items that a message names before it only counts them
+SEARCHED = 10_000  # known names among which a close match is looked for
+
 
 class PeerPressureError(Exception):
     """The root of everything that this package raises on purpose."""
@@ -43,6 +49,10 @@ class TooLargeError(PeerPressureError, MemoryError):
     """A run would need more memory, or its results more room on the disk, than is free; it was not started."""
 
 
+class CancelledError(PeerPressureError):
+    """A ``should_stop`` callback returned True before the computation was done."""
+
+
 class FileFormatError(PeerPressureError, OSError):
     """A file is missing, damaged, or not of a kind that can be read."""
 
@@ -54,3 +64,27 @@ def message(rule: str, *, got: object, remedy: str) -> str:
     'steps must be at least 1, got 0; ask for one step or more'
     """
     return f"{rule}, got {got}; {remedy}"
+
+
+def first_few(items: Iterable[object], total: int) -> str:
+    """Return the first few of many items as text for a message.
+
+    >>> first_few(["a", "b", "c", "d"], total=9)
+    'a, b, c and 6 more (9 in all)'
+    """
+    shown = [str(item) for item in islice(items, SHOWN)]
+    rest = f" and {total - len(shown)} more ({total} in all)" if total > len(shown) else ""
+    return ", ".join(shown) + rest
+
+
+def did_you_mean(wanted: object, known: Iterable[object]) -> str:
+    """Return a question that offers the closest of the known names, or an empty text if none is close.
+
+    >>> did_you_mean("karat", ["karate", "davis"])
+    " (did you mean 'karate'?)"
+    """
+    from difflib import get_close_matches
+
+    by_text = {str(name).casefold(): name for name in islice(known, SEARCHED)}
+    close = get_close_matches(str(wanted).casefold(), by_text, n=1)
+    return f" (did you mean {by_text[close[0]]!r}?)" if close else ""

@@ -19,6 +19,7 @@ from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
+from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -190,6 +191,7 @@ class Model:
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1."""
+        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         relief, weight = self.pressure.homogeneous(t)
         if self.temporal_network is not None:
             relief = np.maximum(relief, least_relief(np.float64))

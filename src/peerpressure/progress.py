@@ -1,18 +1,67 @@
-"""Progress of long work: a bar on a terminal's error stream, a caller's own function, or nothing."""
+"""Progress and cancellation of long computations.
+
+The verbs of the library take a callback ``should_stop``. ``cancellable`` makes it the callback of everything that the
+verb calls, and ``checkpoint`` asks it; so the functions in between need no argument for it. A model calls
+``checkpoint`` at every step that is read from it, and an engine between two blocks of steps.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import TypeAlias
+
+from peerpressure.errors import CancelledError, message
+
+ShouldStop: TypeAlias = Callable[[], bool]
+# One callback for each block of ``cancellable`` that is open, the outermost first.
+_CALLBACKS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("should_stop", default=())
+
+
+@contextlib.contextmanager
+def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
+    """Let ``should_stop`` cancel the work of the block, besides the callbacks that can cancel it already.
+
+    >>> with cancellable(lambda: True):
+    ...     print("never")
+    Traceback (most recent call last):
+    peerpressure.errors.CancelledError: the computation must not be cancelled, got True from should_stop; ...
+    """
+    token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
+    try:
+        checkpoint()
+        yield
+    finally:
+        _CALLBACKS.reset(token)
+
+
+def checkpoint() -> None:
+    """Raise ``CancelledError`` if the computation that calls this is to stop; what a callback raises propagates."""
+    for should_stop in _CALLBACKS.get():
+        if should_stop():
+            rule, remedy = "the computation must not be cancelled", "start it again for a result"
+            raise CancelledError(message(rule, got="True from should_stop", remedy=remedy))
 
 
 @contextlib.contextmanager
 def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function to be told how many of ``total`` steps are done.
+    """Give a function that is called with the number of steps done, out of ``total``; each call is a checkpoint.
 
     ``True`` shows a bar if the error stream is a terminal; a callable is called with (done, total).
     """
+    with _display(progress, total) as show:
+
+        def report(done: int) -> None:
+            show(done)
+            checkpoint()
+
+        yield report
+
+
+@contextlib.contextmanager
+def _display(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
     if callable(progress):
         yield lambda done: progress(done, total)
     elif progress and sys.stderr.isatty():

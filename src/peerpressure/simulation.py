@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, message
 from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable, reporter
 from peerpressure.sde import SDE
 from peerpressure.trajectory import State, Trajectory
 
@@ -77,6 +78,7 @@ def simulate(
     device: str = "cpu",
     threads: int | None = None,
     progress: Progress = False,
+    should_stop: ShouldStop | None = None,
 ) -> Trajectory:
     """Run the model for ``steps`` steps in independent replicates.
 
@@ -89,6 +91,7 @@ def simulate(
     unless you say so, and serves to branch off with fresh noise. With ``start_step`` alone, the model's own start is
     taken to belong to that time.
 
+    ``should_stop`` is called between blocks of steps, and cancels the run with ``CancelledError`` if it returns True.
     ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. An ``SDE`` is the model in
     continuous time: its steps have the length that it says.
 
@@ -106,10 +109,10 @@ def simulate(
     number = _seed(seed, begin)
     plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
     if equation is None:
-        return _execute(plan, begin, _engine(device), progress)
+        return _execute(plan, begin, _engine(device), progress, should_stop)
     plan = replace(plan, pace=equation.step, deviation=equation.deviations)
     engine = _exact(equation, device) if equation.path_method == "exact" else _engine(device)
-    run = _execute(plan, begin, engine, progress)
+    run = _execute(plan, begin, engine, progress, should_stop)
     return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
 
 
@@ -299,10 +302,10 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
     return run
 
 
-def _execute(plan: Plan, begin: State, run: Callable[..., Result], progress: Progress) -> Trajectory:
-    from peerpressure.progress import reporter
-
-    with reporter(progress, plan.steps) as report:
+def _execute(
+    plan: Plan, begin: State, run: Callable[..., Result], progress: Progress, should_stop: ShouldStop | None
+) -> Trajectory:
+    with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, begin.memory, report, begin.hidden)
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])

@@ -132,7 +132,7 @@ def read_frame(path: str | Path, model: Model) -> pandas.DataFrame:
     if not table.rows:
         raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
-    table.refuse_widths()
+    table.check_widths()
     names = _names(table, texts_of(model.network.labels))
     columns = {name: table.column(k) if name == "agent" else _values(table, k) for k, name in names.items()}
     return pandas.DataFrame(columns, index=table.lines)

@@ -139,7 +139,7 @@ class Table:
             raise InvalidInputError(message(f"there must be one column {name!r}", got=got, remedy="name one of these"))
         return close[0]
 
-    def refuse_widths(self) -> None:
+    def check_widths(self) -> None:
         """Raise where a record has more or fewer fields than the heading has names."""
         for row in self.rows:
             if len(row.fields) != self.width:
@@ -164,7 +164,7 @@ class Table:
 
 def read_table(path: str | Path, what: str = "a row") -> Table:
     """Return the table in a text file, which may be compressed with gzip."""
-    return parse_table(_decoded(_content(Path(path))), what)
+    return parse_table(_decoded(read_bytes(Path(path))), what)
 
 
 def parse_table(text: str, what: str = "a row") -> Table:
@@ -234,7 +234,8 @@ def _unfit(rule: str, got: object, remedy: str) -> FileFormatError:
     return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
-def _content(file: Path) -> bytes:
+def read_bytes(file: Path) -> bytes:
+    """Return the content of a file, decompressed if its suffix is .gz."""
     if file.suffix.lower() != ".gz":
         return file.read_bytes()
     import psutil

@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> Answer:
     capfd.readouterr()
-    status = cli.run([str(argument) for argument in arguments])
+    status = cli.invoke([str(argument) for argument in arguments])
     return Answer(status, *capfd.readouterr())
 
 

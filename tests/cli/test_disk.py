@@ -102,7 +102,7 @@ import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 from peerpressure import cli
-sys.exit(cli.run(sys.argv[1:]))
+sys.exit(cli.invoke(sys.argv[1:]))
 """
 
 

@@ -71,7 +71,7 @@ from peerpressure import cli
 for arguments in json.loads(sys.argv[1]):
     sys.stdout.write("\\n>>> "); sys.stdout.flush()
     sys.stderr.write("\\n>>> "); sys.stderr.flush()
-    status = cli.run(arguments)
+    status = cli.invoke(arguments)
     sys.stdout.write(f"\\n<<< {status}"); sys.stdout.flush()
 """
 
@@ -86,7 +86,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def python(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[bytes]:
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LC_", "LANG"))}
+    # Only what bears on encodings is taken out of the environment.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONIO", "LC_", "LANG"))}
+    plain = {name: value for name, value in plain.items() if name not in ("PYTHONUTF8", "PYTHONCOERCECLOCALE")}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, capture_output=True, check=False, env={**plain, **settings}
     )

@@ -48,7 +48,7 @@ def test_bad_usage_is_one_line_and_status_2(
 ) -> None:
     out = tmp_path / "out"
     extra = ["--out", str(out)] if arguments[0] == "paper" else []
-    assert cli.run([*arguments, *extra]) == 2
+    assert cli.invoke([*arguments, *extra]) == 2
     shown = capfd.readouterr()
     assert shown.out == ""
     assert says in shown.err
@@ -70,7 +70,7 @@ def test_a_file_where_the_folder_should_be_is_refused_before_any_work(
     file = tmp_path / "taken"
     file.write_text("mine")
     for out in (file, file / "below"):
-        assert cli.run(["paper", "--out", str(out)]) == 2
+        assert cli.invoke(["paper", "--out", str(out)]) == 2
         assert "is a file" in capfd.readouterr().err
     assert file.read_text() == "mine"
 
@@ -95,7 +95,7 @@ def test_failures_are_one_line_with_their_status_and_leave_nothing(
         raise error
 
     monkeypatch.setattr(experiments, "convergence", fails)
-    assert cli.run(["paper", "--out", str(tmp_path / "out")]) == status
+    assert cli.invoke(["paper", "--out", str(tmp_path / "out")]) == status
     shown = capfd.readouterr()
     assert shown.out == ""
     assert shown.err.count("\n") == 1
@@ -108,7 +108,7 @@ def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
     monkeypatch.setattr(experiments, "convergence", fails)
     with pytest.raises(ZeroDivisionError):
-        cli.run(["paper", "--out", str(tmp_path / "out")])
+        cli.invoke(["paper", "--out", str(tmp_path / "out")])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
@@ -135,12 +135,12 @@ cli.main()
 
 def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
     for arguments in (["version"], ["--version"]):
-        assert cli.run(arguments) == 0
+        assert cli.invoke(arguments) == 0
         assert capfd.readouterr().out == f"peerpressure {__version__}\n"
     for arguments in ([], ["--help"]):
-        assert cli.run(arguments) == 0
+        assert cli.invoke(arguments) == 0
         assert "paper" in capfd.readouterr().out
-    assert cli.run(["paper", "--help"]) == 0
+    assert cli.invoke(["paper", "--help"]) == 0
     assert "consensus value" in capfd.readouterr().out
 
 
@@ -152,8 +152,8 @@ package = types.ModuleType("peerpressure")
 package.__path__ = importlib.util.find_spec("peerpressure").submodule_search_locations
 sys.modules["peerpressure"] = package
 before = set(sys.modules)
-from peerpressure.cli import run
-assert run(["--help"]) == 0
+from peerpressure.cli import invoke
+assert invoke(["--help"]) == 0
 heavy = {"numpy", "scipy", "pandas", "matplotlib", "numba", "networkx"} & (set(sys.modules) - before)
 sys.exit(f"loaded {heavy}" if heavy else 0)
 """
@@ -167,5 +167,5 @@ def test_the_options_defaults_are_the_experiments_own() -> None:
 
     convergence = import_module("peerpressure.reproduction.convergence")
 
-    defaults = {name: option.default for name, option in inspect.signature(cli.paper).parameters.items()}
+    defaults = {name: option.default for name, option in inspect.signature(cli.paper.paper).parameters.items()}
     assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, convergence.STEPS)

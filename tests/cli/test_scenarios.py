@@ -301,4 +301,4 @@ def test_no_command_shows_colour_or_progress_outside_a_terminal(file: Path) -> N
 
 def test_the_library_and_the_command_line_agree_on_the_version(capfd: Captured) -> None:
     assert run(capfd, "--version").out == f"peerpressure {pp.__version__}\n"
-    assert cli.run(["version"]) == 0
+    assert cli.invoke(["version"]) == 0

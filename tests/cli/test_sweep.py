@@ -42,7 +42,7 @@ def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sweep, run once for all tests."""
     from peerpressure import cli
 
-    assert cli.run(["sweep", str(folder / "sweep.toml"), "--workers", "1", "--json"]) == 0
+    assert cli.invoke(["sweep", str(folder / "sweep.toml"), "--workers", "1", "--json"]) == 0
     return folder / "sweep-results"
 
 

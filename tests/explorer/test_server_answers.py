@@ -11,7 +11,6 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.explorer.answers import exact_answer, run_answer
-from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
@@ -92,14 +91,14 @@ FOLLOWED = SMALL | {
     ("limits", "scenario"), [(Limits(rounds=500), TEMPORAL), (Limits(verdict_seconds=0.0), FOLLOWED)]
 )
 def test_a_run_does_not_wait_for_a_verdict_that_takes_too_long(limits: Limits, scenario: dict[str, Any]) -> None:
-    asked = ModelCache(limits).prepare({"scenario": scenario}, CancellationToken(60))
-    facts, arrays = unpack(run_answer(asked, limits))
+    built = ModelCache(limits).build({"scenario": scenario})
+    facts, arrays = unpack(run_answer(built, limits))
     assert arrays["times"][-1] == 40
     assert facts["verdict"]["outcome"] == "unknown"
     assert "peerpressure diagnose" in facts["verdict"]["reason"]
     # The page may look for whatever a verdict has.
     assert set(facts["verdict"]) == {*pp.diagnose(scenario_from(SMALL).model()).to_dict(), "text"}
-    assert unpack(exact_answer(asked, {}, limits)).facts["verdict"] is None
+    assert unpack(exact_answer(built, {}, limits)).facts["verdict"] is None
 
 
 def test_many_replicates_are_averaged_over_all_and_some_are_drawn(asker: Asker) -> None:

@@ -8,40 +8,41 @@ import pytest
 
 from peerpressure import noise, recovery, schedules
 from peerpressure.explorer import catalogue as tables
-from peerpressure.explorer.catalogue import Choice, Parameter, catalogue
+from peerpressure.explorer.catalogue import Choice, catalogue, control
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import DEFAULT, EXTENSIONS, PAPER, PRESETS, Preset
 from peerpressure.networks import GENERATORS, NAMED
+from peerpressure.parameters import Parameter
 from peerpressure.scenario import scenario_from
 
-STUDY = ModelCache(Limits())
+CACHE = ModelCache(Limits())
 
 
 def section(choice: Choice, key: str, ends: str) -> dict[str, Any]:
-    values = {parameter.name: value(parameter, ends) for parameter in choice.parameters}
+    values = {parameter.name: value(parameter, ends) for parameter in choice.sliders}
     return {key: choice.id, **values, **(choice.fixed or {})}
 
 
 def value(parameter: Parameter, ends: str) -> float:
-    number = getattr(parameter, ends)
-    return int(number) if parameter.kind == "int" else number
+    number: float = control(parameter)[ends]
+    return int(number) if parameter.kind == "whole" else number
 
 
 def read(**sections: Any) -> Any:
-    return STUDY.read({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 3}} | sections})
+    return CACHE.load({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 3}} | sections})
 
 
 def test_every_family_is_offered_in_full() -> None:
-    assert {choice.id for choice in tables.GENERATORS} == set(GENERATORS)
+    assert {choice.id for choice in tables.generators()} == set(GENERATORS)
     assert {choice.id for choice in tables.METHODS} == set(recovery.METHODS)
     # A table of pressures is no slider, and a law of SciPy's could not be called off.
-    assert {choice.id for choice in tables.SCHEDULES} == {*schedules.SCHEDULES, "tuned"} - {"table"}
-    assert {choice.id for choice in tables.NOISES} == set(noise.LAWS) - {"custom"}
+    assert {choice.id for choice in tables.schedules()} == {*schedules.SCHEDULES, "tuned"} - {"table"}
+    assert {choice.id for choice in tables.noises()} == set(noise.LAWS) - {"custom"}
     assert {row["id"] for row in catalogue(Limits())["named"]} == set(NAMED)
 
 
-@pytest.mark.parametrize("choice", tables.GENERATORS, ids=lambda choice: choice.id)
+@pytest.mark.parametrize("choice", tables.generators(), ids=lambda choice: choice.id)
 def test_every_generator_works_as_it_is_offered(choice: Choice) -> None:
     assert read(network=section(choice, "generator", "default")).graph.n >= 2
     if choice.id != "erdos_renyi":
@@ -49,7 +50,7 @@ def test_every_generator_works_as_it_is_offered(choice: Choice) -> None:
         assert read(network=section(choice, "generator", "min")).graph.n >= 2
 
 
-@pytest.mark.parametrize("choice", [*tables.GENERATORS], ids=lambda choice: choice.id)
+@pytest.mark.parametrize("choice", tables.generators(), ids=lambda choice: choice.id)
 def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
     limits = Limits(agents=500)
     offered = next(row for row in catalogue(limits)["generators"] if row["id"] == choice.id)
@@ -59,10 +60,10 @@ def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
 
 @pytest.mark.parametrize("ends", ["min", "default", "max"])
 def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None:
-    for choice in tables.SCHEDULES:
+    for choice in tables.schedules():
         more = {"formula": choice.examples[0]} if choice.id == "formula" else {}
         read(pressure=section(choice, "kind", ends) | more)
-    for choice in tables.NOISES:
+    for choice in tables.noises():
         read(noise=section(choice, "law", ends))
     for choice in tables.HIDDEN_LAWS:
         read(agents={"hidden": section(choice, "law", ends)})
@@ -77,14 +78,14 @@ def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None
     scenario_from({"network": {"generator": "k2"}, "run": {p.name: value(p, ends) for p in tables.RUN}})
 
 
-@pytest.mark.parametrize("formula", next(one for one in tables.SCHEDULES if one.id == "formula").examples)
+@pytest.mark.parametrize("formula", next(one for one in tables.schedules() if one.id == "formula").examples)
 def test_every_example_formula_is_one(formula: str) -> None:
     assert read(pressure={"formula": formula}).model().pressure(3.0) > 0
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
 def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
-    scenario = STUDY.read({"scenario": preset.state["scenario"]})
+    scenario = CACHE.load({"scenario": preset.state["scenario"]})
     assert scenario.model().n >= 2
     assert set(preset.view) <= {"tab", "agents", "logTime", "logSize", "colour", "time", "speed"}
     if preset.view.get("tab") == "observer":
@@ -92,7 +93,7 @@ def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
 
 
 def test_the_page_opens_on_a_hundred_agents_unless_told_otherwise() -> None:
-    assert STUDY.read({"scenario": DEFAULT["scenario"]}).graph.n == 100
+    assert CACHE.load({"scenario": DEFAULT["scenario"]}).graph.n == 100
     own = {"scenario": {"network": {"generator": "k2"}, "run": {"steps": 9}}, "view": {}}
     assert catalogue(Limits(), own)["default"] == own
 

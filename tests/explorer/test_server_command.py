@@ -21,10 +21,10 @@ import pytest
 import peerpressure as pp
 from peerpressure import cli
 from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.models import page_state
 from peerpressure.explorer.requests import RequestError
 from peerpressure.explorer.security import LOOPBACK
 from peerpressure.explorer.server import PORT, address_of, is_loopback, names_for, open_socket
-from peerpressure.explorer.upload import state_of
 from peerpressure.scenario import load_scenario, scenario_from
 
 FILES = """
@@ -167,7 +167,7 @@ def test_ctrl_c_ends_it_whatever_is_being_computed(kind: str, endpoint: str) -> 
 
 def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
     read = load_scenario(scenario)
-    state = state_of(read, Limits())["scenario"]
+    state = page_state(read, Limits())["scenario"]
     assert state["network"] == {
         "edges": [[0, 1], [0, 2], [1, 2]],
         "weights": [2.0, 1.0, 1.0],
@@ -184,10 +184,10 @@ def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
 def test_a_scenario_beyond_the_bounds_is_refused_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "large.toml"
     file.write_text("[network]\ngenerator = 'star'\nn = 60000\n[run]\nsteps = 1\n")
-    assert cli.run(["explore", "--no-browser", str(file)]) == 1
+    assert cli.invoke(["explore", "--no-browser", str(file)]) == 1
     assert "at most 50,000 here, got 60,000" in capfd.readouterr().err
     with pytest.raises(RequestError):
-        state_of(load_scenario(file), Limits(agents=100))
+        page_state(load_scenario(file), Limits(agents=100))
 
 
 def test_the_next_free_port_is_taken_unless_one_was_named() -> None:
@@ -199,7 +199,7 @@ def test_the_next_free_port_is_taken_unless_one_was_named() -> None:
 
 
 def test_an_address_that_is_not_ours_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["explore", "--no-browser", "--host", "203.0.113.7"]) == 1
+    assert cli.invoke(["explore", "--no-browser", "--host", "203.0.113.7"]) == 1
     assert "203.0.113.7" in capfd.readouterr().err
 
 
@@ -236,12 +236,12 @@ def test_opening_to_others_says_what_that_means(
 
     opened: list[Any] = []
     monkeypatch.setattr(server, "serve", lambda listening, **more: opened.append(more["hosts"]))
-    assert cli.run(["explore", "--no-browser", "--host", "0.0.0.0", "--port", "0"]) == 0
+    assert cli.invoke(["explore", "--no-browser", "--host", "0.0.0.0", "--port", "0"]) == 0
     told = capfd.readouterr().out
     assert "no password" in told
     assert socket.gethostname().lower() in told
     assert opened == [names_for("0.0.0.0")]
-    assert cli.run(["explore", "--no-browser", "--port", "0"]) == 0
+    assert cli.invoke(["explore", "--no-browser", "--port", "0"]) == 0
     assert "no password" not in capfd.readouterr().out
 
 
@@ -254,5 +254,5 @@ def test_the_browser_is_opened_when_the_page_is_there(monkeypatch: pytest.Monkey
     seen = threading.Event()
     monkeypatch.setattr(webbrowser, "open", lambda address: seen.set())
     monkeypatch.setattr(server, "serve", lambda listening, **more: more["when_ready"]())
-    assert cli.run(["explore", "--port", "0"]) == 0
+    assert cli.invoke(["explore", "--port", "0"]) == 0
     assert seen.wait(10)

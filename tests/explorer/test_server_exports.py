@@ -19,15 +19,15 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
+from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
-from peerpressure.explorer.jobs import CancellationToken
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.explorer.requests import WithdrawnError
 from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment
 from peerpressure.measures._results import estimates
+from peerpressure.progress import cancellable
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, served
@@ -145,7 +145,7 @@ def test_the_command_line_runs_the_scenario(asker: Asker, tmp_path: Path, capfd:
     file.write_bytes(asker.post("export/toml", small).content)
     text = file.read_text().replace("figures = true", "figures = false").replace("report = true", "report = false")
     file.write_text(text)
-    assert cli.run(["run", str(file), "--out", str(tmp_path / "out")]) == 0, capfd.readouterr().err
+    assert cli.invoke(["run", str(file), "--out", str(tmp_path / "out")]) == 0, capfd.readouterr().err
     with xarray.open_dataset(tmp_path / "out" / "run.nc") as data:
         states = asker.packed("run", small).arrays["states"]
         assert np.array_equal(data["public"].to_numpy()[0].astype(np.float32), states)
@@ -221,41 +221,46 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
         observer.result(timeout=60)
 
 
-def test_a_picture_that_waits_for_another_to_be_drawn_can_be_called_off() -> None:
-    token = CancellationToken(60)
-    asked = ModelCache(Limits()).prepare({"scenario": SMALL}, token)
+def test_a_picture_that_waits_for_another_to_be_drawn_can_be_cancelled() -> None:
+    cache, stopped = ModelCache(Limits()), threading.Event()
+    built = cache.build({"scenario": SMALL})
+
+    def job() -> bytes:
+        with cancellable(stopped.is_set):
+            return exports.picture(built, "curves", 0, "svg", cache)
+
     with ThreadPoolExecutor(1) as pool, exports._DRAWING:
-        waiting = pool.submit(exports.picture, asked, "curves", 0, "svg", ModelCache(Limits()))
+        waiting = pool.submit(job)
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.5)
-        token.withdraw()
-        with pytest.raises(WithdrawnError):
+        stopped.set()
+        with pytest.raises(CancelledError):
             waiting.result(timeout=30)
 
 
 @pytest.mark.parametrize(
     ("what", "part"), [("curves", "summaries"), ("observer", "estimates"), ("network", "simulate")]
 )
-def test_what_a_picture_is_computed_from_can_be_called_off(
+def test_the_computation_behind_a_picture_can_be_cancelled(
     what: str, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token, ended = CancellationToken(60), []
+    stopped, cancelled = threading.Event(), []
     original = getattr(exports, part)
 
-    def watched(*arguments: Any, **named: Any) -> Any:
-        token.withdraw()
+    def computed(*arguments: Any, **named: Any) -> Any:
+        stopped.set()
         try:
             return original(*arguments, **named)
-        except WithdrawnError:
-            ended.append(part)
+        except CancelledError:
+            cancelled.append(part)
             raise
 
-    monkeypatch.setattr(exports, part, watched)
+    monkeypatch.setattr(exports, part, computed)
     cache = ModelCache(Limits())
-    asked = cache.prepare({"scenario": SMALL}, token)
-    with pytest.raises(WithdrawnError):
-        exports.picture(asked, what, 3, "svg", cache)
-    assert ended == [part]
+    built = cache.build({"scenario": SMALL})
+    with cancellable(stopped.is_set), pytest.raises(CancelledError):
+        exports.picture(built, what, 3, "svg", cache)
+    assert cancelled == [part]
 
 
 def test_the_picture_of_a_network_follows_time(asker: Asker) -> None:

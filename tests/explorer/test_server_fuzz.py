@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.routes import EXPORTS, QUESTIONS
+from peerpressure.explorer.routes import API
 from tests.explorer.asking import SMALL, Asker, served
 from tests.explorer.test_server_exports import VARIANTS
 from tests.scenario.strategies import scenarios
@@ -37,7 +37,7 @@ TIGHT = Limits(
     verdict_seconds=0.2,
 )
 GROWTH = 250 * 2**20  # bytes that the process may gain, caches and the allocator's own reserves included
-ASKED = [*(name for name in QUESTIONS if name != "upload"), *(f"export/{name}" for name in EXPORTS if name != "figure")]
+ROUTES = [name for name in API if name not in ("upload", "export/figure")]
 
 
 def many(examples: int) -> settings:
@@ -105,7 +105,7 @@ def check(answer: httpx.Response) -> None:
 
 
 @many(500)
-@given(st.sampled_from(ASKED), mutated(), st.one_of(st.just([0]), junk))
+@given(st.sampled_from(ROUTES), mutated(), st.one_of(st.just([0]), junk))
 def test_scenarios_that_were_tampered_with(asker: Asker, question: str, scenario: Any, agents: Any) -> None:
     check(asker.post(question, scenario, agents=agents))
 
@@ -117,7 +117,7 @@ def test_pictures_of_scenarios_that_were_tampered_with(asker: Asker, scenario: A
 
 
 @many(250)
-@given(st.sampled_from([*ASKED, "export/figure"]), st.one_of(junk.map(json.dumps), st.text(), st.just("NaN")))
+@given(st.sampled_from([*ROUTES, "export/figure"]), st.one_of(junk.map(json.dumps), st.text(), st.just("NaN")))
 def test_bodies_that_are_no_scenario(asker: Asker, question: str, body: str) -> None:
     headers = {"content-type": "application/json"}
     answer = asker.http.post(f"api/{question}", content=body.encode("utf-8", "replace"), headers=headers)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from peerpressure.explorer.app import STATIC
 from peerpressure.explorer.requests import RequestError, parse_json, read_bytes
-from peerpressure.explorer.routes import EXPORTS, QUESTIONS
+from peerpressure.explorer.routes import API
 from peerpressure.explorer.security import LOOPBACK, name_of
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._section import InputFile, OutputFolder, Section
@@ -83,7 +83,7 @@ def test_a_browser_that_says_another_site_asks_is_believed(asker: Asker) -> None
     assert asker.http.get("/", headers=headers).status_code in (200, 404)
 
 
-@pytest.mark.parametrize("name", [*QUESTIONS, *(f"export/{name}" for name in EXPORTS)])
+@pytest.mark.parametrize("name", [*API])
 def test_questions_are_posted(asker: Asker, name: str) -> None:
     for method in ("GET", "PUT", "DELETE", "OPTIONS", "PATCH"):
         assert asker.http.request(method, f"api/{name}").status_code == 405
@@ -217,9 +217,9 @@ def parts_of(annotation: Any) -> Iterator[Any]:
 
 
 REACHING: dict[str, dict[str, Any]] = {
-    "FromFile.file": {"network": {"file": "PATH"}},
-    "FromEvents.events": {"network": {"events": "PATH"}},
-    "FromContacts.contacts": {"network": {"contacts": "PATH"}},
+    "NetworkFileSection.file": {"network": {"file": "PATH"}},
+    "EventsSection.events": {"network": {"events": "PATH"}},
+    "ContactsSection.contacts": {"network": {"contacts": "PATH"}},
     "FromColumn.file": {"agents": {"hidden": {"file": "PATH", "column": "x"}}},
     "Output.folder": {"output": {"folder": "PATH"}},
 }

@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 import peerpressure as pp
 from peerpressure.explorer import layout
 from peerpressure.explorer.layout import Drawing, drawing
-from peerpressure.explorer.limits import shown
+from peerpressure.explorer.limits import thinned
 from peerpressure.explorer.stress import hops, hops_compiled
 
 NETWORKS: dict[str, pp.Network] = {
@@ -108,8 +108,8 @@ def test_weights_do_not_matter_to_a_drawing() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(1, 10**6), st.integers(8, 3_000))
-def test_the_steps_that_are_shown(steps: int, most: int) -> None:
-    choice = shown(steps, most)
+def test_thinning_keeps_the_first_steps_and_an_odd_stride(steps: int, most: int) -> None:
+    choice = thinned(steps, most)
     times = choice.times
     assert times.size <= most
     assert (times[0], times[-1]) == (0, steps)

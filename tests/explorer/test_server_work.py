@@ -1,80 +1,83 @@
-"""Work is bounded, can be called off, and that of one tab does not disturb another."""
+"""Jobs are bounded and can be cancelled, and those of one tab do not disturb another."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 import peerpressure as pp
-from peerpressure.explorer import routes
-from peerpressure.explorer.answers import run_answer
-from peerpressure.explorer.jobs import CancellationToken, JobQueue, Watched
+from peerpressure.errors import CancelledError
+from peerpressure.explorer import models, routes
+from peerpressure.explorer.answers import run_answer, verdict_facts
+from peerpressure.explorer.encoding import json_bytes
+from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.models import Cache, ModelCache, Prepared
-from peerpressure.explorer.requests import OverdueError, RequestError, WithdrawnError, refusal_of
-from tests.explorer.asking import SMALL, Asker, in_a_loop, served
+from peerpressure.explorer.models import BuiltScenario, ModelCache
+from peerpressure.explorer.requests import RequestError, SupersededError, TimeLimitError, error_answer
+from peerpressure.progress import cancellable, checkpoint
+from peerpressure.scenario import Scenario, scenario_from
+from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
 
-# A run that the watcher repeats until it is called off; SHORT takes milliseconds.
+# A run that the watcher repeats until it is cancelled; SHORT takes milliseconds.
 LONG = SMALL | {"run": {"steps": 100_000, "replicates": 20, "seed": 1}}
+ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
 SHORT = SMALL | {"run": {"steps": 3, "replicates": 1, "seed": 1}}
 
 
-def patient(begun: threading.Event) -> Callable[[CancellationToken], str]:
-    """Return work that goes on until it is called off."""
+def patient(begun: threading.Event) -> Callable[[], str]:
+    """Return work that goes on until it is cancelled."""
 
-    def work(token: CancellationToken) -> str:
+    def work() -> str:
         begun.set()
         while True:
-            token.check()
+            checkpoint()
             threading.Event().wait(0.005)
 
     return work
 
 
-def quick(token: CancellationToken) -> str:
+def quick() -> str:
     return "done"
 
 
-def test_a_new_question_withdraws_the_old_one_and_no_other() -> None:
+def test_a_new_job_supersedes_the_old_one_of_its_client_and_no_other() -> None:
     async def scene() -> list[Any]:
         queue = JobQueue(Limits(workers=3))
         begun = [threading.Event(), threading.Event()]
-        old = asyncio.create_task(queue.do(("tab", "run"), patient(begun[0])))
-        other = asyncio.create_task(queue.do(("other", "run"), patient(begun[1])))
+        old = asyncio.create_task(queue.submit(("tab", "run"), patient(begun[0])))
+        other = asyncio.create_task(queue.submit(("other", "run"), patient(begun[1])))
         await asyncio.to_thread(lambda: [event.wait(10) for event in begun])
-        answer = await queue.do(("tab", "run"), quick)
-        elsewhere = await queue.do(("tab", "network"), quick)
+        answer = await queue.submit(("tab", "run"), quick)
+        elsewhere = await queue.submit(("tab", "network"), quick)
         first = await asyncio.gather(old, return_exceptions=True)
         still = not other.done()
-        queue.withdraw(("other", "run"))
+        queue.cancel(("other", "run"))
         second = await asyncio.gather(other, return_exceptions=True)
         queue.close()
         return [answer, elsewhere, still, *map(type, [*first, *second])]
 
-    assert in_a_loop(scene()) == ["done", "done", True, WithdrawnError, WithdrawnError]
+    assert in_a_loop(scene()) == ["done", "done", True, SupersededError, SupersededError]
 
 
-def test_who_goes_away_withdraws_its_own_question_and_not_the_one_that_took_its_place() -> None:
+def test_a_client_that_disconnects_cancels_its_own_job_and_not_the_one_that_superseded_it() -> None:
     async def scene() -> list[Any]:
         queue, left, begun = JobQueue(Limits(workers=2)), asyncio.Event(), threading.Event()
 
         async def gone() -> None:
             await left.wait()
 
-        old = asyncio.create_task(queue.do(("tab", "run"), patient(threading.Event()), gone))
+        old = asyncio.create_task(queue.submit(("tab", "run"), patient(threading.Event()), gone))
         await asyncio.sleep(0)
-        new = asyncio.create_task(queue.do(("tab", "run"), patient(begun)))
-        # The old page leaves in the same breath in which its question is taken up anew.
+        new = asyncio.create_task(queue.submit(("tab", "run"), patient(begun)))
+        # The old page disconnects at the moment at which its job is superseded.
         left.set()
         first = await asyncio.gather(old, return_exceptions=True)
         await asyncio.to_thread(begun.wait, 10)
@@ -83,23 +86,23 @@ def test_who_goes_away_withdraws_its_own_question_and_not_the_one_that_took_its_
         second = await asyncio.gather(new, return_exceptions=True)
         return [type(first[0]), still, type(second[0])]
 
-    assert in_a_loop(scene()) == [WithdrawnError, True, WithdrawnError]
+    assert in_a_loop(scene()) == [SupersededError, True, SupersededError]
 
 
-def test_work_that_was_withdrawn_while_it_waited_is_never_begun() -> None:
+def test_a_job_that_is_cancelled_while_it_waits_never_starts() -> None:
     begun: list[str] = []
 
     async def scene() -> None:
         queue = JobQueue(Limits(workers=1))
         blocking = threading.Event()
-        first = asyncio.create_task(queue.do(("a", "run"), patient(blocking)))
+        first = asyncio.create_task(queue.submit(("a", "run"), patient(blocking)))
         await asyncio.to_thread(blocking.wait, 10)
-        waiting = asyncio.create_task(queue.do(("b", "run"), lambda token: begun.append("b")))
+        waiting = asyncio.create_task(queue.submit(("b", "run"), lambda: begun.append("b")))
         await asyncio.sleep(0)
-        queue.withdraw(("b", "run"))
-        queue.withdraw(("a", "run"))
+        queue.cancel(("b", "run"))
+        queue.cancel(("a", "run"))
         await asyncio.gather(first, waiting, return_exceptions=True)
-        assert await queue.do(("c", "run"), quick) == "done"
+        assert await queue.submit(("c", "run"), quick) == "done"
         queue.close()
 
     in_a_loop(scene())
@@ -109,105 +112,90 @@ def test_work_that_was_withdrawn_while_it_waited_is_never_begun() -> None:
 def test_the_queue_is_bounded_and_empties() -> None:
     async def scene() -> list[int]:
         queue = JobQueue(Limits(workers=1, waiting=3))
-        tasks = [asyncio.create_task(queue.do((str(tab), "run"), patient(threading.Event()))) for tab in range(3)]
+        tasks = [asyncio.create_task(queue.submit((str(tab), "run"), patient(threading.Event()))) for tab in range(3)]
         await asyncio.sleep(0)
         with pytest.raises(RequestError) as told:
-            await queue.do(("one more", "run"), quick)
-        taken = queue.taken
+            await queue.submit(("one more", "run"), quick)
+        taken = queue.pending
         for tab in range(3):
-            queue.withdraw((str(tab), "run"))
+            queue.cancel((str(tab), "run"))
         await asyncio.gather(*tasks, return_exceptions=True)
-        # Two had not begun and are gone at once; the third ends with its next look at its token.
-        assert queue.taken <= 1
-        assert await queue.do(("one more", "run"), quick) == "done"
+        # Two had not started and are gone at once; the third ends at its next checkpoint.
+        assert queue.pending <= 1
+        assert await queue.submit(("one more", "run"), quick) == "done"
         queue.close()
         return [told.value.status, taken]
 
     assert in_a_loop(scene()) == [429, 3]
 
 
-def test_work_without_end_is_ended() -> None:
+def test_a_job_without_end_is_stopped_at_the_time_limit() -> None:
     async def scene() -> None:
         queue = JobQueue(Limits(workers=1, seconds=0.05))
-        with pytest.raises(OverdueError, match=r"within 0\.05 seconds") as told:
-            await queue.do(("tab", "run"), patient(threading.Event()))
-        assert refusal_of(told.value) == (422, {"error": {"text": str(told.value), "where": None}})
+        with pytest.raises(TimeLimitError, match=r"within 0\.05 seconds") as told:
+            await queue.submit(("tab", "run"), patient(threading.Event()))
+        assert error_answer(told.value) == (422, {"error": {"text": str(told.value), "where": None}})
         queue.close()
 
     in_a_loop(scene())
 
 
-def test_work_that_never_asks_is_left_to_itself() -> None:
+def test_a_job_without_checkpoints_is_abandoned_at_the_time_limit() -> None:
     free = threading.Event()
 
     async def scene() -> None:
         queue = JobQueue(Limits(workers=2, seconds=0.05))
-        with pytest.raises(OverdueError):
-            await queue.do(("tab", "run"), lambda token: free.wait(10))
-        assert await queue.do(("tab", "run"), quick) == "done"
+        with pytest.raises(TimeLimitError):
+            await queue.submit(("tab", "run"), lambda: free.wait(10))
+        assert await queue.submit(("tab", "run"), quick) == "done"
         free.set()
         queue.close()
 
     in_a_loop(scene())
 
 
-READINGS: dict[str, Callable[[pp.Model], object]] = {
-    "simulate": lambda model: pp.simulate(model, 9),
-    "moments": lambda model: pp.moments(model, 9),
-    "exposure": lambda model: pp.privacy.exposure(model, 9),
-    "verdict": lambda model: pp.diagnose(model, 9),
+SETTLING = {
+    "network": {"generator": "cycle", "n": 5},
+    "pressure": {"kind": "constant", "value": 2.0},
+    "agents": {"adaptation": 0.1},
+    "noise": {"law": "gaussian", "std": 1.0},
+    "run": {"steps": 10},
 }
 
 
-@pytest.mark.parametrize("reading", READINGS.values(), ids=[*READINGS])
-def test_every_reading_of_a_model_can_be_called_off(reading: Callable[[pp.Model], object]) -> None:
-    token = CancellationToken(60)
-    model = ModelCache(Limits()).prepare({"scenario": SMALL}, token).model
-    assert isinstance(model.pressure, Watched)
-    reading(model)
-    token.withdraw()
-    with pytest.raises(WithdrawnError):
-        reading(model)
+@pytest.mark.parametrize("pressure", [{"kind": "constant", "value": 2.0}, {"kind": "table", "values": [2.0] * 10}])
+def test_a_job_diagnoses_the_librarys_own_model(pressure: dict[str, Any]) -> None:
+    """The outcome depends on the class of the schedule, which cancellation must leave as it is."""
+    scenario = SETTLING | {"pressure": pressure}
+    facts = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits())).facts
+    verdict = pp.diagnose(scenario_from(scenario).model())
+    assert facts["verdict"] == json.loads(json_bytes(verdict.to_dict() | {"text": str(verdict)}))
 
 
-def test_a_part_of_the_work_can_be_hurried_and_is_called_off_with_the_whole() -> None:
-    token = CancellationToken(60)
-    token.begin()
-    asked = ModelCache(Limits()).prepare({"scenario": SMALL}, token)
-    with pytest.raises(OverdueError):
-        pp.moments(asked.hurried(0.0), 9)
-    pp.moments(asked.hurried(60.0), 9)
-    pp.moments(asked.system, 9)
-    token.withdraw()
-    with pytest.raises(WithdrawnError):
-        pp.moments(asked.hurried(60.0), 9)
-
-
-def test_watching_changes_no_number() -> None:
-    token = CancellationToken(60)
-    schedule = pp.schedules.Formula("2^sqrt(t)")
-    watched = Watched(schedule, token)
-    times = np.array([1.0, 7.0, 2e6])
-    for one, other in zip(watched.homogeneous(times), schedule.homogeneous(times), strict=True):
-        assert np.array_equal(one, other)
-    assert (str(watched), watched.growth) == (str(schedule), schedule.growth)
+def test_the_diagnosis_has_a_time_limit_of_its_own_and_is_cancelled_with_the_job() -> None:
+    built = ModelCache(Limits()).build({"scenario": ADAPTING})
+    assert verdict_facts(built, Limits(verdict_seconds=0.0))["outcome"] == "unknown"
+    assert verdict_facts(built, Limits(verdict_seconds=60.0))["outcome"] != "unknown"
+    calls = itertools.count()
+    with pytest.raises(CancelledError), cancellable(lambda: next(calls) > 1):
+        verdict_facts(built, Limits(verdict_seconds=60.0))
 
 
 class Watcher:
-    """Stands beside the server's runs: it tells when one begins, and how one that is called off ends."""
+    """Wraps the server's runs: it tells when one begins, and when one is cancelled."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.begun, self.ended = threading.Event(), threading.Event()
         original = run_answer
 
-        def watched(asked: Prepared, limits: Limits) -> bytes:
+        def watched(built: BuiltScenario, limits: Limits) -> bytes:
             self.begun.set()
             try:
                 # However fast the machine is, a long run does not end by itself.
-                while asked.steps == LONG["run"]["steps"]:
-                    original(asked, limits)
-                return original(asked, limits)
-            except WithdrawnError:
+                while built.steps == LONG["run"]["steps"]:
+                    original(built, limits)
+                return original(built, limits)
+            except CancelledError:
                 self.ended.set()
                 raise
 
@@ -236,7 +224,7 @@ def test_a_long_run_is_superseded_over_http_and_another_tab_is_not_disturbed(mon
         assert watcher.ended.wait(30)
 
 
-def test_a_page_that_goes_away_takes_its_question_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_disconnects_cancels_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Watcher(monkeypatch)
     with served(Limits(seconds=300)) as address, Asker(address) as gone:
         raw = socket.create_connection((gone.http.base_url.host, gone.http.base_url.port or 80))
@@ -268,7 +256,7 @@ def test_every_bound_is_named_with_the_value_and_the_remedy(
     limits: dict[str, int], scenario: dict[str, Any], says: str, where: str | None
 ) -> None:
     with pytest.raises(RequestError) as told:
-        ModelCache(Limits(**limits)).read({"scenario": scenario})
+        ModelCache(Limits(**limits)).load({"scenario": scenario})
     assert says in str(told.value)
     assert "; " in str(told.value)
     assert (told.value.status, told.value.where) == (422, where)
@@ -294,42 +282,39 @@ def test_every_bound_is_named_with_the_value_and_the_remedy(
 def test_a_network_without_bounds_is_refused_before_it_is_built(
     network: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ModelCache, "_build", lambda *_: pytest.fail("it was built"))
+    monkeypatch.setattr(Scenario, "graph", property(lambda _: pytest.fail("it was built")))
     with pytest.raises(RequestError) as told:
-        ModelCache(Limits()).read({"scenario": SMALL | {"network": network}})
+        ModelCache(Limits()).load({"scenario": SMALL | {"network": network}})
     assert told.value.where == "network"
 
 
 def test_a_flood_of_mistakes_is_told_in_one_sentence() -> None:
     with pytest.raises(RequestError, match="99,999 others"):
-        ModelCache(Limits()).read({"scenario": SMALL | {"agents": {"hidden": ["a"] * 99_999}}})
+        ModelCache(Limits()).load({"scenario": SMALL | {"agents": {"hidden": ["a"] * 99_999}}})
 
 
-def test_what_is_kept_is_bounded_and_the_oldest_goes_first() -> None:
-    made: list[int] = []
-    cache: Cache[int] = Cache(10, lambda kept: kept)
-
-    def get(key: int) -> int:
-        return cache.get(key, lambda: made.append(key) or key)  # type: ignore[func-returns-value]
-
-    assert [get(key) for key in (4, 5, 4, 3, 4, 5)] == [4, 5, 4, 3, 4, 5]
-    assert made == [4, 5, 3, 5]
-    assert get(11) == 11
-    assert cache.held <= 10
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 40)), max_size=60))
-def test_a_cache_never_holds_more_than_its_bound(asked: list[tuple[int, int]]) -> None:
-    cache: Cache[int] = Cache(100, lambda kept: kept)
-    for key, size in asked:
-        assert cache.get((key, size), partial(int, size)) == size
-        assert cache.held <= 100
-
-
-def test_a_network_is_built_once_for_all_questions_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_networks_is_bounded_and_drops_the_least_recently_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "NETWORK_BYTES", 2_500)
     cache = ModelCache(Limits())
-    first = cache.read({"scenario": SMALL}).graph
+
+    def graph(n: int) -> pp.Network:
+        return cache.load({"scenario": {"network": {"generator": "path", "n": n}}}).graph
+
+    first, second = graph(10), graph(11)
+    assert graph(10) is first
+    third = graph(12)
+    # Of three networks of about a kilobyte there is room for two.
+    assert graph(10) is first
+    assert graph(12) is third
+    assert graph(11) is not second
+    # One that is larger than the whole cache is built, and not kept.
+    assert graph(100) is not graph(100)
+
+
+def test_a_network_is_built_once_for_all_requests_about_it() -> None:
+    cache = ModelCache(Limits())
+    first = cache.load({"scenario": SMALL}).graph
     louder = SMALL | {"noise": {"law": "gaussian", "std": 2.0}, "run": SMALL["run"] | {"steps": 99}}
-    assert cache.read({"scenario": louder}).graph is first
+    assert cache.load({"scenario": louder}).graph is first
     assert cache.drawing(first) is cache.drawing(pp.networks.barabasi_albert(30, 2, seed=5))
-    assert cache.read({"scenario": SMALL | {"run": SMALL["run"] | {"seed": 6}}}).graph is not first
+    assert cache.load({"scenario": SMALL | {"run": SMALL["run"] | {"seed": 6}}}).graph is not first

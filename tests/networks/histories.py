@@ -1,4 +1,4 @@
-"""Networks that change to test laws on, and the dense sequences that they must equal."""
+"""Hypothesis strategies for temporal networks, and their dense oracle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class History(NamedTuple):
         return TemporalNetwork(times, i, j, weights, n=self.n, period=self.period)
 
     def dense(self, t: int) -> NDArray[np.float64]:
-        """A_t by playing all events one by one, the slow way."""
+        """A_t by applying all events one by one."""
         step = t if self.period is None else (t - 1) % self.period + 1
         A = np.zeros((self.n, self.n))
         for time, i, j, weight in self.rows:

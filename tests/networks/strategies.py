@@ -1,4 +1,4 @@
-"""Networks to test laws on."""
+"""Hypothesis strategies for networks."""
 
 from __future__ import annotations
 

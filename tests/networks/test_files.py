@@ -41,7 +41,7 @@ def read_text(folder: Path, text: str | bytes, suffix: str = ".txt", **kwargs: A
     return read_network(file, **kwargs)
 
 
-def test_whatever_is_read_is_written() -> None:
+def test_readers_and_writers_have_the_same_suffixes() -> None:
     assert READERS.keys() == WRITERS.keys() == {*ORDERED, *UNLABELLED, *EDGE_LISTS}
 
 
@@ -74,13 +74,13 @@ def test_tables_quote_what_must_be_quoted(suffix: str, network: Network) -> None
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", *ORDERED])
-def test_real_names_survive(suffix: str) -> None:
+def test_real_labels_round_trip(suffix: str) -> None:
     for name in ("davis", "les_miserables"):
         assert edge_table(round_trip(named(name), suffix)) == edge_table(named(name))
 
 
 @pytest.mark.parametrize("suffix", EDGE_LISTS)
-def test_agents_may_bear_the_names_of_columns(suffix: str) -> None:
+def test_labels_may_equal_column_names(suffix: str) -> None:
     network = path(3).relabelled(["From", "To", "weight"])
     assert edge_table(round_trip(network, suffix)) == edge_table(network)
 
@@ -107,11 +107,11 @@ def test_npz_keeps_any_label_and_scipy_reads_it(tmp_path: Path) -> None:
         (".edgelist", "a b 1.0\nb a 1\nb c\n"),
     ],
 )
-def test_edge_lists_come_in_many_hands(tmp_path: Path, suffix: str, text: str) -> None:
+def test_edge_list_dialects(tmp_path: Path, suffix: str, text: str) -> None:
     assert edge_table(read_text(tmp_path, text, suffix)) == {frozenset("ab"): 1.0, frozenset("bc"): 1.0}
 
 
-def test_numbers_are_numbers_where_all_are(tmp_path: Path) -> None:
+def test_integer_labels_become_numbers(tmp_path: Path) -> None:
     assert read_text(tmp_path, "3 1\n1 2\n").labels == (1, 2, 3)
     assert read_text(tmp_path, "id1 id2\n3 1\n1 2\n").labels == (1, 2, 3)
     assert read_text(tmp_path, "03 01\n01 2\n").labels == ("03", "01", "2")
@@ -185,7 +185,7 @@ MALFORMED: dict[str, tuple[str, str | bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_files_are_refused_clearly(name: str, tmp_path: Path) -> None:
+def test_malformed_files_raise(name: str, tmp_path: Path) -> None:
     suffix, content, fragments = MALFORMED[name]
     with pytest.raises((FileFormatError, NetworkError)) as caught:
         read_text(tmp_path, content, suffix)
@@ -223,7 +223,7 @@ def test_missing_and_unknown_files(name: str, fragments: list[str], tmp_path: Pa
     assert all(fragment in str(caught.value) for fragment in fragments)
 
 
-def test_a_near_suffix_is_offered(tmp_path: Path) -> None:
+def test_unknown_suffix_suggests_a_close_one(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"did you mean '\.graphml'"):
         write_network(k2(), tmp_path / "a.graphm")
 
@@ -242,7 +242,7 @@ UNWRITABLE: list[tuple[str, Network, str]] = [
 
 
 @pytest.mark.parametrize(("suffix", "network", "message"), UNWRITABLE)
-def test_what_a_format_cannot_hold_is_refused(suffix: str, network: Network, message: str, tmp_path: Path) -> None:
+def test_writing_what_a_format_cannot_hold_raises(suffix: str, network: Network, message: str, tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match=message):
         write_network(network, tmp_path / f"a{suffix}")
     assert os.listdir(tmp_path) == []

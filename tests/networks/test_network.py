@@ -23,7 +23,7 @@ LABELS = st.recursive(
 )
 
 
-def test_reads_as_a_person_wants() -> None:
+def test_network_repr() -> None:
     assert repr(named("karate")) == "Network(34 agents, 78 edges, non-bipartite, degrees 1–17)"
     two = Network.from_edges([(0, 1), (2, 3)], connected=False)
     assert repr(two) == "Network(4 agents, 2 edges, bipartite, degree 1, 2 components)"
@@ -40,7 +40,7 @@ def test_any_matrix_becomes_canonical(build: Any, dtype: Any) -> None:
     assert network.edge_count == 2
 
 
-def test_nothing_can_be_changed_and_nothing_given_is_touched() -> None:
+def test_network_is_immutable_and_leaves_its_input_alone() -> None:
     given_matrix = sp.csr_array(np.array([[0.0, 1], [1, 0]]))
     network = Network(given_matrix)
     given_matrix.data[:] = 7
@@ -59,19 +59,19 @@ def test_nothing_can_be_changed_and_nothing_given_is_touched() -> None:
         assert not any(array.flags.writeable for array in arrays)
 
 
-def test_stored_zeros_and_agreeing_repeats_vanish() -> None:
+def test_stored_zeros_and_equal_repeats_are_merged() -> None:
     rows, columns = [0, 0, 1, 1, 0, 2, 1, 2], [1, 1, 0, 0, 2, 0, 2, 1]
     matrix = sp.coo_array(([3.0, 3, 3, 3, 0, 0, 1, 1], (rows, columns)), shape=(3, 3))
     assert edge_table(Network(matrix)) == {frozenset((0, 1)): 3.0, frozenset((1, 2)): 1.0}
 
 
-def test_repeats_in_a_compressed_matrix_merge_too() -> None:
+def test_repeats_in_a_csr_matrix_are_merged() -> None:
     matrix = sp.csr_array((np.ones(4), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2))
     assert same(Network(matrix), k2())
 
 
 @given(networks())
-def test_facts_agree_with_dense_algebra(network: Network) -> None:
+def test_properties_match_dense_algebra(network: Network) -> None:
     A = network.adjacency.toarray()
     np.testing.assert_allclose(network.degrees, A.sum(axis=1), rtol=1e-14)
     np.testing.assert_array_equal(network.laplacian.toarray(), np.diag(network.degrees) - A)
@@ -83,7 +83,7 @@ def test_facts_agree_with_dense_algebra(network: Network) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_sides_and_pieces_agree_with_networkx(seed: int) -> None:
+def test_sides_and_components_agree_with_networkx(seed: int) -> None:
     graph = sparse_random_graph(12, 3 + seed % 12, seed)
     network = Network.from_networkx(graph, connected=False)
     assert network.is_connected == nx.is_connected(graph)
@@ -95,7 +95,7 @@ def test_sides_and_pieces_agree_with_networkx(seed: int) -> None:
     assert network.largest_component().is_connected
 
 
-def test_a_million_agents_in_a_line_have_two_sides() -> None:
+def test_sides_of_a_path_of_a_million_agents() -> None:
     sides = path(10**6).sides
     assert sides is not None
     assert np.array_equal(sides, np.arange(10**6) % 2 == 1)
@@ -126,7 +126,7 @@ def test_networkx_and_scipy_round_trips(network: Network) -> None:
 
 
 @given(networks(labels=WORDS), st.randoms(use_true_random=False))
-def test_permuting_moves_agents_with_their_labels(network: Network, random: Any) -> None:
+def test_permuted_moves_agents_with_their_labels(network: Network, random: Any) -> None:
     order = random.sample(range(network.n), network.n)
     moved = network.permuted(order)
     assert list(moved.labels) == [network.labels[k] for k in order]
@@ -134,7 +134,7 @@ def test_permuting_moves_agents_with_their_labels(network: Network, random: Any)
     assert same(moved.permuted(np.argsort(order)), network)
 
 
-def test_labels_lead_back_to_agents() -> None:
+def test_index_and_indices_find_labels() -> None:
     karate = named("karate").relabelled([f"member {k}" for k in range(34)])
     assert karate.index("member 7") == 7
     assert karate.indices(["member 3", "member 1"]).tolist() == [3, 1]
@@ -144,7 +144,7 @@ def test_labels_lead_back_to_agents() -> None:
     assert isinstance(karate.relabelled(None).labels, range)
 
 
-def test_edges_hold_positions_in_arrays_and_labels_elsewhere() -> None:
+def test_from_edges_takes_positions_in_arrays_and_labels_elsewhere() -> None:
     positions = np.array([[0, 1], [1, 2]])
     assert Network.from_edges(positions, labels=["a", "b", "c"]).labels == ("a", "b", "c")
     assert Network.from_edges((positions[:, 0], positions[:, 1]), n=3).n == 3
@@ -156,7 +156,7 @@ def test_edges_hold_positions_in_arrays_and_labels_elsewhere() -> None:
     assert Network.from_edges([(0, 1)], n=3, connected=False).n == 3
 
 
-def test_directed_and_multiple_edges_are_fine_while_they_agree() -> None:
+def test_symmetric_digraphs_and_consistent_multigraphs_are_accepted() -> None:
     both_ways = nx.DiGraph([("a", "b"), ("b", "a")])
     twice = nx.MultiGraph([("a", "b", {"weight": 2}), ("b", "a", {"weight": 2})])
     assert Network.from_networkx(both_ways).edge_count == 1
@@ -164,6 +164,6 @@ def test_directed_and_multiple_edges_are_fine_while_they_agree() -> None:
     assert not Network.from_networkx(twice, weight=None).is_weighted
 
 
-def test_unstorable_labels_are_named() -> None:
+def test_labels_that_cannot_be_stored_raise() -> None:
     with pytest.raises(NetworkError, match=r"frozenset.*relabelled"):
         cycle(3).relabelled([frozenset(), "b", "c"]).arrays()

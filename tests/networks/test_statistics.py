@@ -1,4 +1,4 @@
-"""Random graphs follow their laws: fixed seeds, tests that a right generator fails once in 10,000."""
+"""Random graphs against their distributions: fixed seeds, tests at α = 10⁻⁴."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.networks import barabasi_albert, erdos_renyi, watts_strogatz
-from peerpressure.networks._generators import random_pairs
+from peerpressure.networks._sampling import random_pairs
 
 ALPHA = 1e-4
 

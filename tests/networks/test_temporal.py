@@ -1,4 +1,4 @@
-"""A network kept as its changes is the sequence of matrices that it stands for."""
+"""TemporalNetwork against the dense sequence of its matrices."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 
 from peerpressure.errors import NetworkError
-from peerpressure.networks import Network, TemporalNetwork, _temporal, edge_markovian, failing_edges, named, path
+from peerpressure.networks import Network, TemporalNetwork, _cursor, edge_markovian, failing_edges, named, path
 from tests.networks.histories import History, histories
 from tests.networks.strategies import same
 
 
 @given(histories())
 @settings(max_examples=100, deadline=None)
-def test_every_step_is_the_matrix_that_the_events_add_up_to(history: History) -> None:
+def test_adjacency_at_every_step_matches_the_events(history: History) -> None:
     network, last = history.network(), history.horizon
     there = list(range(1, last + 1))
     jumps = sorted(there, key=lambda t: (t * 7919) % 31)
@@ -35,7 +35,7 @@ def test_every_step_is_the_matrix_that_the_events_add_up_to(history: History) ->
 
 @settings(max_examples=60, deadline=None)
 @given(histories())
-def test_no_event_is_without_effect(history: History) -> None:
+def test_events_without_effect_are_dropped(history: History) -> None:
     network = history.network()
     before = np.zeros((network.n, network.n))
     for t in range(1, network.last_change + 1):
@@ -49,7 +49,7 @@ def test_no_event_is_without_effect(history: History) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(histories())
-def test_the_aggregate_is_the_mean_over_the_span(history: History) -> None:
+def test_aggregate_is_the_mean_over_the_span(history: History) -> None:
     network = history.network()
     mean = np.mean([history.dense(t) for t in range(1, network.span + 1)], axis=0)
     np.testing.assert_allclose(network.aggregate.adjacency.toarray(), mean, rtol=1e-13)
@@ -59,14 +59,14 @@ def test_the_aggregate_is_the_mean_over_the_span(history: History) -> None:
     assert network.is_constant == all(np.array_equal(history.dense(t), mean) for t in range(1, network.span + 1))
 
 
-def test_a_pair_that_hardly_meets_is_still_a_neighbour_in_the_aggregate() -> None:
+def test_rare_edges_stay_in_the_aggregate() -> None:
     network = TemporalNetwork([1, 2], [0, 0], [1, 1], [5e-324, 0], n=2, period=1000)
     assert network.aggregate.edge_count == 1
 
 
 @settings(max_examples=60, deadline=None)
 @given(histories())
-def test_arrays_and_pickles_give_it_back(history: History) -> None:
+def test_arrays_and_pickle_round_trip(history: History) -> None:
     network = history.network()
     archive = BytesIO()
     np.savez(archive, allow_pickle=False, **network.arrays())
@@ -82,7 +82,7 @@ def test_arrays_and_pickles_give_it_back(history: History) -> None:
             assert not two.flags.writeable
 
 
-def test_labels_survive_and_find_their_agents() -> None:
+def test_labels_and_indices() -> None:
     network = TemporalNetwork.from_events([(1, "bob", "ann"), (2, "ann", ("c", 1))])
     assert network.labels == ("bob", "ann", ("c", 1))
     assert network.index(("c", 1)) == 2
@@ -92,7 +92,7 @@ def test_labels_survive_and_find_their_agents() -> None:
         network.index("anna")
 
 
-def test_it_never_changes() -> None:
+def test_temporal_network_is_immutable() -> None:
     network = TemporalNetwork([1], [0], [1])
     for column in (*network.events, network.at(1).data, network.at(1).indices, network.degrees_at(1)):
         with pytest.raises(ValueError, match="read-only"):
@@ -101,7 +101,7 @@ def test_it_never_changes() -> None:
         network.period = 3  # type: ignore[misc]
 
 
-def test_nothing_new_is_the_same_object() -> None:
+def test_unchanged_steps_share_one_matrix() -> None:
     network = TemporalNetwork([1, 5], [0, 0], [1, 1], [1, 0], n=3)
     assert network.at(1) is network.at(4)
     assert network.at(4) is not network.at(5)
@@ -109,15 +109,15 @@ def test_nothing_new_is_the_same_object() -> None:
 
 
 @pytest.mark.parametrize("room", [0, 5_000, 10**9])
-def test_what_is_kept_changes_nothing(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_temporal, "KEPT", room)
+def test_cache_size_does_not_change_results(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cursor, "KEPT", room)
     network = edge_markovian(12, 0.1, 0.3, 40, seed=2, repeat=True)
     fresh = [TemporalNetwork.from_arrays(network.arrays()).at(t).toarray() for t in range(1, 41)]
     for t in [*range(1, 95), *range(95, 0, -1)]:
         assert np.array_equal(network.at(t).toarray(), fresh[(t - 1) % 40])
 
 
-def test_threads_may_share_it() -> None:
+def test_threads_may_share_a_temporal_network() -> None:
     network = edge_markovian(30, 0.1, 0.3, 60, seed=4)
     want = [TemporalNetwork.from_arrays(network.arrays()).at(t).toarray() for t in range(1, 61)]
     steps = np.random.default_rng(0).integers(1, 61, 400).tolist()
@@ -126,7 +126,7 @@ def test_threads_may_share_it() -> None:
     assert all(np.array_equal(A, want[t - 1]) for t, A in zip(steps, found, strict=True))
 
 
-def test_a_constant_network_is_the_network() -> None:
+def test_constant_network_equals_the_static_network() -> None:
     club = named("les_miserables")
     constant = TemporalNetwork.constant(club)
     assert constant.is_constant
@@ -136,7 +136,7 @@ def test_a_constant_network_is_the_network() -> None:
     assert np.array_equal(constant.degrees_at(1), club.degrees)
 
 
-def test_snapshots_may_be_in_pieces() -> None:
+def test_snapshots_may_be_disconnected() -> None:
     network = TemporalNetwork([2], [0], [1], labels=["a", "b", "c"])
     assert network.at(1).nnz == 0
     assert network.change_times.tolist() == [2]
@@ -145,7 +145,7 @@ def test_snapshots_may_be_in_pieces() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(histories())
-def test_the_largest_component_keeps_all_that_its_agents_do(history: History) -> None:
+def test_largest_component_keeps_the_events_of_its_agents(history: History) -> None:
     network = history.network()
     if not network.event_times.size:
         with pytest.raises(NetworkError, match="at least 2 agents"):
@@ -159,7 +159,7 @@ def test_the_largest_component_keeps_all_that_its_agents_do(history: History) ->
         assert np.array_equal(part.at(t).toarray(), history.dense(t)[np.ix_(kept, kept)])
 
 
-def test_a_hundred_thousand_agents_and_a_million_events_fit() -> None:
+def test_memory_of_a_million_events() -> None:
     network = failing_edges(path(10**5), 0.5, 21, seed=1)
     assert network.event_times.size > 10**6
     assert sum(column.nbytes for column in network.events) < 30 * 2**20
@@ -171,7 +171,7 @@ def test_a_hundred_thousand_agents_and_a_million_events_fit() -> None:
     assert np.array_equal(network.at(t).indices, now.indices)
 
 
-def test_it_prints_what_one_wants_to_know() -> None:
+def test_temporal_network_repr() -> None:
     network = TemporalNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0])
     assert repr(network) == "TemporalNetwork(3 agents, 2 pairs, 1 change over 1…4, on average 1.75 edges)"
     again = TemporalNetwork([1, 1, 3], [0, 1, 0], [1, 2, 1], [1, 1, 0], period=4)

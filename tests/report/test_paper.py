@@ -175,18 +175,18 @@ def test_the_command_passes_its_options_on_and_answers_for_programs(
 ) -> None:
     out = tmp_path / "deep" / "out"
     options = ["--seed", "3", "--replications", "5", "--steps", "100", "--workers", "1"]
-    assert cli.run(["paper", "--out", str(out), *options, "--json"]) == 0
+    assert cli.invoke(["paper", "--out", str(out), *options, "--json"]) == 0
     assert counted[0]["arguments"] == (3, 100, 5)
     assert (counted[0]["workers"], counted[0]["folder"]) == (1, None)
     shown = capfd.readouterr()
     answer = json.loads(shown.out)
     assert (answer["seed"], answer["reused"], len(answer["audit"]), shown.err) == (3, False, 4, "")
     assert {Path(name) for name in answer["files"]} == {out / name for name in contents(out)}
-    assert cli.run(["paper", "--out", str(out), *options]) == 0
+    assert cli.invoke(["paper", "--out", str(out), *options]) == 0
     words = capfd.readouterr().out
     for word in ("spread", "distance to v", "oscillation", "1 refuted", "reused", "report.html"):
         assert word in words
-    assert cli.run(["paper", "--out", str(out), *options, "--fresh"]) == 0
+    assert cli.invoke(["paper", "--out", str(out), *options, "--fresh"]) == 0
     assert len(counted) == 2
     shutil.rmtree(out)
 

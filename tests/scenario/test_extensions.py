@@ -249,7 +249,7 @@ def test_time_that_flows_makes_a_diffusion() -> None:
         (
             {"agents": {"adaptation": 0.1}, "observe": {"methods": ["wls"], "target": "current"}},
             "observe.methods",
-            "what is held now",
+            "estimates of current opinions",
         ),
     ],
 )

@@ -125,7 +125,7 @@ def test_parts_that_do_not_fit_are_told_beside_a_wrong_value_elsewhere() -> None
         ("[network]\ngenerator = 'k2'\n[run]\nsteps = true", "run.steps", "whole number"),
         ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1.5", "run.steps", "whole number"),
         ("[network]\ngenerator = 'k2'\n[run]\nsteps = 0", "run.steps", "at least 1"),
-        ("[network]\ngenerator = 'cycle'\nn = 2\n[run]\nsteps = 1", "network", "at least 3"),
+        ("[network]\ngenerator = 'cycle'\nn = 2\n[run]\nsteps = 1", "network.n", "at least 3"),
         ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[noise]\nlaw='gaussian'\nstd=inf", "noise.std", "finite"),
         ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[noise]\nlaw='gaussian'\nstd=-1", "noise", "negative"),
         ("[network]\ngenerator = 'k2'\n[run]\nsteps = 1\n[noise]\nlaw='student'\ndf=2", "noise.df", "above 2"),

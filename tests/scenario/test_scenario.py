@@ -15,7 +15,7 @@ from peerpressure.errors import FileFormatError
 from peerpressure.networks import GENERATORS
 from peerpressure.scenario import load_scenario, parse_scenario, scenario_from, schema_text, shipped_schema
 from peerpressure.scenario._scenario import toml_text
-from peerpressure.scenario._shorthand import PARAMETERS, network_section, noise_section
+from peerpressure.scenario._shorthand import network_section, noise_section, pressure_section
 from tests.scenario.strategies import scenarios
 
 PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"
@@ -93,7 +93,7 @@ record = { every = 5, agents = ["ann"] }
     assert model.start_state.tolist() == [0, 0, 0]
     assert model.pressure == pp.Power(0.5)
     assert model.noise == pp.StudentT([1.0, 2.0, 3.0], df=4.0, temporal=pp.AR1(0.5), time_scale="1/t")
-    assert scenario.run.what_to_keep() == pp.Record(every=5, agents=["ann"])
+    assert scenario.run.recording() == pp.Record(every=5, agents=["ann"])
     # Paths are seen from the file, wherever the text goes next.
     assert parse_scenario(scenario.to_toml(), folder="/").model().hidden.tolist() == [1, 2, 3]
 
@@ -126,11 +126,28 @@ def test_the_tuned_schedule_knows_the_agents() -> None:
 
 
 def test_every_generator_has_a_section_and_a_shorthand() -> None:
-    assert set(PARAMETERS) == set(GENERATORS)
     values = {"n": "12", "p": "0.5", "k": "4", "m": "2", "degree": "3", "rows": "3", "columns": "4"}
-    for name, parameters in PARAMETERS.items():
-        section = network_section(":".join([name, *(values[parameter] for parameter in parameters)]))
+    for name, one in GENERATORS.items():
+        words = [values[parameter.name] for parameter in one.parameters if parameter.kind != "flag"]
+        section = network_section(":".join([name, *words]))
+        assert network_section(":".join([one.short or name, *words])) == section
         assert scenario_from({"network": section, "run": {"steps": 1}}).model().n in (2, 12)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("t*log(1 + t)", pp.schedules.Formula("t*log(1 + t)")),
+        ("power:1.5", pp.schedules.Power(1.5)),
+        ("power:1.5:2", pp.schedules.Power(1.5, 2.0)),
+        ("linear", pp.schedules.Linear()),
+        ("tuned", pp.schedules.Linear(1.0)),
+    ],
+)
+def test_shorthand_for_pressure(words: str, expected: pp.schedules.Schedule) -> None:
+    network = {"generator": "k2"}
+    scenario = scenario_from({"network": network, "run": {"steps": 1}, "pressure": pressure_section(words)})
+    assert scenario.model().pressure == expected
 
 
 @pytest.mark.parametrize(
@@ -141,7 +158,9 @@ def test_every_generator_has_a_section_and_a_shorthand() -> None:
         (network_section, "nonsense", "karate"),
         (noise_section, "gauss:1", "gaussian"),
         (noise_section, "gaussian:much", "number"),
-        (noise_section, "none:1", "gaussian:1"),
+        (noise_section, "none:1", "none takes 0 parameters"),
+        (noise_section, "student:1:2:3", "student:std:df"),
+        (pressure_section, "power", "power:exponent:scale"),
     ],
 )
 def test_shorthand_that_means_nothing_is_refused(make: Any, words: str, says: str) -> None:

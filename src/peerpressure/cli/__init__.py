@@ -1,6 +1,6 @@
-"""The command line: parse, call, render; it computes nothing of its own.
+"""The command line: it parses arguments, calls the library and prints the result.
 
-Each command has a module; heavy imports stand inside the commands, so that help answers at once.
+Each command has a module of its name. Heavy imports stand inside the commands, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.cli.check import check
-from peerpressure.cli.diagnose import diagnose
-from peerpressure.cli.explore import explore
-from peerpressure.cli.new import new
-from peerpressure.cli.paper import paper
-from peerpressure.cli.recover import recover
-from peerpressure.cli.run import run_scenario
-from peerpressure.cli.sweep import sweep
-from peerpressure.cli.terminal import FAILURE, INTERRUPTED, USAGE, RefusedFileError, report_error, spell_what_is_missing
+from peerpressure.cli import check, diagnose, explore, new, paper, recover, run, sweep
+from peerpressure.cli.terminal import (
+    FAILURE,
+    INTERRUPTED,
+    USAGE,
+    InvalidFileError,
+    print_error,
+    transliterate_output,
+)
 from peerpressure.errors import InvalidInputError, PeerPressureError
 from peerpressure.version import __version__
 
-__all__ = ["app", "main", "paper", "run"]
+__all__ = ["app", "invoke", "main"]
 
 app = typer.Typer(name="peerpressure", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -36,7 +36,7 @@ def root(
 ) -> None:
     """Find out whether a network agrees, on what and how fast, and what an observer can learn.
 
-    Agents on a graph hold a hidden opinion each, show a noisy public one, and are pulled to their neighbours by
+    Each agent of a network holds a hidden opinion, expresses a noisy public one, and is drawn to its neighbours by
     growing peer pressure.
 
     For a first answer: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
@@ -56,42 +56,42 @@ def version() -> None:
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
-    "new": new,
-    "check": check,
-    "run": run_scenario,
-    "diagnose": diagnose,
-    "recover": recover,
-    "explore": explore,
-    "paper": paper,
+    "new": new.new,
+    "check": check.check,
+    "run": run.run,
+    "diagnose": diagnose.diagnose,
+    "recover": recover.recover,
+    "explore": explore.explore,
+    "paper": paper.paper,
     "version": version,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
-app.add_typer(sweep)
+app.add_typer(sweep.app)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit status; errors become lines on the error stream."""
-    spell_what_is_missing()
+def invoke(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit status; errors become single lines on the error stream."""
+    transliterate_output()
     try:
         status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has gone; a second flush when Python ends must not fail again.
+        # Nobody reads the output any more; the flush at the end of the process must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
-    except RefusedFileError as error:
-        return max(report_error(line, USAGE) for line in error.lines)
+    except InvalidFileError as error:
+        return max(print_error(line, USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
-        return report_error(*_explain(error))
+        return print_error(*_explain(error))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
-    # Typer itself turns Ctrl-C into this status and says nothing.
-    return report_error("interrupted", INTERRUPTED) if status == INTERRUPTED else int(status or 0)
+    # Typer itself turns Ctrl-C into this status, without a message.
+    return print_error("interrupted", INTERRUPTED) if status == INTERRUPTED else int(status or 0)
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """Return what to say of an error, and the exit status; anything not known here is a bug, and shows itself."""
+    """Return the message and the exit status for an error; errors of other types are bugs and keep their traceback."""
     match error:
         case typer.TyperException():
             return f"{error.format_message().rstrip('.')}; see peerpressure --help", error.exit_code
@@ -106,5 +106,5 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Run the command line that the shell gave."""
-    sys.exit(run(sys.argv[1:]))
+    """Run the command line of this process."""
+    sys.exit(invoke(sys.argv[1:]))

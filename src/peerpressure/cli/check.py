@@ -1,4 +1,4 @@
-"""``peerpressure check``: everything that is wrong with a file, with its place."""
+"""``peerpressure check``: all problems of a scenario or sweep file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def check(
     file: Annotated[Path, typer.Argument(help="A scenario, or a sweep: a file with a line that starts scenario =.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell everything that is wrong with a scenario or sweep file, and where.
+    """List all problems of a scenario or sweep file, and where they are.
 
     Spelling, types and ranges are checked, and whether the parts fit together: the network is built, files are
-    read, and every agent must have its numbers. For a sound scenario, what was found in its files is told: how tables
-    were read, and which agents the numbers went to. Nothing is run and nothing is written. The exit status is 0 if
-    all is well and 2 if not.
+    read, and every agent must have its numbers. For a valid scenario, it is listed how the tables in its files were
+    read and which agents the numbers belong to. Nothing is run and nothing is written. The exit status is 0 if the
+    file is valid and 2 if it is not.
 
     Example: peerpressure check scenario.toml
     """
@@ -31,8 +31,8 @@ def check(
     except ScenarioError as error:
         problems = [*error.problems]
     if as_json:
-        told = [problem.to_dict() for problem in problems]
-        print_json({"file": file, "valid": not problems, "problems": told, "found": found})
+        listed = [problem.to_dict() for problem in problems]
+        print_json({"file": file, "valid": not problems, "problems": listed, "found": found})
     elif problems:
         count = f"{len(problems)} problem{'s' * (len(problems) != 1)}"
         print("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
@@ -43,7 +43,7 @@ def check(
 
 
 def _summary(file: Path) -> tuple[str, dict[str, str]]:
-    """Return in words what a sound file asks for, and what was found in the files that it names."""
+    """Return a line that describes a valid file, and what was read from the files that it names."""
     from peerpressure.measures import load_sweep
     from peerpressure.measures._results import disk_needed
     from peerpressure.report.run import amount

@@ -1,4 +1,4 @@
-"""``peerpressure explore``: a page on this machine where a network is tried out."""
+"""``peerpressure explore``: the explorer, a web page on this machine."""
 
 from __future__ import annotations
 
@@ -16,44 +16,46 @@ def explore(
     file: Annotated[Path | None, typer.Argument(help="A scenario to open the page with.")] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Where to listen; 0 takes any that is free.  [default: 8321 or the next]"),
+        typer.Option(
+            min=0, max=65535, help="The port; 0 takes any that is free.  [default: 8321 or the next free one]"
+        ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; other than the default, others can reach it too.")
+        str, typer.Option(help="The address to listen at; with any but the default, other machines can reach it.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open a page where a network, its agents, pressure and noise are tried out.
+    """Open a web page for trying out networks, agents, pressure and noise.
 
-    Everything is computed on this machine, and nothing is fetched from anywhere else. The page stays until Ctrl-C.
+    Everything is computed on this machine, and nothing is fetched from elsewhere. The server runs until Ctrl-C.
 
     Example: peerpressure explore scenario.toml
     """
-    _leave_threads_to_requests()
+    _limit_blas_threads()
     from peerpressure.explorer.limits import Limits
+    from peerpressure.explorer.models import page_state
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
-    from peerpressure.explorer.upload import state_of
 
-    default = None if file is None else state_of(open_scenario(file), Limits())
+    default = None if file is None else page_state(open_scenario(file), Limits())
     with open_socket(host, port) as listening:
         address, names = address_of(host, listening.getsockname()[1]), names_for(host)
         if not is_loopback(host):
             typer.echo(_warning(host, sorted(names)))
         typer.echo(f"Explorer at {address} (Ctrl-C ends it)")
         ready = partial(_open, address) if browser else lambda: None
-        at_work = serve(listening, hosts=names, default=default, when_ready=ready)
+        still_computing = serve(listening, hosts=names, default=default, when_ready=ready)
     try:
         typer.echo("Explorer ended")
     finally:
-        # Python would wait for threads, and a solver or a compiled loop cannot be called off.
-        if at_work:
+        # Python would wait for its threads, and a solver or a compiled loop cannot be cancelled.
+        if still_computing:
             os._exit(0)
 
 
-def _leave_threads_to_requests() -> None:
-    """Keep linear algebra to one thread for each request; on a busy machine its own threads wait for one another.
+def _limit_blas_threads() -> None:
+    """Give linear algebra one thread for each request, for on a busy machine more of them wait for one another.
 
-    Libraries read this when they are loaded, which nothing has done yet; what the user has set stays.
+    Libraries read these variables when they are loaded, which has not happened yet; the user's own settings stay.
     """
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -68,7 +70,7 @@ def _warning(host: str, names: list[str]) -> str:
 
 
 def _open(address: str) -> None:
-    """Open a browser in a thread of its own, for some block until they are closed."""
+    """Open a browser in a thread of its own, because some browsers block until they are closed."""
     import threading
     import webbrowser
 

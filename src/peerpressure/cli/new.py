@@ -1,4 +1,4 @@
-"""``peerpressure new``: a scenario to start from."""
+"""``peerpressure new``: a scenario file to start from."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.cli.terminal import refuse_file
+from peerpressure.cli.terminal import check_folder
 
 STARTER, SCHEMA = "scenario.toml", "scenario.schema.json"
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(help="Where to put it; made if it is not there.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Folder for the file; created if missing.")] = Path(),
 ) -> None:
     """Write a commented scenario to start from.
 
-    It comes with the schema that editors complete and check it by. Files that are there already are never
-    overwritten.
+    The JSON schema beside it lets editors complete and check it. Existing files are never overwritten.
 
     Example: peerpressure new study && peerpressure run study/scenario.toml
     """
-    refuse_file(folder)
+    check_folder(folder)
     contents = {
         STARTER: (files("peerpressure.scenario") / "starter.toml").read_text(encoding="utf-8"),
         SCHEMA: (files("peerpressure") / SCHEMA).read_text(encoding="utf-8"),
@@ -38,7 +37,7 @@ def new(
 
 def _write_new(path: Path, text: str) -> None:
     try:
-        # Mode x refuses a file that came into being since it was looked for.
+        # Mode x fails if the file was created since it was looked for.
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:

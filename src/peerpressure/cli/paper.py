@@ -1,4 +1,4 @@
-"""``peerpressure paper``: the published experiments, their figures and tables, and an audit of the claims."""
+"""``peerpressure paper``: the published experiments, with figures, tables and an audit of the claims."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, columns, print_json, refuse_file, show, telling
+from peerpressure.cli.terminal import AsJson, check_folder, columns, print_json, progress_line, show
 
 if TYPE_CHECKING:
     from peerpressure.reproduction.paper import Reproduction
@@ -19,44 +19,47 @@ MOST_REPLICATIONS = 100_000
 
 def paper(
     out: Annotated[
-        Path, typer.Option(help="Folder for the report, figures (PDF, PNG) and tables (CSV); made if it is not there.")
+        Path, typer.Option(help="Folder for the report, figures (PDF, PNG) and tables (CSV); created if missing.")
     ] = Path("build/paper"),
     seed: Annotated[
-        int, typer.Option(min=0, help="What graphs, opinions and noise are drawn from; one seed, one result.")
+        int, typer.Option(min=0, help="Seed of graphs, opinions and noise; the same seed gives the same result.")
     ] = 14,
     replications: Annotated[
         int, typer.Option(min=2, max=MOST_REPLICATIONS, help="Runs in each cell of the sweeps; the paper has 20.")
     ] = 20,
-    steps: Annotated[
-        int, typer.Option(min=100, max=MOST_STEPS, help="How long the longest runs are; small ones take less time.")
-    ] = 100_000,
+    steps: Annotated[int, typer.Option(min=100, max=MOST_STEPS, help="Length of the longest runs.")] = 100_000,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=256, help="Processes to draw, and for large sweeps; as many as cores."),
+        typer.Option(min=1, max=256, help="Processes for figures and large sweeps; one per core if left out."),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute everything anew, whatever is there already.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Compute everything again instead of reusing results.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper: every figure and table, and an audit of its claims.
 
-    It is printed how far the agents of three runs end from each other (spread) and from the consensus value v
-    (distance), which are two different things, and how many of the claims hold.
+    For three runs, the final spread of the agents and their distance to the consensus value v are printed, and how
+    many of the claims hold.
 
-    The report is one HTML page, report.html, that needs nothing but a browser. Figures lie beside it as PDF and PNG
-    and tables as CSV. The same seed, replications and steps give the same tables, byte for byte; if they are there
-    already, they are reused.
+    The report is one self-contained HTML page, report.html. Figures are written beside it as PDF and PNG, tables as
+    CSV. The same seed, replications and steps give the same tables, byte for byte; existing ones are reused.
 
-    A run that is stopped leaves the former report as it was.
+    An interrupted run leaves the former report unchanged.
 
     Example: peerpressure paper --out build/paper --seed 14
     """
-    refuse_file(out)
-    with telling() as tell:
-        tell("loading")
+    check_folder(out)
+    with progress_line() as show_stage:
+        show_stage("loading")
         from peerpressure.reproduction.paper import Request, reproduce
 
         made = reproduce(
-            out, Request(seed, replications, steps), workers=workers or os.cpu_count() or 1, fresh=fresh, tell=tell
+            out,
+            Request(seed, replications, steps),
+            workers=workers or os.cpu_count() or 1,
+            fresh=fresh,
+            tell=show_stage,
         )
     if as_json:
         _print_json(made, seed)

@@ -1,4 +1,4 @@
-"""``peerpressure recover``: hidden opinions from outputs that were observed elsewhere."""
+"""``peerpressure recover``: estimates of hidden opinions from a table of observed public opinions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, columns, open_scenario, print_json, show, telling
+from peerpressure.cli.terminal import AsJson, columns, open_scenario, print_json, progress_line, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,34 +30,34 @@ def recover(
     ] = None,
     target: Annotated[
         Target | None,
-        typer.Option(help="What agents held at first, or hold in the end; that of the file's [observe] if left out."),
+        typer.Option(help="The initial hidden opinions, or the current ones; as in the file's [observe] if left out."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what agents hide from what they were seen to show.
+    """Estimate hidden opinions from observed public ones.
 
-    The scenario says who listens to whom, how stubborn agents are, how pressure grows and how strong the noise is;
-    its hidden opinions are not used. Whom the observer saw, and when, and what it believed before, comes from
-    [observe]. An output that is missing is left empty. Where hidden opinions adapt, --target says which are meant:
-    those of the start, or those of now. In continuous time, times are real multiples of the step in [time]. Standard
-    errors are exact under the model; agents whose opinion the data leave open have none.
+    The scenario gives the network, stubbornness, peer pressure and noise; its hidden opinions are not used. The
+    observed agents and times and the observer's prior come from [observe]. Missing outputs are left empty. Where
+    hidden opinions adapt, --target chooses between the initial and the current ones. In continuous time, times are
+    real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
+    not identify have none.
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
     scenario = open_scenario(file)
-    with telling() as tell:
+    with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
-        from peerpressure.recovery import recover as estimate
-        from peerpressure.scenario._run import Observe
+        from peerpressure.recovery import recover as recover_opinions
+        from peerpressure.scenario._scenario import Observe
 
-        tell("reading")
+        show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()
         seen = read_outputs(outputs, system)
-        tell("estimating")
+        show_stage("estimating")
         methods = [method] if method else asked.methods
         look, prior = scenario.observation(), scenario.prior()
-        found = [estimate(system, seen, name, look, prior, target or asked.target) for name in methods]
+        found = [recover_opinions(system, seen, name, look, prior, target or asked.target) for name in methods]
         table = _table(found)
         if out is not None:
             _write(table, out)

@@ -1,4 +1,4 @@
-"""``peerpressure run``: a scenario simulated, diagnosed and looked at, its results written."""
+"""``peerpressure run``: simulate a scenario, diagnose it and write the results."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, facts, open_scenario, print_json, refuse_file, show, telling
+from peerpressure.cli.terminal import AsJson, check_folder, facts, open_scenario, print_json, progress_line, show
 
 if TYPE_CHECKING:
     from peerpressure.measures import Experiment
 
 
-def run_scenario(
+def run(
     file: Annotated[Path, typer.Argument(help="The scenario; `peerpressure new` writes one to start from.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder for results; the file's own [output] folder, or one beside it.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario, say what becomes of it, and write results, figures and a one-page report.
+    """Simulate a scenario, diagnose it, and write results, figures and a one-page report.
 
-    The run goes to run.nc (netCDF-4), its tables to CSV, figures to PDF and PNG, and all of it on one page to
-    report.html. With [observe] in the file, an observer estimates what agents hide; with [privacy], it is reckoned
-    what the agents are exposed to. Where opinions adapt, what agents hold is kept too; where the network changes,
-    its edges are counted step by step. Results appear only when all of them are complete; a disk without
-    room for them is refused before the run begins.
+    The run is written to run.nc (netCDF-4), tables to CSV, figures to PDF and PNG, and a page with all of it to
+    report.html. With [observe] in the file, an observer estimates the hidden opinions; with [privacy], exposure and
+    privacy budget are computed. Hidden opinions that adapt are recorded too; the edges of a temporal network are
+    counted step by step. Results appear only when all of them are complete; free space on the disk is checked before
+    the run starts.
 
     Example: peerpressure run scenario.toml --out results
     """
     scenario = open_scenario(file)
     folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
-    refuse_file(folder)
+    check_folder(folder)
     from peerpressure.measures import Experiment
     from peerpressure.measures._results import disk_needed
     from peerpressure.report.run import may_be_written, refuse_without_room, run_files, write_run
@@ -42,11 +42,11 @@ def run_scenario(
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
     refuse_without_room(folder, disk_needed(scenario))
     experiment = Experiment(scenario, progress=True)
-    # The bar of the simulation and the line of the stages take turns on the terminal.
+    # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
     _ = experiment.run
-    with telling() as tell:
-        tell("diagnosing")
-        written = write_run(run_files(experiment, file.stem, tell), folder)
+    with progress_line() as show_stage:
+        show_stage("diagnosing")
+        written = write_run(run_files(experiment, file.stem, show_stage), folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
     else:
@@ -57,7 +57,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
     from peerpressure.measures import measure
 
     names = ["spread", "distance", "mean"]
-    names += ["hidden_spread"] if experiment.model.adaptation is not None else []
+    names += ["hidden_spread"] if experiment.run.final.hidden is not None else []
     names += ["alone"] if experiment.model.temporal_network is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
     names += ["exposure"] if experiment.scenario.privacy is not None else []
@@ -70,21 +70,21 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
 
 
 def _privacy(experiment: Experiment) -> dict[str, object]:
-    """Return the ε of one run and of what is recorded, each with the assumptions that it holds under."""
+    """Return the ε of one run and of what is recorded, each with its assumptions."""
     if experiment.scenario.privacy is None:
         return {}
     accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
     return {
         "privacy": {
             name: {
-                "epsilon": "infinite" if math.isinf(told.epsilon) else told.epsilon,
-                "delta": told.delta,
-                "sensitivity": told.sensitivity,
-                "runs": told.runs,
-                "sees_start": told.sees_start,
-                "assumptions": told.assumptions,
+                "epsilon": "infinite" if math.isinf(budget.epsilon) else budget.epsilon,
+                "delta": budget.delta,
+                "sensitivity": budget.sensitivity,
+                "runs": budget.runs,
+                "sees_start": budget.sees_start,
+                "assumptions": budget.assumptions,
             }
-            for name, told in accounts.items()
+            for name, budget in accounts.items()
         }
     }
 

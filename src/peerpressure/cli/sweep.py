@@ -1,4 +1,4 @@
-"""``peerpressure sweep``: a scenario over a grid of its fields, run, watched, collected and drawn."""
+"""``peerpressure sweep``: run a scenario over a grid of its fields, and collect and plot the results."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typer.core import TyperGroup
 from peerpressure.cli.terminal import (
     FAILURE,
     AsJson,
+    check_folder,
     columns,
     facts,
+    listing_problems,
     plain,
+    print_error,
     print_json,
-    refuse_file,
-    refusing_all_at_once,
-    report_error,
+    progress_line,
     show,
-    telling,
 )
 
 if TYPE_CHECKING:
@@ -31,37 +31,36 @@ FAILURES = 10  # failed units that are named
 
 
 class FileFirst(TyperGroup):
-    """A group in which a file in place of a command means: run it."""
+    """A group of commands in which a file in place of a command is run."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put ``run`` before what is no command."""
+        """Put ``run`` before an argument that is no command."""
         if args and args[0] not in (*self.commands, "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
 
-sweep = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup_mode=None)
 
 
-@sweep.callback()
+@app.callback()
 def about() -> None:
     """Run a scenario over a grid of its fields: peerpressure sweep sweep.toml.
 
     A sweep file names a scenario, the fields that vary (any field, by its dotted path, over a list, a range or
-    random draws), replications, and what is measured at every point; sweep measures lists what can be. A sweep may
-    be interrupted at any time and run again: finished units are kept. Then look at its status, collect the table,
-    and plot it.
+    random draws), the replications, and the measures; sweep measures lists them. A sweep may be interrupted at any
+    time and run again: finished units are kept. Then see its status, collect the table and plot it.
     """
 
 
-@sweep.command("run")
+@app.command("run")
 def run_file(
     file: Annotated[Path, typer.Argument(help="The sweep file.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for results; the file's own, or one beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results; the one in the file, or one beside it.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if left out.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed units again.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Delete what the folder holds and start anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete earlier results in the folder first.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute the units of a sweep that are not done yet.
@@ -71,54 +70,54 @@ def run_file(
 
     Example: peerpressure sweep sweep.toml --workers 4
     """
-    with refusing_all_at_once():
+    with listing_problems():
         from peerpressure.measures import load_sweep
 
         loaded = load_sweep(file)
     folder = out or loaded.folder or _beside(file)
-    refuse_file(folder)
+    check_folder(folder)
     from peerpressure.sweep import run_sweep
 
     found = run_sweep(
         loaded.plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True
     )
-    _tell(found, folder, as_json=as_json)
+    _print_status(found, folder, as_json=as_json)
     if found.failed:
-        raise typer.Exit(report_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
+        raise typer.Exit(print_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
 
 
-@sweep.command()
+@app.command()
 def status(place: Place, as_json: AsJson = False) -> None:
-    """Tell how far a sweep is, what failed and why, and about how long the rest will take.
+    """Show the progress of a sweep, its failures, and an estimate of the time left.
 
     Example: peerpressure sweep status sweep.toml
     """
-    from peerpressure.sweep import status as look
+    from peerpressure.sweep import status as sweep_status
 
     folder = _folder(place)
-    _tell(look(folder), folder, as_json=as_json)
+    _print_status(sweep_status(folder), folder, as_json=as_json)
 
 
-@sweep.command()
+@app.command()
 def collect(
     place: Place,
     out: Annotated[
         Path | None, typer.Option(help="A .csv or .parquet file; table.csv in the folder if left out.")
     ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Take the units that are done by now.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Use the units that are done so far.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the results of a sweep together in one tidy table.
+    """Collect the results of a sweep in one tidy table.
 
-    One row for each unit, measure, detail and replicate, with a column for each axis. Parquet needs pyarrow.
+    It has one row for each unit, measure, detail and replicate, and a column for each axis. Parquet needs pyarrow.
 
     Example: peerpressure sweep collect sweep.toml --out table.parquet
     """
-    from peerpressure.sweep import collect as gather, write_table
+    from peerpressure.sweep import collect as collect_results, write_table
 
     folder = _folder(place)
     target = out or folder / "table.csv"
-    table = gather(folder, partial=partial)
+    table = collect_results(folder, partial=partial)
     write_table(table, target)
     if as_json:
         print_json({"file": target, "rows": len(table), "columns": list(table.columns)})
@@ -126,19 +125,19 @@ def collect(
         show(f"{len(table):,} rows with columns {', '.join(table.columns)}", f"written to {target}")
 
 
-@sweep.command()
+@app.command()
 def plot(
     place: Place,
     kind: Annotated[str, typer.Option(help="lines, boxes or heat.")] = "lines",
     measure: Annotated[str | None, typer.Option(help="Which measure; the first if left out.")] = None,
-    x: Annotated[str | None, typer.Option(help="The axis to the right; the first if left out.")] = None,
+    x: Annotated[str | None, typer.Option(help="The axis of the abscissa; the first if left out.")] = None,
     by: Annotated[
-        str | None, typer.Option(help="The axis that makes a line or box each, or goes up in a heat map.")
+        str | None, typer.Option(help="The axis with a line or box for each value, or the ordinate of a heat map.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the figure; that of the sweep if left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a measure over the axes of a sweep, as PDF and PNG.
+    """Plot a measure over the axes of a sweep, as PDF and PNG.
 
     Lines show the mean over replications with its standard error, boxes the quartiles, and a heat map the mean over
     two axes.
@@ -146,15 +145,15 @@ def plot(
     Example: peerpressure sweep plot sweep.toml --kind heat --measure spread
     """
     folder = _folder(place)
-    refuse_file(out or folder)
-    from peerpressure.sweep import collect as gather
+    check_folder(out or folder)
+    from peerpressure.sweep import collect as collect_results
 
-    table = gather(folder, partial=True)
-    with telling() as tell:
+    table = collect_results(folder, partial=True)
+    with progress_line() as show_stage:
         from peerpressure.plotting import save
         from peerpressure.plotting.sweep_plots import sweep_plot
 
-        tell("drawing")
+        show_stage("drawing")
         drawn = sweep_plot(table, kind, measure=measure, x=x, by=by)
         written = save(drawn.figure, out or folder, f"{drawn.measure}_{kind}")
     if as_json:
@@ -163,9 +162,9 @@ def plot(
         show(*(str(path) for path in written))
 
 
-@sweep.command()
+@app.command()
 def measures(as_json: AsJson = False) -> None:
-    """List what can be measured at every point of a sweep.
+    """List the measures of a sweep.
 
     Example: peerpressure sweep measures
     """
@@ -185,13 +184,13 @@ def _folder(place: Path) -> Path:
     """Return the folder of a sweep from itself or from the file that describes it."""
     if place.is_dir():
         return place
-    with refusing_all_at_once():
+    with listing_problems():
         from peerpressure.measures import load_sweep
 
         return load_sweep(place).folder or _beside(place)
 
 
-def _tell(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
+def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
     failures = [failure._asdict() for failure in found.failures[:FAILURES]]
     if as_json:
         counts = {name: getattr(found, name) for name in ("total", "done", "failed", "running", "planned", "active")}

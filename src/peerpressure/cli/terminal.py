@@ -1,4 +1,4 @@
-"""Output in encodings that lack Greek letters and mathematical signs: these are spelled out."""
+"""What the commands share: transliteration of the output, errors, the progress line, JSON and tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
 
 
-SPELL = "peerpressure.spell"  # the name of this way to treat what an encoding lacks
+FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
+
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for another program.")]
+
+# Output in encodings that lack Greek letters and mathematical signs
+
+TRANSLITERATE = "peerpressure.transliterate"  # the name of the codec error handler
 SIGNS = {
     **dict.fromkeys("−–—‑", "-"),
     **dict.fromkeys("‘’′", "'"),
@@ -32,28 +38,28 @@ SIGNS = {
     **{"→": "->", "←": "<-", "↦": "->", "∞": "inf", "√": "sqrt", "∫": "int", "∂": "d", "‖": "||", "°": " deg"},
     **{"⟨": "<", "⟩": ">", "⌊": "[", "⌋": "]", "⌈": "[", "⌉": "]", "✓": "yes", "✗": "no", "△": "triangle", "Σ": "sum "},
 }
-RAISED = {"<super>": "^", "<sub>": "_"}
+POSITIONS = {"<super>": "^", "<sub>": "_"}
 
 
-def spelled(text: str) -> str:
-    """Return a text with all its signs spelled out; letters of other alphabets become escapes that keep them apart.
+def transliterated(text: str) -> str:
+    """Return a text in ASCII: Greek letters and signs are spelled out, other letters become escapes.
 
-    >>> spelled("ρ_t ≤ σ², x₀")
+    >>> transliterated("ρ_t ≤ σ², x₀")
     'rho_t <= sigma^2, x_0'
     """
     parts, height = [], ""
     for sign in text:
         kind, _, rest = unicodedata.decomposition(sign).partition(" ")
-        # One mark is enough for the exponent −1.
-        mark = RAISED.get(kind, "")
+        # One mark serves a whole exponent such as −1.
+        mark = POSITIONS.get(kind, "")
         parts.append(mark if mark != height else "")
         plain = "".join(chr(int(code, 16)) for code in rest.split()) if kind.startswith("<") else sign
-        parts.append("".join(map(_spelled_sign, plain)))
+        parts.append("".join(map(_ascii_sign, plain)))
         height = mark
     return "".join(parts)
 
 
-def _spelled_sign(sign: str) -> str:
+def _ascii_sign(sign: str) -> str:
     name = unicodedata.name(sign, "")
     if sign.isascii() or sign in SIGNS:
         return SIGNS.get(sign, sign)
@@ -65,98 +71,94 @@ def _spelled_sign(sign: str) -> str:
     return sign.encode("ascii", "backslashreplace").decode()
 
 
-def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
+def _handle(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
     if all("\udc80" <= sign <= "\udcff" for sign in missing):
-        # The bytes of a file name that was in another encoding: they go out as they came in.
+        # Bytes of a file name in another encoding, which are written as they were read.
         return missing.encode("ascii", "surrogateescape"), error.end
-    return spelled(missing), error.end
+    return transliterated(missing), error.end
 
 
-def spell_what_is_missing() -> None:
-    """Let both output streams spell what their encoding lacks; nothing changes for UTF-8."""
-    codecs.register_error(SPELL, _spell)
+def transliterate_output() -> None:
+    """Let both output streams transliterate what their encoding lacks; nothing changes for UTF-8."""
+    codecs.register_error(TRANSLITERATE, _handle)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=SPELL)
+            stream.reconfigure(errors=TRANSLITERATE)
 
 
-def speaks_unicode() -> bool:
-    """Say whether the output can hold every character."""
+def has_unicode() -> bool:
+    """Return whether the output can hold every character."""
     return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
 
 
-def as_shown(text: str) -> str:
-    """Return a text as the output shows it, so that a table can make room for it."""
+def as_printed(text: str) -> str:
+    """Return a text as it will be printed, so that the columns of a table are wide enough."""
     encoding = sys.stdout.encoding or "ascii"
-    return text.encode(encoding, SPELL).decode(encoding, "surrogateescape")
+    return text.encode(encoding, TRANSLITERATE).decode(encoding, "surrogateescape")
 
 
-# What commands share: where they speak, how they show progress, and how they refuse.
-
-FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for another program.")]
+# Errors and progress
 
 
-class RefusedFileError(PeerPressureError):
-    """A file with problems, each of them a line."""
+class InvalidFileError(PeerPressureError):
+    """A file with problems, each of which is printed as a line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = tuple(lines)
         super().__init__("; ".join(lines))
 
 
-def report_error(message: str, status: int) -> int:
-    """Say in one line on the error stream what went wrong, and return the exit status."""
+def print_error(message: str, status: int) -> int:
+    """Print a message as one line on the error stream, and return the exit status."""
     print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status
 
 
 @contextlib.contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
-    """Give a function that shows what is being done, on the error stream and only if that is a terminal."""
+def progress_line() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows the current stage, on the error stream and only if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda stage: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("starting", spinner="dots" if speaks_unicode() else "line") as status:
+    with Console(stderr=True).status("starting", spinner="dots" if has_unicode() else "line") as status:
         yield status.update
 
 
-def refuse_file(out: Path) -> None:
-    """Refuse a place where no folder can be, before any work is done."""
+def check_folder(out: Path) -> None:
+    """Check that a path can become a folder, before any work is done."""
     there = next((place for place in (out, *out.parents) if place.exists()), Path())
     if not there.is_dir():
         raise typer.BadParameter(f"{there} is a file; name a folder", param_hint="'--out'")
 
 
 @contextlib.contextmanager
-def refusing_all_at_once() -> Iterator[None]:
-    """Turn the problems of a file into lines for a person."""
+def listing_problems() -> Iterator[None]:
+    """Turn the problems of a file into the lines of one error."""
     from peerpressure.scenario import ScenarioError
 
     try:
         yield
     except ScenarioError as error:
-        raise RefusedFileError(str(error).splitlines()) from None
+        raise InvalidFileError(str(error).splitlines()) from None
 
 
 def open_scenario(path: Path) -> Scenario:
-    """Read a scenario file, or refuse it with every problem that it has."""
-    with refusing_all_at_once():
+    """Return the scenario in a file, or raise an error that lists all its problems."""
+    with listing_problems():
         from peerpressure.scenario import load_scenario
 
         return load_scenario(path)
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
-    """Print plain values as JSON; what JSON has no number for becomes null."""
-    # JSON has escapes of its own, which keep every name as it is.
-    print(json.dumps(plain(answer), indent=2, ensure_ascii=not speaks_unicode(), allow_nan=False))
+    """Print plain values as JSON; numbers that JSON lacks become null."""
+    # JSON's own escapes keep every name, where transliteration would change it.
+    print(json.dumps(plain(answer), indent=2, ensure_ascii=not has_unicode(), allow_nan=False))
 
 
 def plain(value: Any) -> Any:
@@ -175,27 +177,27 @@ def plain(value: Any) -> Any:
 
 
 def show(*parts: Table | str) -> None:
-    """Print tables and lines for a person; colour only on a terminal that wants it."""
+    """Print tables and lines, in colour on a terminal that supports it."""
     from rich.console import Console
 
     console = Console()
     for part in parts:
         if isinstance(part, str):
-            # Lines are not wrapped, so that a path in them can be copied.
+            # Unwrapped, so that a path in it can be copied.
             console.print(part, highlight=False, soft_wrap=True, markup=False)
         else:
             console.print(part)
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Table:
-    """Return names and values as a table without lines."""
+    """Return names and values as a table without rules."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(as_shown(name), as_shown(value))
+        table.add_row(as_printed(name), as_printed(value))
     return table
 
 
@@ -206,7 +208,7 @@ def columns(title: str | None, names: Sequence[str], rows: Sequence[Sequence[str
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for i, name in enumerate(names):
-        table.add_column(as_shown(name), justify="left" if i < text else "right")
+        table.add_column(as_printed(name), justify="left" if i < text else "right")
     for row in rows:
-        table.add_row(*map(as_shown, row))
+        table.add_row(*map(as_printed, row))
     return table

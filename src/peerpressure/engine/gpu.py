@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.engine.plan import FRESH, STREAM_HELD, Plan, Result, draw_of
+from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_HELD, Plan, Result, draw_of
 from peerpressure.errors import PeerPressureError, TooLargeError, message
-from peerpressure.noise import AR1, Custom, Frozen
+from peerpressure.noise import AR1, Frozen
 
 _PIECE = 32  # neighbours in a piece of a hub's row
 _THREADS = 256
@@ -56,7 +56,7 @@ def run(
     held: NDArray[Any] | None = None,
 ) -> Result:
     """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
-    if isinstance(plan.model.noise, Custom):
+    if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
     if np.any(np.diff(plan.replicates) != 1):

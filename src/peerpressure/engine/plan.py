@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from peerpressure.affine import least_relief
 from peerpressure.model import Model, Vector
-from peerpressure.noise import AR1, Custom, Frozen, Noise
+from peerpressure.noise import AR1, Frozen, Noise
 
 # Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
 # which is what makes a random gather cost little per replicate.
 WIDTH = 16
 NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
-# What the kernels call the laws; all are mean zero with unit variance, but UNIT, which is uniform on (0, 1).
+# What the kernels call the laws, all of mean zero and unit variance. Any other law is drawn from its quantile function,
+# at shares that the kernels draw as UNIT, uniform on (0, 1).
 NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER, UNIT = range(7)
 LAW_CODES = {
     "none": NONE,
@@ -27,7 +28,6 @@ LAW_CODES = {
     "uniform": UNIFORM,
     "student": STUDENT,
     "rademacher": RADEMACHER,
-    "custom": UNIT,
 }
 
 # Noise is drawn anew, carried by u ← carry·u + fresh·z, or read from memory.
@@ -55,10 +55,10 @@ def draw_of(noise: Noise, seed: int) -> Draw:
     if isinstance(noise.temporal, AR1):
         phi = noise.temporal.coefficient
         mode, carry, fresh = RECURRENT, phi, float(np.sqrt(1 - phi * phi))
-    if isinstance(noise.temporal, Frozen) or isinstance(noise, Custom):
+    if isinstance(noise.temporal, Frozen) or noise.law not in LAW_CODES:
         mode = HELD
     key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
-    return Draw(LAW_CODES[noise.law], noise.shape, mode, carry, fresh, *key)
+    return Draw(LAW_CODES.get(noise.law, UNIT), noise.shape, mode, carry, fresh, *key)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from peerpressure.engine.arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger
 from peerpressure.engine.layout import Block, agents_of, graph_of, make_blocks
 from peerpressure.engine.narrow import draw_narrow, run_narrow
-from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_HELD, Plan, Result, draw_of
+from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_HELD, UNIT, Plan, Result, draw_of
 from peerpressure.engine.recording import keep_all, reduce_summaries
 from peerpressure.engine.temporal import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
-from peerpressure.noise import AR1, Custom, Frozen
+from peerpressure.noise import AR1, Frozen
 
 _SEGMENT = 2e9  # bytes of state moved between two looks at progress and Ctrl-C: less than a second
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
@@ -51,7 +51,7 @@ class _Run:
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
         # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
-        self.drawn_by_python = isinstance(noise, Custom) and not isinstance(noise.temporal, Frozen)
+        self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
         self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
@@ -83,8 +83,8 @@ class _Run:
         draw = draw_wide if block.width > 1 else draw_narrow
         draw(self.draw, step, block.first, stream, block.memory)
         noise = self.plan.model.noise
-        if isinstance(noise, Custom):
-            block.memory[:] = noise.standardise(noise.distribution.ppf(block.memory.astype(np.float64)))
+        if self.draw.law == UNIT:
+            block.memory[:] = noise.unit_quantiles(block.memory.astype(np.float64))
             if not np.isfinite(block.memory).all():
                 raise PeerPressureError(f"{noise} drew a value that is not finite; choose a law with lighter tails")
 

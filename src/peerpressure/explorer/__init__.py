@@ -1,5 +1,4 @@
-"""The explorer: a page on this machine where a network is tried out, and the server that computes what it shows.
+"""The explorer: a web page on this machine for trying out networks, and the server that computes what it shows.
 
-The page asks questions (``questions.QUESTIONS``); each answer is made of the library's own verbs and computes nothing
-of its own.
+The page sends requests to the routes in ``routes``; each answer is made of the library's own results.
 """

@@ -1,236 +1,349 @@
-"""The verdict as the page gets it: in plain values and in words, and in so many words where it would take too long."""
+"""The answers of the routes: the library's own results, thinned out to what a page can show, in the binary format."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import message
-from peerpressure.explorer.encoding import pack
+from peerpressure.errors import CancelledError, PeerPressureError, message
+from peerpressure.explorer.encoding import pack, plain_labels
 from peerpressure.explorer.layout import Drawing
-from peerpressure.explorer.limits import Limits, Shown, shown
-from peerpressure.explorer.models import Prepared
-from peerpressure.explorer.requests import OverdueError, RequestError
+from peerpressure.explorer.limits import Limits, Thinning, thinned
+from peerpressure.explorer.models import BuiltScenario, network_facts
+from peerpressure.explorer.requests import FATAL, RequestError, error_text
+from peerpressure.measures import Experiment
 from peerpressure.model import Model
-from peerpressure.networks import Network
-from peerpressure.sde import SDE
+from peerpressure.privacy import exposure
+from peerpressure.progress import checkpoint
+from peerpressure.recovery import Estimate, Observation, recover
+from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory import Outcome, Rate, Verdict, agent, diagnose, mean, moments, regime_of
 from peerpressure.theory._forecast import MOST_AGENTS
 from peerpressure.trajectory import SUMMARIES
 
-UNSAID = "To say what becomes of these agents takes longer than a page should wait; peerpressure diagnose does."
+Array: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = dict[str, Array]
+
+MAX_EDGES = 60_000  # a drawing with more lines shows every k-th of them
+MAX_CURVES = 20  # replicates shown one by one
+MAX_NAMED = 20  # agents whose exact moments are shown one by one
+MAX_PRESSURES = 240  # points of the plot of ρ_t
+MIN_TIMES = 8  # a curve with fewer points shows nothing
+CONTINUOUS_TIMES = 60  # for which the equations of an SDE's moments are solved
+HORIZONS, CONTINUOUS_HORIZONS = 24, 6  # for which the privacy budget is computed
+BATCH = 2_000_000  # numbers recorded in one call of ``simulate``
+NOT_DIAGNOSED = "The diagnosis takes longer than a page should wait; peerpressure diagnose computes it."
+# Failures of one method or account that leave the others valid; SciPy raises a plain ValueError for inf.
+FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 
 
-def verdict(asked: Prepared, limits: Limits) -> dict[str, Any]:
-    """Return what becomes of the agents; where that takes too long, only that it is not known here."""
-    return _told(_found(asked, limits) or _unsaid(asked.model))
+# The network
 
 
-def outlook(asked: Prepared, limits: Limits) -> dict[str, Any] | None:
-    """Return the verdict with where agents stand at the end of the run, None where that takes too long."""
-    model = asked.model
-    exact = 2 * model.network.adjacency.nnz * model.n * asked.steps
-    affordable = exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * asked.steps <= limits.work
-    found = _found(asked, limits, asked.steps) if affordable else None
-    return None if found is None else _told(found)
+def network_answer(model: Model, places: Drawing) -> bytes:
+    """Return positions, edges and degrees, with facts about the network."""
+    network = model.network
+    sources, targets, _ = network.edges()
+    edges = np.stack([sources, targets], axis=1).astype(np.uint32)
+    shown = edges[:: -(-len(edges) // MAX_EDGES)]
+    facts: dict[str, Any] = {
+        "n": network.n,
+        "edge_count": network.edge_count,
+        "edges_shown": len(shown),
+        "facts": network_facts(network),
+        "labels": plain_labels(network.labels),
+        "connected": network.is_connected,
+        "bipartite": network.is_bipartite,
+        "weighted": network.is_weighted,
+        "kappa": model.kappa,
+    }
+    return pack(facts, {"positions": places, "edges": shown, "degrees": network.degrees.astype(np.float32)})
 
 
-def _found(asked: Prepared, limits: Limits, steps: int | None = None) -> Verdict | None:
-    if _rounds(asked) > limits.rounds:
+# The verdict
+
+
+def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
+    """Return the verdict as plain values, with an unknown outcome where the diagnosis takes too long."""
+    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model))
+
+
+def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
+    """Return the verdict with the forecast for the end of the run, None where that takes too long."""
+    model = built.model
+    exact = 2 * model.network.adjacency.nnz * model.n * built.steps
+    affordable = exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * built.steps <= limits.work
+    verdict = _diagnosed(built, limits, built.steps) if affordable else None
+    return None if verdict is None else _plain_verdict(verdict)
+
+
+def _diagnosed(built: BuiltScenario, limits: Limits, steps: int | None = None) -> Verdict | None:
+    if _events_to_follow(built.model) > limits.rounds:
         return None
+    deadline = time.monotonic() + limits.verdict_seconds
     try:
-        return diagnose(asked.hurried(limits.verdict_seconds), steps)
-    except OverdueError:
+        return diagnose(built.system, steps, should_stop=lambda: time.monotonic() > deadline)
+    except CancelledError:
+        checkpoint()  # ends the job if it is the job that was cancelled, and not only the diagnosis
         return None
 
 
-def _rounds(asked: Prepared) -> float:
-    """Return how many agents and neighbours there are in all steps that a verdict has to follow."""
-    temporal_network = asked.model.temporal_network
+def _events_to_follow(model: Model) -> float:
+    """Return the size of a temporal network over the steps that a diagnosis follows one by one."""
+    temporal_network = model.temporal_network
     if temporal_network is None:
         return 0.0
     recurring = temporal_network.period or temporal_network.last_change
-    return float(recurring * (asked.model.n + asked.model.network.degrees.sum()))
+    return float(recurring * (model.n + model.network.degrees.sum()))
 
 
-def _unsaid(model: Model) -> Verdict:
-    rate = Rate(regime_of(model.pressure))
-    pressure = str(model.pressure)
-    return Verdict(Outcome.UNKNOWN, UNSAID, False, model.consensus_value, model.kappa, pressure, rate)
+def _unknown(model: Model) -> Verdict:
+    rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
+    return Verdict(Outcome.UNKNOWN, NOT_DIAGNOSED, False, model.consensus_value, model.kappa, pressure, rate)
 
 
-def _told(found: Verdict) -> dict[str, Any]:
-    return found.to_dict() | {"text": str(found)}
+def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
+    return verdict.to_dict() | {"text": str(verdict)}
 
 
-# What agents show on average, and how far they scatter, exactly; and the verdict with what lies ahead.
+def pressure_answer(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
+    """Return ρ_t as text and at some times (null beyond the range of doubles), and the outcome."""
+    pressure = built.model.pressure
+    times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.time_step
+    verdict = verdict_facts(built, limits)
+    kept = ("outcome", "words", "estimated", "reason", "kappa")
+    return {"text": str(pressure), "times": times, "values": pressure(times)} | {name: verdict[name] for name in kept}
 
-MOST_NAMED = 20  # agents that are followed one by one
-FEWEST = 8  # times below which a curve says nothing
-CONTINUOUS = 60  # times at which an equation is solved
+
+# Exact moments
 
 
-def exact_answer(asked: Prepared, body: Mapping[str, Any], limits: Limits) -> bytes:
-    """Return mean and standard deviation of the network's mean and of the named agents, (names, times)."""
-    named = _agents(body)
-    functionals = [mean(asked.system), *(agent(asked.system, label) for label in named)]
-    choice = _times(asked, len(functionals), limits)
-    step = asked.system.step if isinstance(asked.system, SDE) else 1
-    found = moments(asked.system, asked.steps, of=functionals, times=choice.times * step)
+def exact_answer(built: BuiltScenario, body: Mapping[str, Any], limits: Limits) -> bytes:
+    """Return mean and standard deviation of the network's mean and of the agents asked for, (names, times)."""
+    named = _checked_agents(body)
+    functionals = [mean(built.system), *(agent(built.system, label) for label in named)]
+    thinning = _affordable_times(built, len(functionals), limits)
+    found = moments(built.system, built.steps, of=functionals, times=thinning.times * built.time_step)
     facts = {
         "names": ["network mean", *named],
-        "every": choice.every,
-        "dense": choice.dense,
-        "verdict": outlook(asked, limits),
+        "every": thinning.every,
+        "dense": thinning.dense,
+        "verdict": forecast_facts(built, limits),
     }
     return pack(facts, {"times": found.times.astype(np.float64), "mean": found.mean.T, "std": found.std.T})
 
 
-def _agents(body: Mapping[str, Any]) -> list[int | str]:
+def _checked_agents(body: Mapping[str, Any]) -> list[int | str]:
     given = body.get("agents", [])
     plain = isinstance(given, list) and all(isinstance(one, int | str) and not isinstance(one, bool) for one in given)
-    if not plain or len(given) > MOST_NAMED:
-        rule = f"agents must be a list of at most {MOST_NAMED} labels"
+    if not plain or len(given) > MAX_NAMED:
+        rule = f"agents must be a list of at most {MAX_NAMED} labels"
         raise RequestError(422, message(rule, got=ascii(given)[:60], remedy="name fewer"), "agents")
     return list(given)
 
 
-def _times(asked: Prepared, functionals: int, limits: Limits) -> Shown:
-    """Return as many times as can be afforded: each goes back through all steps before it."""
-    size = asked.model.network.adjacency.nnz + 10 * asked.model.n
-    most = 2 * limits.exact // (functionals * asked.steps * size)
-    if most < FEWEST:
-        what, remedy = (
-            "steps × edges of an exact law",
-            "take fewer steps, or a smaller network; curves are still simulated",
-        )
-        limits.check("exact", FEWEST * functionals * asked.steps * size // 2, what=what, remedy=remedy)
-    return shown(asked.steps, min(most, CONTINUOUS if isinstance(asked.system, SDE) else limits.times))
+def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) -> Thinning:
+    """Return as many times as can be afforded: the adjoint of each runs back through all steps before it."""
+    size = built.model.network.adjacency.nnz + 10 * built.model.n
+    most = 2 * limits.exact // (functionals * built.steps * size)
+    if most < MIN_TIMES:
+        what = "steps × edges of exact moments"
+        remedy = "take fewer steps, or a smaller network; curves are still simulated"
+        limits.check("exact", MIN_TIMES * functionals * built.steps * size // 2, what=what, remedy=remedy)
+    return thinned(built.steps, min(most, CONTINUOUS_TIMES if built.continuous else limits.times))
 
 
-# How pressure grows, and what that means for these agents; asked while a formula is being typed.
-
-MOST_POINTS = 240
+# A run
 
 
-def pressure_answer(asked: Prepared, limits: Limits) -> dict[str, Any]:
-    """Return ρ_t as text and at some times (null where it leaves the range of doubles), and the outcome in words."""
-    pressure = asked.model.pressure
-    times = shown(asked.steps, MOST_POINTS).times[1:] * (asked.system.step if isinstance(asked.system, SDE) else 1)
-    told = verdict(asked, limits)
-    kept = ("outcome", "words", "estimated", "reason", "kappa")
-    return {"text": str(pressure), "times": times, "values": pressure(times)} | {name: told[name] for name in kept}
-
-
-# What agents show: one run in full, the extremes of some and the means of all, and what will become of them.
-
-Array: TypeAlias = NDArray[Any]
-MOST_CURVES = 20  # replicates drawn one by one
-BATCH = 2_000_000  # numbers that one call may hold for all of its replicates
-
-
-def run_answer(asked: Prepared, limits: Limits) -> bytes:
+def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     """Return the states of the first replicate and the summaries of all, with the verdict."""
     begin = time.perf_counter()
-    model, scenario = asked.model, asked.scenario
+    model = built.model
+    # Hidden opinions that adapt are a second path beside the public ones.
     numbers = model.n * (1 if model.adaptation is None else 2)
-    choice = shown(asked.steps, min(limits.times, limits.states // numbers))
-    arrays = _arrays(asked, choice)
+    thinning = thinned(built.steps, min(limits.times, limits.states // numbers))
+    arrays = _run_arrays(built, thinning)
     facts = {
         "n": model.n,
-        "steps": asked.steps,
-        "replicates": scenario.run.replicates,
+        "steps": built.steps,
+        "replicates": built.scenario.run.replicates,
         "consensus_value": model.consensus_value,
-        "verdict": verdict(asked, limits),
+        "verdict": verdict_facts(built, limits),
         "tuned": {"kind": "tuned"},
-        "every": choice.every,
-        "dense": choice.dense,
+        "every": thinning.every,
+        "dense": thinning.dense,
         "elapsed_ms": 1e3 * (time.perf_counter() - begin),
     }
     return pack(facts, arrays)
 
 
-def _arrays(asked: Prepared, choice: Shown) -> dict[str, Array]:
+def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     """Return the first replicate agent by agent, the summaries of some, and mean spread and distance over all."""
-    model, count, length = asked.model, asked.scenario.run.replicates, choice.times.size
-    size = max(MOST_CURVES, BATCH // max(model.n, length))
-    found = _beginning(asked, range(min(size, count)), choice)
+    model, count, length = built.model, built.scenario.run.replicates, thinning.times.size
+    size = max(MAX_CURVES, BATCH // max(model.n, length))
+    found = _first_batch(built, range(min(size, count)), thinning)
     sums = {name: found[name].sum(axis=0) for name in ("spread", "distance")}
     for begin in range(size, count, size):
-        asked.token.check()
-        more = recorded(asked, range(begin, min(begin + size, count)), choice, SUMMARIES)
+        more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES)
         sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}
-    arrays = {name: found[name][:MOST_CURVES] for name in SUMMARIES}
+    arrays = {name: found[name][:MAX_CURVES] for name in SUMMARIES}
     arrays |= {f"{name}_mean": total / count for name, total in sums.items()}
     arrays |= {"states": found["states"][0], "stubbornness": model.stubbornness}
     arrays["hidden"] = found["hidden"][0] if "hidden" in found else model.hidden
     return {"times": found["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
-def _beginning(asked: Prepared, rows: range, choice: Shown) -> dict[str, Array]:
-    """Return the summaries of the first replicates, with what agents show, and hold if that changes, in one of them."""
-    held = ["times", "states"] + ["hidden"] * (asked.model.adaptation is not None)
-    if len(rows) * choice.times.size * asked.model.n <= BATCH:
-        return recorded(asked, rows, choice, [*held, *SUMMARIES])
-    return recorded(asked, [0], choice, held) | recorded(asked, rows, choice, SUMMARIES)
+def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Arrays:
+    """Return the summaries of the first replicates, and the opinions of all agents in at least one of them."""
+    opinions = ("times", "states", "hidden")
+    if len(rows) * thinning.times.size * built.model.n <= BATCH:
+        return recorded(built, rows, thinning, [*opinions, *SUMMARIES])
+    return recorded(built, [0], thinning, opinions) | recorded(built, rows, thinning, SUMMARIES)
 
 
-def recorded(asked: Prepared, rows: Sequence[int], choice: Shown, names: Sequence[str]) -> dict[str, Array]:
-    """Return parts of a run of these replicates, (replicates, times, …), at the times that are shown."""
-    system, seed = asked.system, asked.scenario.run.seed
-    keep = Record(states="states" in names, summaries="spread" in names)
-    run = simulate(system, choice.dense, rows, seed=seed, record=keep)
-    found = {name: np.asarray(getattr(run, name)) for name in names}
-    if choice.dense < choice.steps:
-        sparse = replace(keep, every=choice.every)
-        late = simulate(system, choice.steps - choice.dense, rows, seed=seed, record=sparse, start=run)
-        # The second part begins where the first one ended.
+def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
+    """Return the named parts that a run of these replicates has, (replicates, times, …), at the times shown."""
+    seed, keep = built.scenario.run.seed, Record(states="states" in names, summaries="spread" in names)
+    run = simulate(built.system, thinning.dense, rows, seed=seed, record=keep)
+    found = {name: np.asarray(part) for name in names if (part := getattr(run, name)) is not None}
+    if thinning.dense < thinning.steps:
+        sparse = replace(keep, every=thinning.every)
+        late = simulate(built.system, thinning.steps - thinning.dense, rows, seed=seed, record=sparse, start=run)
         for name, early in found.items():
             axis = 0 if name == "times" else 1
+            # The second run records its start, which is the end of the first one.
             more = np.delete(getattr(late, name), 0, axis=axis)
             found[name] = np.concatenate([early, more], axis=axis)
     return found
 
 
-# Who listens to whom, where each agent stands on the page, and what is to be known of the network.
-
-MOST_EDGES = 60_000  # lines beyond which a picture shows none of them
+# The observer
 
 
-def network_answer(model: Model, places: Drawing) -> bytes:
-    """Return positions, edges and degrees, with facts in words."""
-    network = model.network
-    sources, targets, _ = network.edges()
-    edges = np.stack([sources, targets], axis=1).astype(np.uint32)
-    stride = -(-len(edges) // MOST_EDGES)
-    facts: dict[str, Any] = {
-        "n": network.n,
-        "edge_count": network.edge_count,
-        "edges_shown": len(edges[::stride]),
-        "facts": facts_of(network),
-        "labels": labels_of(network.labels),
-        "connected": network.is_connected,
-        "bipartite": network.is_bipartite,
-        "weighted": network.is_weighted,
-        "kappa": model.kappa,
+def observe_answer(built: BuiltScenario, limits: Limits) -> bytes:
+    """Return each method's estimates of the hidden opinions, the agents' exposure, and the privacy budget over time."""
+    observation = built.scenario.observation()
+    last = last_observed(built, limits)
+    experiment = first_replicate(built)
+    methods, arrays = _estimates(built, experiment, observation)
+    exposed, more = _exposure(built, observation, last)
+    budget, over_time = _budget(built, experiment, last)
+    arrays["truth"], arrays["seen"] = experiment.truth[0], _observed(built.model, observation)
+    facts = {"methods": methods, "steps": last, "exposure": exposed, "budget": budget}
+    return pack(facts, arrays | more | over_time)
+
+
+def last_observed(built: BuiltScenario, limits: Limits) -> int:
+    """Return the last step that is observed, if the work up to there is within limits."""
+    times = built.scenario.observation().times
+    last = built.steps if times is None else max(times)
+    limits.check_observer(built.model.n, last)
+    return last
+
+
+def first_replicate(built: BuiltScenario) -> Experiment:
+    """Return the scenario's experiment with its first replicate only."""
+    run = built.scenario.run.model_copy(update={"replicates": 1})
+    return experiment_of(built.with_scenario(run=run), Record())
+
+
+def experiment_of(built: BuiltScenario, record: Record) -> Experiment:
+    """Return the scenario's experiment on the model that is built already."""
+    experiment = Experiment(built.scenario, record=record)
+    experiment.__dict__["system"] = built.system
+    return experiment
+
+
+def _estimates(
+    built: BuiltScenario, experiment: Experiment, observation: Observation
+) -> tuple[list[dict[str, Any]], Arrays]:
+    facts, arrays, prior = [], Arrays(), built.scenario.prior()
+    for method in (built.scenario.observe or Observe()).methods:
+        try:
+            estimate = recover(built.system, experiment.run, method, observation, prior, experiment.target)
+        except FATAL:
+            raise
+        except FAILURES as error:
+            facts.append(_failed(method, error_text(error)))
+            continue
+        known = estimate.identified
+        arrays[f"estimate_{method}"] = np.where(known, estimate.value[0], np.nan)
+        arrays[f"std_{method}"] = np.where(known, estimate.std, np.nan)
+        facts.append(_accuracy(method, estimate, experiment.truth[0]))
+    return facts, arrays
+
+
+def _failed(method: str, text: str) -> dict[str, Any]:
+    return {"id": method, "rmse": None, "expected_rmse": None, "identified": 0, "failed": text}
+
+
+def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the root-mean-square error over the identified agents, as it is and as the method expects it."""
+    known = estimate.identified
+    made, expected = (estimate.value[0] - truth)[known] ** 2, estimate.variance[known]
+    return {
+        "id": method,
+        "rmse": float(np.sqrt(made.mean())) if known.any() else None,
+        "expected_rmse": float(np.sqrt(expected.mean())) if known.any() else None,
+        "identified": int(known.sum()),
+        "note": estimate.note,
+        "failed": None,
     }
-    arrays = {"positions": places, "edges": edges[::stride], "degrees": network.degrees.astype(np.float32)}
-    return pack(facts, arrays)
 
 
-def facts_of(network: Network) -> list[str]:
-    """Return what a person would want to know of a network, in words."""
-    return repr(network).removeprefix("Network(").removesuffix(")").split(", ")
+def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tuple[dict[str, Any], Arrays]:
+    """Return the posterior standard deviation of the best observer for each agent, and the bits it has learned."""
+    try:
+        found = exposure(built.system, steps, observation, built.scenario.prior())
+    except FATAL:
+        raise
+    except FAILURES as error:
+        return {"text": error_text(error), "prior_std": None}, {}
+    table = found.table
+    facts = {"text": str(found), "prior_std": float(np.sqrt(table["prior_variance"].mean()))}
+    arrays = {
+        "exposure": np.sqrt(table["posterior_variance"].to_numpy()),
+        "bits": table["bits"].to_numpy(),
+        "cramer_rao": np.sqrt(table["cramer_rao"].to_numpy()),
+    }
+    return facts, arrays
 
 
-def labels_of(labels: Sequence[Hashable]) -> list[Any] | None:
-    """Return the names of agents as JSON can hold them; None where they are just counted."""
-    if isinstance(labels, range):
-        return None
-    return [label if isinstance(label, int | str) else str(label) for label in labels]
+def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[dict[str, Any], Arrays]:
+    """Return the privacy budget against an observer of all agents, at the last step and over time."""
+    from peerpressure.report.run import recorded_epsilon  # imports Matplotlib, which a run does without
+
+    terms = built.scenario.privacy or Privacy()
+    facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
+    count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
+    times = np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
+    try:
+        budgets = [experiment.budget_after(horizon) for horizon in times.tolist()]
+    except FATAL:
+        raise
+    except FAILURES as error:
+        return facts | {"epsilon": None, "mu": None, "text": error_text(error)}, {}
+    last = budgets[-1]
+    # An export holds every step and every replicate, whatever the observer of the scenario sees.
+    exported = experiment_of(built, built.scenario.run.recording()).budget_after(built.steps, recorded=True)
+    warning = f"Of all that an export records, ε is {recorded_epsilon(exported)}."
+    arrays = {
+        "budget_times": times.astype(np.float64),
+        "budget_epsilon": np.array([one.epsilon for one in budgets]),
+        "budget_mu": np.array([one.mu for one in budgets]),
+    }
+    text = " ".join([last.promise, *last.assumptions, warning])
+    return facts | {"epsilon": last.epsilon, "mu": last.mu, "text": text}, arrays
+
+
+def _observed(model: Model, observation: Observation) -> NDArray[np.uint32]:
+    observed = np.zeros(model.n, dtype=np.uint32)
+    observed[slice(None) if observation.agents is None else model.network.indices(observation.agents)] = 1
+    return observed

@@ -1,4 +1,4 @@
-"""The first question should not be the slow one: compiled loops and libraries are loaded while the browser opens."""
+"""The web application: the page, its static files, and the routes of its requests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import AsyncIterator, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,46 +24,15 @@ from starlette.staticfiles import StaticFiles
 from peerpressure.errors import message
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.encoding import json_bytes
-from peerpressure.explorer.jobs import CancellationToken, JobQueue
+from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.requests import RequestError, read_bytes, read_json, refusal_of
-from peerpressure.explorer.routes import EXPORTS, QUESTIONS, Answer, Question
+from peerpressure.explorer.requests import RequestError, error_answer, error_body, read_bytes, read_json
+from peerpressure.explorer.routes import API, ApiRoute
 from peerpressure.explorer.security import LOOPBACK, Guard
 
-
-def warm_up() -> threading.Thread:
-    """Load in a thread of its own what the first questions will need."""
-    thread = threading.Thread(target=_touch_everything, name="warming", daemon=True)
-    thread.start()
-    return thread
-
-
-def _touch_everything() -> None:
-    from peerpressure.explorer.layout import drawing
-    from peerpressure.model import Model
-    from peerpressure.networks import barabasi_albert
-    from peerpressure.noise import Gaussian
-    from peerpressure.privacy import budget, exposure
-    from peerpressure.recovery import recover
-    from peerpressure.simulation import simulate
-    from peerpressure.theory import diagnose
-
-    model = Model(barabasi_albert(20, 2, seed=1), hidden=[0.0, 1.0] * 10, noise=Gaussian(1.0))
-    drawing(model.network)
-    # One replicate and many take different loops.
-    for replicates in (20, 1):
-        run = simulate(model, 2, replicates)
-    diagnose(model, 2)
-    recover(model, run, "ols")
-    exposure(model, 2)
-    budget(model, 2)
-
-
-# The explorer as a web application: pages, one table of questions, and answers that say what was wrong.
-
 STATIC = Path(__file__).parent / "static"
-# Python knows this type only from machines that list it.
+# Python knows this type only on systems that list it.
 mimetypes.add_type("font/woff2", ".woff2")
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -70,10 +40,13 @@ _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def create_app(
     *, limits: Limits | None = None, hosts: Collection[str] = LOOPBACK, default: Mapping[str, Any] | None = None
 ) -> Starlette:
-    """Return the application; it answers to these names only, and its page begins with the ``default`` state."""
-    bounds = limits or Limits()
-    queue, cache = JobQueue(bounds), ModelCache(bounds)
-    listed = json_bytes(catalogue(bounds, default))
+    """Return the application; it answers to the host names ``hosts`` only, and its page opens in the ``default`` state.
+
+    ``app.state.queue`` is the job queue, so that a server can cancel all jobs before it waits for open requests.
+    """
+    limits = limits or Limits()
+    queue, cache = JobQueue(limits), ModelCache(limits)
+    choices = json_bytes(catalogue(limits, default))
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -85,46 +58,40 @@ def create_app(
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
     async def show_catalogue(request: Request) -> Response:
-        return Response(listed, media_type="application/json")
+        return Response(choices, media_type="application/json")
 
     routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
-    routes += [_route(f"/api/{name}", question, queue, cache) for name, question in QUESTIONS.items()]
-    routes += [_route(f"/api/export/{name}", question, queue, cache) for name, question in EXPORTS.items()]
+    routes += [_endpoint(f"/api/{name}", route, queue, cache) for name, route in API.items()]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={HTTPException: _not_here},
+        exception_handlers={HTTPException: _http_error},
         lifespan=lifespan,
     )
-    # Whoever serves the application can call everything off before it waits for answers.
     app.state.queue = queue
     return app
 
 
-def _route(path: str, question: Question, queue: JobQueue, cache: ModelCache) -> Route:
+def _endpoint(path: str, route: ApiRoute, queue: JobQueue, cache: ModelCache) -> Route:
     async def handle(request: Request) -> Response:
+        async def disconnected() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+
         try:
-            place = (_tab(request), path)
-            body = await _body(request, question, queue.limits)
-
-            def work(token: CancellationToken) -> Answer:
-                return question.answer(cache, body, token)
-
-            async def gone() -> None:
-                while (await request.receive())["type"] != "http.disconnect":
-                    pass
-
-            found = await queue.do(place, work, gone)
+            client = (_tab(request), path)
+            body = await _body(request, route, queue.limits)
+            answer = await queue.submit(client, partial(route.answer, cache, body), disconnected)
         except Exception as error:
-            return _refused(*(refusal_of(error) or _fault(error)))
-        attached = {} if found.name is None else {"content-disposition": f'attachment; filename="{found.name}"'}
-        return Response(found.body, media_type=found.media_type, headers=attached)
+            return _error_response(*(error_answer(error) or _fault(error)))
+        attached = {} if answer.name is None else {"content-disposition": f'attachment; filename="{answer.name}"'}
+        return Response(answer.content, media_type=answer.media_type, headers=attached)
 
     return Route(path, handle, methods=["POST"])
 
 
 def _tab(request: Request) -> str:
-    """Return the name of the tab that asks; whoever gives none is alone in the world."""
+    """Return the name of the tab; a request without one counts as a tab of its own."""
     tab = request.headers.get("x-tab", f"{id(request):x}")
     if not _TAB.fullmatch(tab):
         rule, remedy = "X-Tab must be up to 64 letters, digits, - and _", "leave it out, or make one up for each page"
@@ -132,23 +99,48 @@ def _tab(request: Request) -> str:
     return tab
 
 
-async def _body(request: Request, question: Question, limits: Limits) -> dict[str, Any]:
-    if question.raw:
+async def _body(request: Request, route: ApiRoute, limits: Limits) -> dict[str, Any]:
+    if route.raw:
         return {"name": request.query_params.get("name", ""), "data": await read_bytes(request, limits.upload_bytes)}
     return await read_json(request, limits.request_bytes)
 
 
-def _refused(status: int, told: Mapping[str, Any]) -> Response:
-    return Response(json_bytes(told), status, media_type="application/json")
+def _error_response(status: int, body: Mapping[str, Any]) -> Response:
+    return Response(json_bytes(body), status, media_type="application/json")
 
 
-async def _not_here(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _refused(error.status_code, {"error": {"text": error.detail.lower(), "where": None}})
+    return _error_response(error.status_code, error_body(error.detail.lower()))
 
 
 def _fault(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Answer for a fault of our own, and leave the details where they help to mend it."""
+    """Return the answer for a bug, and print the traceback where the explorer was started."""
     traceback.print_exception(error, file=sys.stderr)
-    text = "this is a fault of the explorer; what happened was written where it was started"
-    return 500, {"error": {"text": text, "where": None}}
+    return 500, error_body("this is a bug of the explorer; its traceback was printed where the explorer was started")
+
+
+def warm_up() -> None:
+    """Load libraries and compiled loops in a thread while the browser opens, so that the first request is fast."""
+    threading.Thread(target=_load_everything, name="warm-up", daemon=True).start()
+
+
+def _load_everything() -> None:
+    from peerpressure.explorer.layout import drawing
+    from peerpressure.model import Model
+    from peerpressure.networks import barabasi_albert
+    from peerpressure.noise import Gaussian
+    from peerpressure.privacy import budget, exposure
+    from peerpressure.recovery import recover
+    from peerpressure.simulation import simulate
+    from peerpressure.theory import diagnose
+
+    model = Model(barabasi_albert(20, 2, seed=1), hidden=[0.0, 1.0] * 10, noise=Gaussian(1.0))
+    drawing(model.network)
+    # One replicate and many use different compiled loops.
+    for replicates in (20, 1):
+        run = simulate(model, 2, replicates)
+    diagnose(model, 2)
+    recover(model, run, "ols")
+    exposure(model, 2)
+    budget(model, 2)

@@ -1,142 +1,144 @@
-"""The tables of all that can be chosen on the page, with titles, ranges and a sentence on each."""
+"""Everything that can be chosen on the page, with titles, ranges and a sentence on each.
+
+Schedules, noise laws, generators and estimators are read from their declarations; the page has no titles or ranges of
+its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, final
+from typing import Any, final
 
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.presets import DEFAULT, PRESETS
-from peerpressure.networks import NAMED, named
+from peerpressure.networks import GENERATORS, NAMED, named
+from peerpressure.noise import LAWS
+from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
+from peerpressure.schedules import SCHEDULES
 from peerpressure.version import __version__
-
-Kind = Literal["int", "float"]
-
-
-@final
-@dataclass(frozen=True)
-class Parameter:
-    """A number that a slider sets: its key in the scenario, its range, and whether the slider runs in proportions."""
-
-    name: str
-    title: str
-    kind: Kind
-    min: float
-    max: float
-    default: float
-    step: float
-    log: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
-        names = ("name", "title", "kind", "min", "max", "default", "step")
-        return {name: getattr(self, name) for name in names} | ({"scale": "log"} if self.log else {})
 
 
 @final
 @dataclass(frozen=True)
 class Choice:
-    """One of several: its name in a scenario, what it is called, what it is, and its parameters.
+    """One of several alternatives.
 
-    ``fixed`` holds keys that its section always has, and ``examples`` texts to begin from.
+    Parameters
+    ----------
+    id : str
+        Name in a scenario.
+    title, help : str
+        Label, and a sentence.
+    parameters : tuple of Parameter
+        What the user sets; numbers with a slider, or a text with examples.
+    fixed : mapping, optional
+        Keys that its section always has.
     """
 
     id: str
     title: str
-    blurb: str
+    help: str
     parameters: tuple[Parameter, ...] = ()
     fixed: Mapping[str, Any] | None = None
-    examples: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
-        plain: dict[str, Any] = {"id": self.id, "title": self.title, "blurb": self.blurb}
-        plain["parameters"] = [parameter.to_dict() for parameter in self.parameters]
+    @property
+    def sliders(self) -> tuple[Parameter, ...]:
+        """Parameters that a slider sets."""
+        return tuple(one for one in self.parameters if one.slider is not None)
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Texts to start from."""
+        return tuple(text for one in self.parameters for text in one.examples)
+
+    def to_dict(self, most: int | None = None) -> dict[str, Any]:
+        """Return plain values for JSON, offering at most ``most`` agents."""
+        rows = [control(one, most if one.name == "n" else None) for one in self.sliders]
+        plain: dict[str, Any] = {"id": self.id, "title": self.title, "blurb": self.help, "parameters": rows}
         plain |= {"fixed": dict(self.fixed)} if self.fixed else {}
         return plain | ({"examples": list(self.examples)} if self.examples else {})
 
 
-def _whole(name: str, title: str, low: int, high: int, default: int, *, log: bool = False) -> Parameter:
-    return Parameter(name, title, "int", low, high, default, 1, log)
+def control(one: Parameter, most: int | None = None) -> dict[str, Any]:
+    """Return the slider of a parameter as plain values, ending at ``most`` at the latest."""
+    slider = one.slider
+    assert slider is not None, "only parameters with a slider are offered"
+    row: dict[str, Any] = {"name": one.name, "title": one.title, "kind": "int" if one.kind == "whole" else "float"}
+    top = slider.maximum if most is None else min(slider.maximum, most)
+    start = one.default if slider.start is None else slider.start
+    row |= {"min": slider.minimum, "max": top, "default": start, "step": slider.step}
+    return row | ({"scale": "log"} if slider.log else {})
 
 
-def _real(
-    name: str, title: str, low: float, high: float, default: float, step: float, *, log: bool = False
-) -> Parameter:
-    return Parameter(name, title, "float", low, high, default, step, log)
+def _offered(
+    name: str, title: str, help: str, member: Callable[..., Any], parameters: Iterable[Parameter]
+) -> Choice | None:
+    """Return the choice of a member of a family; None if it needs what the page has no control for."""
+    declared = with_defaults(member, parameters)
+    if any(one.default is REQUIRED and one.slider is None and not one.examples for one in declared):
+        return None
+    return Choice(name, title, help, declared, fixed=FIXED.get(name))
 
 
-def _agents(least: int, most: int = 50_000, default: int = 100) -> Parameter:
-    return _whole("n", "agents", least, most, default, log=True)
+# Keys that the page sets by itself: a random network is reduced to its largest component.
+FIXED: Mapping[str, Mapping[str, Any]] = {"erdos_renyi": {"connected": False}}
 
 
-GENERATORS: tuple[Choice, ...] = (
-    Choice(
-        "barabasi_albert",
-        "Scale-free (Barabási–Albert)",
-        "Newcomers join others in proportion to their degrees: a few hubs, many leaves. With one edge each, a tree.",
-        (_agents(3), _whole("m", "edges per newcomer", 1, 20, 2)),
-    ),
-    Choice(
-        "watts_strogatz",
-        "Small world (Watts–Strogatz)",
-        "A ring of near neighbours in which some edges are rewired to anywhere.",
-        (
-            _agents(5),
-            _whole("k", "neighbours (even)", 2, 20, 4),
-            _real("p", "share rewired", 0.0, 1.0, 0.1, 0.01),
-        ),
-    ),
-    Choice(
-        "erdos_renyi",
-        "Random (Erdős–Rényi)",
-        "Each pair is joined by the throw of a coin; the largest piece is taken.",
-        (_agents(3, 5_000), _real("p", "chance of an edge", 0.001, 1.0, 0.05, 0.001, log=True)),
-        fixed={"connected": False},
-    ),
-    Choice(
-        "random_regular",
-        "Regular at random",
-        "Everyone has the same number of neighbours, otherwise at random.",
-        (_agents(4), _whole("degree", "neighbours", 3, 20, 4)),
-    ),
-    Choice(
-        "grid",
-        "Lattice",
-        "Rows and columns; each agent listens to the four beside it. It has two sides.",
-        (_whole("rows", "rows", 1, 220, 10, log=True), _whole("columns", "columns", 2, 220, 10, log=True)),
-    ),
-    Choice("cycle", "Ring", "Everyone has two neighbours. An even ring has two sides.", (_agents(3),)),
-    Choice("path", "Line", "Agents in a row.", (_agents(2),)),
-    Choice("star", "Star", "One agent in the middle, whom all others listen to.", (_agents(3),)),
-    Choice("complete", "Everyone with everyone", "All listen to all.", (_agents(3, 900, 30),)),
-    Choice("k2", "Two agents", "The smallest network, for which the paper works everything out."),
+def generators() -> list[Choice]:
+    """Return the generators of networks."""
+    found = (_offered(name, one.title, one.help, one.build, one.parameters) for name, one in GENERATORS.items())
+    return [choice for choice in found if choice is not None]
+
+
+def schedules() -> list[Choice]:
+    """Return the schedules, and the one tuned to the network after the first."""
+    found = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
+    first, *others = (choice for choice in found if choice is not None)
+    return [first, TUNED, *others]
+
+
+def noises() -> list[Choice]:
+    """Return the noise laws."""
+    found = (_offered(law, one.title, summary(one), one, one.parameters) for law, one in LAWS.items())
+    return [choice for choice in found if choice is not None]
+
+
+def _real(name: str, title: str, low: float, high: float, start: float, step: float, *, log: bool = False) -> Parameter:
+    return Parameter(name, "real", title, slider=Slider(low, high, step, start, log))
+
+
+def _whole(name: str, title: str, low: int, high: int, start: int, *, log: bool = False) -> Parameter:
+    return Parameter(name, "whole", title, slider=Slider(low, high, 1, start, log))
+
+
+TUNED = Choice(
+    "tuned", "Tuned to this network", "ρ_t = κt with κ = Σs/Σd: all past public opinions have the same weight."
 )
 
 HIDDEN_LAWS: tuple[Choice, ...] = (
     Choice(
         "uniform",
-        "Spread evenly",
-        "Drawn evenly between two values.",
+        "Uniform",
+        "Drawn uniformly between two values.",
         (_real("low", "lowest", -10.0, 10.0, 0.0, 0.05), _real("high", "highest", -10.0, 10.0, 1.0, 0.05)),
     ),
     Choice(
         "normal",
-        "Around a middle",
-        "Drawn from a normal law.",
-        (_real("mean", "middle", -10.0, 10.0, 0.0, 0.05), _real("std", "standard deviation", 0.0, 10.0, 1.0, 0.05)),
+        "Normal",
+        "Drawn from a normal distribution.",
+        (_real("mean", "mean", -10.0, 10.0, 0.0, 0.05), _real("std", "standard deviation", 0.0, 10.0, 1.0, 0.05)),
     ),
     Choice(
         "two_camps",
         "Two camps",
-        "A share of agents, picked at random, around the higher value, and the others around the lower.",
+        "A share of the agents, chosen at random, around the higher value, and the others around the lower.",
         (
             _real("low", "lower camp", -10.0, 10.0, 0.0, 0.05),
             _real("high", "higher camp", -10.0, 10.0, 1.0, 0.05),
             _real("share", "share of the higher camp", 0.0, 1.0, 0.5, 0.01),
-            _real("std", "scatter within", 0.0, 2.0, 0.05, 0.01),
+            _real("std", "standard deviation within", 0.0, 2.0, 0.05, 0.01),
         ),
     ),
 )
@@ -145,92 +147,29 @@ STUBBORNNESS: tuple[Choice, ...] = (
     Choice(
         "number",
         "The same for all",
-        "How much weight each agent gives its own opinion.",
+        "Weight that each agent gives to its own hidden opinion.",
         (_real("value", "stubbornness", 0.01, 100.0, 1.0, 0.01, log=True),),
     ),
     Choice(
         "uniform",
         "Different",
-        "Drawn evenly between two values; the paper's lie between ½ and 1.",
+        "Drawn uniformly between two values; those of the paper lie between ½ and 1.",
         (
-            _real("low", "least", 0.01, 100.0, 0.5, 0.01, log=True),
-            _real("high", "most", 0.01, 100.0, 1.0, 0.01, log=True),
+            _real("low", "lowest", 0.01, 100.0, 0.5, 0.01, log=True),
+            _real("high", "highest", 0.01, 100.0, 1.0, 0.01, log=True),
         ),
     ),
 )
 
-SCHEDULES: tuple[Choice, ...] = (
-    Choice(
-        "linear",
-        "Linear",
-        "ρ_t = slope·t + offset, the paper's for slope 1.",
-        (
-            _real("slope", "slope", 0.001, 100.0, 1.0, 0.001, log=True),
-            _real("offset", "offset", 0.0, 100.0, 0.0, 0.1),
-        ),
-    ),
-    Choice("tuned", "Tuned to this network", "ρ_t = κt with κ = Σs/Σd: every opinion ever said counts the same."),
-    Choice(
-        "power",
-        "Power",
-        "ρ_t = scale·t^exponent; too fast above 1.",
-        (
-            _real("exponent", "exponent", -1.0, 3.0, 1.5, 0.05),
-            _real("scale", "scale", 0.001, 100.0, 1.0, 0.001, log=True),
-        ),
-    ),
-    Choice(
-        "logarithmic",
-        "Logarithmic",
-        "ρ_t = scale·log(1 + t), slower than every power.",
-        (_real("scale", "scale", 0.01, 100.0, 1.0, 0.01, log=True),),
-    ),
-    Choice(
-        "stretched_exponential",
-        "Stretched exponential",
-        "ρ_t = base^(t^exponent), faster than every power: the paper's failure has 2^√t.",
-        (
-            _real("base", "base", 1.01, 10.0, 2.0, 0.01, log=True),
-            _real("exponent", "exponent", 0.1, 1.0, 0.5, 0.05),
-        ),
-    ),
-    Choice(
-        "constant",
-        "Constant",
-        "The same at all times: agents keep a spread for ever.",
-        (_real("value", "pressure", 0.0, 1_000.0, 2.0, 0.1),),
-    ),
-    Choice(
-        "formula",
-        "A formula in t",
-        "Arithmetic with + − * / ^, sqrt, log, exp, min and max.",
-        examples=("t", "t*log(1 + t)", "2^sqrt(t)", "t^1.5", "min(t, 20)", "sqrt(t)"),
-    ),
-)
-
-_STD = _real("std", "standard deviation σ₀", 0.001, 100.0, 0.5, 0.001, log=True)
-NOISES: tuple[Choice, ...] = (
-    Choice("gaussian", "Normal", "The paper's.", (_STD,)),
-    Choice("laplace", "Laplace", "Double-exponential, as differential privacy uses it.", (_STD,)),
-    Choice("uniform", "Uniform", "Bounded: it rules opinions out.", (_STD,)),
-    Choice(
-        "student",
-        "Student's t",
-        "Heavy-tailed: now and then a wild outburst.",
-        (_STD, _real("df", "degrees of freedom", 2.1, 50.0, 5.0, 0.1, log=True)),
-    ),
-    Choice("rademacher", "A coin", "One standard deviation up or down.", (_STD,)),
-    Choice("none", "None", "Everyone says what it means."),
-)
 TEMPORALS: tuple[Choice, ...] = (
-    Choice("white", "Fresh at every step", "Drawn anew each time, as in the paper."),
+    Choice("white", "White", "Drawn anew at every step, as in the paper."),
     Choice(
         "ar1",
-        "Carried over in part",
-        "A share of the last draw stays in the next.",
-        (_real("ar1", "share carried over", -0.99, 0.99, 0.8, 0.01),),
+        "AR(1)",
+        "A share φ of the last draw stays in the next.",
+        (_real("ar1", "coefficient φ", -0.99, 0.99, 0.8, 0.01),),
     ),
-    Choice("frozen", "A mask, held for ever", "Drawn once for each agent: nobody can average it away."),
+    Choice("frozen", "Frozen", "Drawn once for each agent: it never averages out."),
 )
 
 RUN = (
@@ -239,67 +178,48 @@ RUN = (
     _whole("seed", "seed", 0, 9_999, 1),
 )
 PRIVACY = (
-    _real("sensitivity", "opinions this far apart must look alike", 0.01, 10.0, 1.0, 0.01, log=True),
-    _real("delta", "chance δ that the promise fails", 1e-9, 0.1, 1e-5, 1e-9, log=True),
+    _real("sensitivity", "opinions this far apart must be indistinguishable", 0.01, 10.0, 1.0, 0.01, log=True),
+    _real("delta", "failure probability δ", 1e-9, 0.1, 1e-5, 1e-9, log=True),
 )
 
 METHODS: tuple[Choice, ...] = (
-    Choice(
-        "ols", "The paper's regression", "Ordinary least squares on all that was shown, as if errors were independent."
-    ),
+    Choice("ols", "The paper's regression", "Ordinary least squares, as if errors were independent and alike."),
     Choice(
         "innovations",
-        "The best estimator",
-        "Undoes the update, so that each step shows the opinion under fresh noise, and averages. It must see everyone.",
+        "Innovations",
+        "Inverts the update and averages: the best linear estimate where all agents are observed.",
     ),
-    Choice(
-        "kalman",
-        "The best for a partial view",
-        "The exact filter: as good as can be for whatever is seen, some agents or some steps.",
-    ),
-    Choice("wls", "Weighted regression", "Least squares with each error's own variance, still taken as independent."),
-    Choice("gls", "Generalised regression", "Least squares with the full covariance of the errors."),
+    Choice("kalman", "Kalman filter", "The best linear estimate where some agents or some steps are not observed."),
+    Choice("wls", "Weighted least squares", "Weights each error by its variance, still as if errors were independent."),
+    Choice("gls", "Generalised least squares", "Uses the full covariance of the errors."),
     Choice(
         "likelihood",
         "Maximum likelihood",
-        "Reads the law of the noise: the median for Laplace, the midrange for uniform.",
+        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
     ),
-    Choice("snapshot", "The last state only", "What can be told from one look at the end."),
+    Choice("snapshot", "Last step only", "Uses the public opinions of the last observed step alone."),
 )
 PAPERS = "ols"
 
 
-# Everything that can be chosen on the page, as it is sent there; the page knows no titles or ranges of its own.
-
-
 def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return all tables as plain values; the page begins with the ``default`` state."""
+    """Return all tables as plain values; the page opens with the ``default`` state."""
     return {
         "version": __version__,
         "limits": limits.to_dict(),
-        "generators": [_bounded(choice, limits).to_dict() for choice in GENERATORS],
+        "generators": [choice.to_dict(limits.agents) for choice in generators()],
         "named": [dict(row) for row in _real_networks()],
-        "schedules": _plain(SCHEDULES),
-        "noises": _plain(NOISES),
-        "temporals": _plain(TEMPORALS),
-        "hidden_laws": _plain(HIDDEN_LAWS),
-        "stubbornness": _plain(STUBBORNNESS),
-        "run": [parameter.to_dict() for parameter in RUN],
-        "privacy": [parameter.to_dict() for parameter in PRIVACY],
+        "schedules": [choice.to_dict() for choice in schedules()],
+        "noises": [choice.to_dict() for choice in noises()],
+        "temporals": [choice.to_dict() for choice in TEMPORALS],
+        "hidden_laws": [choice.to_dict() for choice in HIDDEN_LAWS],
+        "stubbornness": [choice.to_dict() for choice in STUBBORNNESS],
+        "run": [control(one) for one in RUN],
+        "privacy": [control(one) for one in PRIVACY],
         "methods": [choice.to_dict() | {"paper": choice.id == PAPERS} for choice in METHODS],
         "presets": [preset.to_dict() for preset in PRESETS],
         "default": dict(default) if default else DEFAULT,
     }
-
-
-def _plain(choices: Sequence[Choice]) -> list[dict[str, Any]]:
-    return [choice.to_dict() for choice in choices]
-
-
-def _bounded(choice: Choice, limits: Limits) -> Choice:
-    """Return a generator that offers no more agents than are allowed."""
-    parameters = (replace(p, max=min(p.max, limits.agents)) if p.name == "n" else p for p in choice.parameters)
-    return replace(choice, parameters=tuple(parameters))
 
 
 @cache

@@ -1,14 +1,14 @@
-"""Numbers for the page: a JSON header and the arrays behind it, each where a typed array can be laid over it.
+"""The binary format of answers: a JSON header followed by arrays, which a browser reads as typed arrays in place.
 
-uint32 length of the header, the header in UTF-8, zeros up to a multiple of 8, then the arrays, each from a multiple of
-8 on; everything little-endian. The header's ``arrays`` tells dtype, shape and offset of each.
+The length of the header (uint32), the header in UTF-8, and each array start at a multiple of 8 bytes, padded with
+zeros; everything is little-endian. The header's ``arrays`` holds dtype, shape and offset of each array.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 MEDIA_TYPE = "application/x-peerpressure"
 DTYPES = ("float32", "float64", "uint32")
-_ALIGNED = 8
+_ALIGNMENT = 8
 
 
 def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    r"""Return facts and arrays as one block of bytes.
+    r"""Return facts and arrays in the binary format.
 
     >>> pack({"n": 2}, {"x": np.array([1.0])})
     b'A\x00\x00\x00{"n":2,"arrays":{"x":{"dtype":"float64","shape":[1],"offset":0}}}\x00...\x00\xf0?'
@@ -37,7 +37,7 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return a value as JSON that every browser reads: what is not finite becomes null.
+    """Return a value as JSON that every browser reads: numbers that are not finite become null.
 
     >>> json_bytes({"gain": float("inf")})
     b'{"gain":null}'
@@ -60,5 +60,12 @@ def plain(value: Any) -> Any:
             return value
 
 
+def plain_labels(labels: Sequence[Hashable]) -> list[Any] | None:
+    """Return the labels of agents as JSON can hold them; None where agents are only numbered."""
+    if isinstance(labels, range):
+        return None
+    return [label if isinstance(label, int | str) else str(label) for label in labels]
+
+
 def _padded(body: bytes) -> bytes:
-    return body + bytes(-len(body) % _ALIGNED)
+    return body + bytes(-len(body) % _ALIGNMENT)

@@ -1,8 +1,8 @@
-"""Where agents stand on the page: as far from one another as their distance in the network, as well as a plane can.
+"""Stress layout: positions in the plane whose distances approximate the distances in the network.
 
-Small networks are laid out by all of their distances. In large ones every agent looks at its neighbours and at a few
-pivots, each of which stands for the agents around it (Ortmann, Klimenta and Brandes, J. Graph Algorithms Appl. 21, 791,
-2017). The same network always gives the same picture.
+Small networks use the distances of all pairs. In large ones every agent uses its neighbours and a few pivots, each of
+which represents the agents around it (Ortmann, Klimenta and Brandes, J. Graph Algorithms Appl. 21, 791, 2017). The same
+network always gives the same layout.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.networks import Network
+from peerpressure.progress import checkpoint
 
 Drawing: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[np.float64]
 
-ALL_PAIRS = 2_000  # agents up to which every pair is looked at
+ALL_PAIRS = 2_000  # agents up to which every pair is used
 PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
-MANY = 800  # agents from which less care is taken with each
-FINEST = 0.1  # of a neighbour's error is mended in the last step
+MANY = 800  # agents above which fewer pivots and rounds are used
+FINEST = 0.1  # share of a neighbour's error that the last round corrects
 _SEED = 20
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of agents, (pairs, 2), how far apart they ought to be, and how much either end minds, (pairs, 2)."""
+    """Pairs of agents, (pairs, 2), their target distances, and the weight of each end, (pairs, 2)."""
 
     ends: NDArray[np.int32]
     apart: Places
@@ -37,7 +38,7 @@ class Pairs:
 
 
 def drawing(network: Network) -> Drawing:
-    """Return a place within [−1, 1]² for each agent, (agents, 2), the longer side of the picture lying across."""
+    """Return a position within [−1, 1]² for each agent, (agents, 2), the longer extent being horizontal."""
     from peerpressure.explorer.stress import descend_compiled
 
     rng = np.random.default_rng(_SEED)
@@ -51,14 +52,17 @@ def drawing(network: Network) -> Drawing:
         pairs = _some_pairs(network, few, far)
     places = _start(far, rng)
     rates = np.geomspace(1 / pairs.weights[pairs.weights > 0].min(), FINEST / pairs.weights.max(), rounds)
-    # A random order, drawn once: to draw one for each step is hardly better, and far slower for it leaves the caches.
+    # One random order for all rounds: a new one each time is hardly better, and much slower in memory.
     order = rng.permutation(len(pairs.ends))
-    descend_compiled(places, pairs.ends[order], pairs.apart[order], pairs.weights[order], rates)
+    ends, apart, weights = pairs.ends[order], pairs.apart[order], pairs.weights[order]
+    for rate in rates:
+        checkpoint()
+        descend_compiled(places, ends, apart, weights, rate)
     return _framed(places)
 
 
 def _hops(network: Network, agents: NDArray[Any]) -> Places:
-    """Return the number of edges between these agents and all; pieces that do not hang together count as far."""
+    """Return the number of edges between these agents and all; other components count as far away."""
     from peerpressure.explorer.stress import hops_compiled
 
     found = np.empty((agents.size, network.n), dtype=np.int32)
@@ -67,27 +71,27 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
 
 
 def _all_pairs(away: Places) -> Pairs:
-    """Return every pair, minding in inverse proportion to the square of its distance."""
+    """Return every pair, weighted by the inverse square of its distance."""
     ends = np.stack(np.triu_indices(len(away), 1), axis=1).astype(np.int32)
     apart = away[ends[:, 0], ends[:, 1]]
     return Pairs(ends, apart, np.repeat(apart[:, None] ** -2, 2, axis=1))
 
 
 def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pairs:
-    """Return the edges, and each agent with each pivot; a pivot minds nobody but its neighbours and other pivots."""
+    """Return the edges, and each agent with each pivot; the latter pairs move the agent, not the pivot."""
     sources, targets, _ = network.edges()
     agents = np.tile(np.arange(network.n, dtype=np.int32), pivots.size)
-    looks = np.stack([agents, np.repeat(pivots, network.n)], axis=1)
-    away, minds = far.ravel(), _stood_for(far).ravel()
+    far_ends = np.stack([agents, np.repeat(pivots, network.n)], axis=1)
+    away, weight = far.ravel(), _represented(far).ravel()
     others = away > 0
-    looks, away, minds = looks[others], away[others], minds[others] / away[others] ** 2
-    ends = np.concatenate([np.stack([sources, targets], axis=1), looks]).astype(np.int32)
-    weights = np.concatenate([np.ones((sources.size, 2)), np.stack([minds, np.zeros(minds.size)], axis=1)])
+    far_ends, away, weight = far_ends[others], away[others], weight[others] / away[others] ** 2
+    ends = np.concatenate([np.stack([sources, targets], axis=1), far_ends]).astype(np.int32)
+    weights = np.concatenate([np.ones((sources.size, 2)), np.stack([weight, np.zeros(weight.size)], axis=1)])
     return Pairs(ends, np.concatenate([np.ones(sources.size), away]), weights)
 
 
-def _stood_for(far: Places) -> Places:
-    """Return, for each pivot and agent, how many agents of the pivot's own are nearer to it than half way."""
+def _represented(far: Places) -> Places:
+    """Return, for each pivot and agent, how many agents of the pivot's region are within half the distance."""
     own = np.argmin(far, axis=0)
     counts = np.zeros_like(far)
     for pivot, away in enumerate(far):
@@ -97,23 +101,23 @@ def _stood_for(far: Places) -> Places:
 
 
 def _start(far: Places, rng: np.random.Generator) -> Places:
-    """Return the two directions in which distances to the pivots vary most, scaled to distances."""
+    """Return pivot multidimensional scaling: the two principal directions of the distances to the pivots."""
     squares = far.T**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     _, axes = np.linalg.eigh(centred.T @ centred)
     places = -centred @ axes[:, -1:-3:-1]
-    # Twins in the network would start, and stay, on top of one another.
+    # Agents with the same neighbours would start, and stay, at the same point.
     jitter = rng.uniform(-0.1, 0.1, places.shape)
     started: Places = places * (far.max() / max(float(np.abs(places).max()), 1e-9)) + jitter
     return started
 
 
 def _framed(places: Places) -> Drawing:
-    """Return the places turned, shifted and scaled into the frame."""
+    """Return the positions rotated to their principal axes, shifted and scaled into the frame."""
     centred = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned = centred @ axes.T
-    # Of the two ways to lie along an axis, the one in which the longer tail points to the right, and up.
+    # The sign of an axis is arbitrary; the longer tail points to the right, and up.
     turned *= np.where((turned**3).sum(axis=0) < 0, -1.0, 1.0)
     turned -= (turned.max(axis=0) + turned.min(axis=0)) / 2
     framed: Drawing = (turned / max(float(np.abs(turned).max()), 1e-9)).astype(np.float32)

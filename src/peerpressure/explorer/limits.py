@@ -1,10 +1,9 @@
-"""How large a network will be, read off its section before anything is built."""
+"""Limits on requests, checked before anything large is built, and the thinning of long runs for display."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,77 +12,11 @@ from peerpressure.errors import message
 from peerpressure.explorer.requests import RequestError
 from peerpressure.scenario import Scenario
 
-Rule: TypeAlias = Callable[[Any], float]
-
 
 @final
 @dataclass(frozen=True)
-class Size:
-    """How many agents and edges a section asks for, and how many changes of edges over its steps."""
-
-    agents: int
-    edges: float
-    changes: float = 0.0
-
-
-# How many edges a generator makes of its parameters; the others make about as many as agents.
-_EDGES: Mapping[str, Rule] = {
-    "complete": lambda s: s.n * (s.n - 1) / 2,
-    "grid": lambda s: 2.0 * s.rows * s.columns,
-    "erdos_renyi": lambda s: s.p * s.n * (s.n - 1) / 2,
-    "watts_strogatz": lambda s: s.n * s.k / 2,
-    "barabasi_albert": lambda s: float(s.m * s.n),
-    "random_regular": lambda s: s.n * s.degree / 2,
-}
-# How often in a step an edge of a temporal network changes.
-_PACE: Mapping[str, Rule] = {
-    "failing_edges": lambda e: 2 * e.probability,
-    "edge_markovian": lambda e: _turnover(e.birth, e.death),
-    "rewiring": lambda e: 2 * e.rate,
-}
-# How many changes a step brings where agents meet and part, all of them together.
-_MEETINGS: Mapping[str, Rule] = {
-    "activity_driven": lambda s: 2.0 * s.n * s.contacts,
-    "edge_markovian": lambda s: s.n**2 / 2 * _turnover(s.birth, s.death),
-    "growing": lambda s: float(s.m),
-}
-
-
-def _turnover(birth: float, death: float) -> float:
-    return 2 * birth * death / (birth + death)
-
-
-def size_of(section: Any, steps: int) -> Size:
-    """Return the size that the section of a scenario asks for, in a run of so many steps.
-
-    >>> from peerpressure.scenario._network import BarabasiAlbert
-    >>> size_of(BarabasiAlbert(n=100, m=2), 50)
-    Size(agents=100, edges=200.0, changes=0.0)
-    """
-    if hasattr(section, "temporal"):
-        lasting = section.steps or steps
-        pairs = section.n**2 / 2 if section.temporal == "edge_markovian" else 0.0
-        return Size(section.n, pairs, lasting * _MEETINGS[section.temporal](section))
-    if hasattr(section, "edges"):
-        size = Size(1 + max(max(pair) for pair in section.edges), float(len(section.edges)))
-    else:
-        agents = section.rows * section.columns if hasattr(section, "rows") else getattr(section, "n", 2)
-        rule = _EDGES.get(getattr(section, "generator", ""))
-        size = Size(agents, float(agents) if rule is None else rule(section))
-    dynamics = getattr(section, "dynamics", None)
-    if dynamics is None:
-        return size
-    changes = size.edges * (dynamics.steps or steps) * _PACE[dynamics.kind](dynamics)
-    return Size(size.agents, size.edges, changes)
-
-
-# Which steps of a run are shown, where all would be more than a picture can hold.
-
-
-@final
-@dataclass(frozen=True)
-class Shown:
-    """Steps 0 to ``dense`` one by one, from there on every ``every``-th, and the last."""
+class Thinning:
+    """The steps of a run that are shown: 0 to ``dense`` one by one, then every ``every``-th, and the last."""
 
     steps: int
     dense: int
@@ -97,33 +30,30 @@ class Shown:
         return np.unique(np.concatenate([early, late, [self.steps]]))
 
 
-def shown(steps: int, most: int) -> Shown:
-    """Return a choice of at most ``most`` steps, all of them where that is enough.
+def thinned(steps: int, most: int) -> Thinning:
+    """Return a thinning to at most ``most`` steps.
 
-    The first ones are kept one by one, for on a log axis they take most of the room. The stride of the others is odd:
-    a network that swings between its two sides would seem to stand still at every second step.
+    The first steps are all kept, because they fill most of a logarithmic axis. The stride of the others is odd, because
+    a bipartite network that oscillates would look constant at every second step.
 
-    >>> shown(1_000_000, 400).every % 2, shown(1_000_000, 400).times.size <= 400
+    >>> thinned(1_000_000, 400).every % 2, thinned(1_000_000, 400).times.size <= 400
     (1, True)
     """
     most = max(most, 8)
     if steps + 1 <= most:
-        return Shown(steps, steps, 1)
+        return Thinning(steps, steps, 1)
     dense = most // 2 - 2
     every = -(-(steps - dense) // (most - dense - 3))
-    return Shown(steps, dense, every + (every + 1) % 2)
-
-
-# How much one request may ask for; every refusal names the bound, the value and the remedy.
+    return Thinning(steps, dense, every + (every + 1) % 2)
 
 
 @final
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on requests, on work and on what is kept; the page shows them, and the server keeps to them.
+    """Largest sizes of a request and of its answer; the page shows them, and the server enforces them.
 
-    ``changes`` counts those of a temporal network, ``rounds`` the agents and neighbours in them that a verdict
-    follows, ``work`` agents × steps × replicates, ``exact`` multiplications of an exact law, ``observed`` agents² ×
+    ``changes`` counts those of a temporal network, ``rounds`` agents and neighbours in the steps of it that a diagnosis
+    follows, ``work`` agents × steps × replicates, ``exact`` multiplications for exact moments, ``observed`` agents² ×
     steps of an observer and ``observed_agents`` the agents of its network, ``states`` the numbers of one picture,
     ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
     """
@@ -154,32 +84,32 @@ class Limits:
         return asdict(self)
 
     def check(self, name: str, got: float, *, what: str, remedy: str, where: str | None = None) -> None:
-        """Refuse a value above the bound of this name."""
+        """Raise a ``RequestError`` if a value is above the limit of this name."""
         most = getattr(self, name)
         if got > most:
             rule = f"{what} must be at most {most:,} here"
             raise RequestError(422, message(rule, got=f"{got:,.0f}", remedy=remedy), where)
 
     def check_network(self, section: Any, steps: int) -> None:
-        """Refuse a network that would be too large, before it is built."""
-        size = size_of(section, steps)
+        """Check the size of a network before it is built."""
+        size = section.size(steps)
         self.check("agents", size.agents, what="the number of agents", remedy="ask for fewer", where="network")
         self.check("edges", size.edges, what="the number of edges", remedy="ask for a sparser network", where="network")
         what, remedy = "the changes of a temporal network", "let it change less often, or for fewer steps"
         self.check("changes", size.changes, what=what, remedy=remedy, where="network")
 
     def check_run(self, scenario: Scenario, agents: int) -> None:
-        """Refuse a run that would be too long."""
+        """Check the length and the work of a run."""
         steps, replicates = scenario.run.steps, scenario.run.replicates
-        remedy = "peerpressure run has no such bound"
+        remedy = "peerpressure run has no such limit"
         self.check("steps", steps, what="the number of steps", remedy=remedy, where="run.steps")
         what, remedy = "agents × steps × replicates", f"take fewer of them; {remedy}"
         self.check("work", agents * steps * replicates, what=what, remedy=remedy, where="run")
 
     def check_observer(self, agents: int, steps: int) -> None:
-        """Refuse an observer who would take too long; the dense matrices of many agents cannot be called off."""
-        remedy = "observe a smaller network; peerpressure recover has no such bound"
-        what = "the agents of a network that is observed"
+        """Check the work of an observer; factorising the dense matrices of many agents cannot be cancelled."""
+        remedy = "observe a smaller network; peerpressure recover has no such limit"
+        what = "the agents of an observed network"
         self.check("observed_agents", agents, what=what, remedy=remedy, where="observe")
         what, remedy = "agents² × steps of an observer", f"observe for a shorter time, or {remedy}"
         self.check("observed", agents**2 * steps, what=what, remedy=remedy, where="observe")

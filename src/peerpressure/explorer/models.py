@@ -1,166 +1,147 @@
-"""What is worth keeping between two questions, within a bound on memory."""
+"""From a request to a model: scenarios are validated like a file, without access to the disk and within limits."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+import tempfile
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, final
 
+import numpy as np
+from cachetools import LRUCache, cached
 from pydantic import ValidationError
 
-from peerpressure.errors import PeerPressureError, message
-from peerpressure.explorer.encoding import json_bytes
-from peerpressure.explorer.jobs import CancellationToken, Watched
+from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, message
+from peerpressure.explorer.encoding import json_bytes, plain_labels
 from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.requests import RequestError
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.networks import Network, TemporalNetwork, read_network
+from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
+from peerpressure.scenario._agents import FromColumn
 from peerpressure.scenario._loading import misfits
+from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._problems import dotted, explain
-from peerpressure.schedules import Table
 from peerpressure.sde import SDE
 
-Kept = TypeVar("Kept")
+Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 
-
-@final
-class Cache(Generic[Kept]):
-    """The things used last, by key, as long as their sizes sum to no more than ``most`` bytes."""
-
-    def __init__(self, most: int, size_of: Callable[[Kept], int]) -> None:
-        self.most = most
-        self._size_of = size_of
-        self._kept: OrderedDict[Hashable, tuple[Kept, int]] = OrderedDict()
-        self._lock = threading.Lock()
-        self._held = 0
-
-    @property
-    def held(self) -> int:
-        """The bytes that are kept now."""
-        return self._held
-
-    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
-        """Return what is kept under the key, made now if there is nothing."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][0]
-        # Made outside the lock: two who want the same thing at once both make it, and nobody waits for a stranger.
-        made = make()
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = (made, self._size_of(made))
-                self._held += self._kept[key][1]
-            while self._held > self.most:
-                _, (_, size) = self._kept.popitem(last=False)
-                self._held -= size
-        return made
-
-
-# From what a page sent to a model: checked as a file would be, kept from the disk, and within bounds.
-
-Built: TypeAlias = tuple[Network, TemporalNetwork | None]
-
-# What a page may leave out while its user is still choosing.
-STAND_INS: Mapping[str, Any] = {"run": {"steps": 1}}
-KEPT_NETWORKS, KEPT_DRAWINGS = 64 * 2**20, 16 * 2**20  # bytes
-MOST_PROBLEMS = 1_000  # to put more of them into words would take seconds
+# Sections that a page may leave out while its user is still choosing.
+DEFAULTS: Mapping[str, Any] = {"run": {"steps": 1}}
+NETWORK_BYTES, DRAWING_BYTES = 64 * 2**20, 16 * 2**20  # kept between requests
+MAX_PROBLEMS = 1_000  # wording more of them would take seconds
+# Text formats only: archives and binary arrays can hold far more than their size tells.
+SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
+_PER_AGENT = ("hidden", "stubbornness", "start")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A scenario with what it runs, whose every step asks whether it is still wanted."""
+class BuiltScenario:
+    """A scenario with its model, and with what is run: the model itself, or its SDE where time is continuous."""
 
     scenario: Scenario
+    model: Model
     system: Model | SDE
-    token: CancellationToken
-
-    @property
-    def model(self) -> Model:
-        """The model, in steps even where time is continuous."""
-        return self.system.model if isinstance(self.system, SDE) else self.system
+    time_step: float = 1
+    continuous: bool = False
 
     @property
     def steps(self) -> int:
         """The length of the run."""
         return self.scenario.run.steps
 
-    def hurried(self, seconds: float) -> Model | SDE:
-        """Return the same system for a part of the work that may take so long and no longer."""
-        return _watched(self.system, self.token.hurried(seconds))
+    def with_scenario(self, **sections: Any) -> BuiltScenario:
+        """Return the same model under a scenario in which these sections, none of the model's, are replaced."""
+        scenario = self.scenario.model_copy(update=sections)
+        return BuiltScenario(scenario, self.model, self.system, self.time_step, self.continuous)
+
+
+def build(scenario: Scenario) -> BuiltScenario:
+    """Return the scenario with its model."""
+    system = scenario.system()
+    if isinstance(system, SDE):
+        return BuiltScenario(scenario, system.model, system, system.step, continuous=True)
+    return BuiltScenario(scenario, system, system)
 
 
 @final
 class ModelCache:
-    """Makes scenarios ready; networks that were built, and drawn, are kept for the next question about them."""
+    """Builds the models of requests; networks and their drawings are kept for the next request about them."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._networks: Cache[Built] = Cache(KEPT_NETWORKS, _bytes_of)
-        self._drawings: Cache[Drawing] = Cache(KEPT_DRAWINGS, lambda places: int(places.nbytes) + 1_000)
+        # Values are computed outside the locks: two requests may compute the same one, and neither waits for another.
+        networks: LRUCache[bytes, Networks] = LRUCache(NETWORK_BYTES, getsizeof=_network_bytes)
+        self._networks: Callable[[Scenario], Networks] = cached(networks, key=_network_key, lock=threading.Lock())(
+            lambda scenario: (scenario.graph, scenario.temporal_network)
+        )
+        drawings: LRUCache[bytes, Drawing] = LRUCache(DRAWING_BYTES, getsizeof=lambda places: places.nbytes + 1_000)
+        self.drawing: Callable[[Network], Drawing] = cached(drawings, key=_edges_digest, lock=threading.Lock())(drawing)
 
-    def prepare(self, body: Mapping[str, Any], token: CancellationToken, without: Sequence[str] = ()) -> Prepared:
-        """Return the scenario that a request holds, ready to be asked about, as if some sections were not there."""
-        scenario = self.read(body, without)
-        token.check()
-        return Prepared(scenario, _watched(scenario.system(), token), token)
+    def build(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> BuiltScenario:
+        """Return the scenario in a request with its model, as if the sections ``without`` were left out."""
+        scenario = self.load(body, without)
+        checkpoint()
+        return build(scenario)
 
-    def read(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Scenario:
-        """Return the scenario of a request, all of its other parts tried."""
-        data = _section_of(body)
+    def load(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Scenario:
+        """Return the scenario in a request, with every part of it validated."""
+        data = _scenario_of(body)
         what, remedy = "the numbers in a scenario beside its edges", "draw them from a law, or use the command line"
-        self.limits.check("values", _count(data), what=what, remedy=remedy)
-        _refuse_slow_laws(data.get("noise"))
+        self.limits.check("values", _count_values(data), what=what, remedy=remedy)
+        _check_law(data.get("noise"))
         chosen = {name: value for name, value in data.items() if name not in without}
-        scenario = _validated({**STAND_INS, **chosen})
+        scenario = _validated({**DEFAULTS, **chosen})
         self.limits.check_network(scenario.network, scenario.run.steps)
-        network = self._build(scenario)
+        network = self._use_network(scenario)
         self.limits.check("agents", network.n, what="the number of agents", remedy="ask for fewer", where="network")
         self.limits.check_run(scenario, network.n)
-        problems = [Problem(dotted(path), message) for path, message in misfits(scenario)]
+        problems = [Problem(dotted(path), text) for path, text in misfits(scenario)]
         if problems:
             raise ScenarioError(problems)
         return scenario
 
-    def drawing(self, network: Network) -> Drawing:
-        """Return where the agents of a network stand."""
-        A = network.adjacency
-        key = hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes(), digest_size=16).digest()
-        return self._drawings.get(key, lambda: drawing(network))
-
-    def _build(self, scenario: Scenario) -> Network:
-        """Build the network of a scenario, or give it the one that was built for the same section before."""
-        section, run = scenario.network, scenario.run
-        changing = getattr(section, "dynamics", section) is not None
-        key = json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
+    def _use_network(self, scenario: Scenario) -> Network:
+        """Build the network of a scenario, or take the one that an earlier request built from the same section."""
         try:
-            built = self._networks.get(key, lambda: (scenario.graph, scenario.temporal_network))
+            built = self._networks(scenario)
         except PeerPressureError as error:
             raise ScenarioError([Problem("network", str(error))]) from None
-        # Both are properties that a scenario computes once; what is kept takes their place.
+        # Both are cached properties of a scenario, which would otherwise build them again.
         scenario.__dict__["graph"], scenario.__dict__["temporal_network"] = built
         return built[0]
 
 
-def _watched(system: Model | SDE, token: CancellationToken) -> Model | SDE:
-    if isinstance(system, SDE):
-        return replace(system, model=_watched_model(system.model, token))
-    return _watched_model(system, token)
+def _network_key(scenario: Scenario) -> bytes:
+    section, run = scenario.network, scenario.run
+    # The length of the run matters only to a network that changes in its steps.
+    changing = getattr(section, "dynamics", section) is not None
+    return json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
 
 
-def _watched_model(model: Model, token: CancellationToken) -> Model:
-    schedule = model.pressure.inner if isinstance(model.pressure, Watched) else model.pressure
-    # A table is read in another way than other schedules, and is known by its type.
-    return model if isinstance(schedule, Table) else replace(model, pressure=Watched(schedule, token))
+def _network_bytes(built: Networks) -> int:
+    network, temporal_network = built
+    A = network.adjacency
+    events = 0 if temporal_network is None else 5 * temporal_network.event_times.nbytes
+    return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n + events)
 
 
-def _section_of(body: Mapping[str, Any]) -> dict[str, Any]:
+def _edges_digest(network: Network) -> bytes:
+    A = network.adjacency
+    return hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes(), digest_size=16).digest()
+
+
+# Validation of what a request holds
+
+
+def _scenario_of(body: Mapping[str, Any]) -> dict[str, Any]:
     data = body.get("scenario")
     if not isinstance(data, dict):
         rule, remedy = "a request must hold a scenario", "send {scenario: {network: …, run: …}}"
@@ -168,8 +149,8 @@ def _section_of(body: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _count(data: Mapping[str, Any]) -> int:
-    """Return how many values a scenario holds, but for the edges of a network, which have a bound of their own."""
+def _count_values(data: Mapping[str, Any]) -> int:
+    """Return the number of values in a scenario, without the edges of the network, which have their own limit."""
     network = data.get("network")
     if isinstance(network, dict):
         own = {name: value for name, value in network.items() if name not in ("edges", "weights")}
@@ -187,21 +168,75 @@ def _validated(data: Mapping[str, Any]) -> Scenario:
     try:
         return Scenario.model_validate(data, context={"files": False})
     except ValidationError as error:
-        if error.error_count() > MOST_PROBLEMS:
+        if error.error_count() > MAX_PROBLEMS:
             rule, remedy = "a scenario must be made of legal values", "correct the longest list first"
             raise RequestError(422, message(rule, got=f"{error.error_count():,} others", remedy=remedy)) from None
         raise ScenarioError(explain(error, Scenario, {})) from None
 
 
-def _refuse_slow_laws(noise: Any) -> None:
-    """Refuse laws of SciPy's before they are looked at: the moments of one, or a draw, may take any time."""
+def _check_law(noise: Any) -> None:
+    """Reject SciPy's laws before they are built: one moment or one draw of them may take any time, uninterrupted."""
     if isinstance(noise, dict) and noise.get("law") == "custom":
         rule, remedy = "noise must be one of the package's own laws here", "peerpressure run takes any law of SciPy"
         raise RequestError(422, message(rule, got="a custom law", remedy=remedy), "noise.law")
 
 
-def _bytes_of(built: Built) -> int:
-    network, temporal_network = built
-    A = network.adjacency
-    size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n
-    return int(size + (0 if temporal_network is None else 5 * temporal_network.event_times.nbytes))
+# Networks and scenarios from files
+
+
+def upload_answer(name: str, data: bytes, limits: Limits) -> dict[str, Any]:
+    """Return the network in an uploaded file as a section of a scenario, with facts about it."""
+    network = _read_upload(name, data)
+    largest = network.largest_component()
+    limits.check("agents", largest.n, what="the number of agents", remedy="take a part of it", where="network")
+    limits.check("edges", largest.edge_count, what="the number of edges", remedy="take a part of it", where="network")
+    facts = network_facts(largest)
+    if largest.n < network.n:
+        facts.append(f"the largest of several components; {network.n - largest.n:,} agents are left out")
+    return {"network": network_section(largest), "facts": facts}
+
+
+def network_facts(network: Network) -> list[str]:
+    """Return the facts that a network's ``repr`` lists."""
+    return repr(network).removeprefix("Network(").removesuffix(")").split(", ")
+
+
+def network_section(network: Network) -> dict[str, Any]:
+    """Return the section of a scenario that lists the edges of a network."""
+    sources, targets, weights = network.edges()
+    section: dict[str, Any] = {"edges": [list(pair) for pair in zip(sources.tolist(), targets.tolist(), strict=True)]}
+    if network.is_weighted:
+        section["weights"] = weights.tolist()
+    labels = plain_labels(network.labels)
+    return section if labels is None else section | {"labels": labels}
+
+
+def _read_upload(name: str, data: bytes) -> Network:
+    """Read uploaded bytes from a temporary file; of the name that came with them only a known suffix is used."""
+    suffix = next((known for known in SUFFIXES if name.lower().endswith(known)), None)
+    shown = ascii(re.split(r"[/\\]", name)[-1][-60:])
+    if suffix is None:
+        rule = f"a network to drop here must be one of {', '.join(SUFFIXES)}"
+        raise RequestError(415, message(rule, got=shown, remedy="peerpressure run reads more formats"))
+    with tempfile.TemporaryDirectory(prefix="peerpressure-") as folder:
+        file = Path(folder) / f"network{suffix}"
+        file.write_bytes(data)
+        try:
+            return read_network(file, connected=False)
+        except (NetworkError, FileFormatError) as error:
+            # The temporary path means nothing to the user, and is not for them to know.
+            raise RequestError(422, str(error).replace(str(file), shown)) from None
+
+
+def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
+    """Return the state in which the page opens on a scenario file, with all that it reads from other files inlined."""
+    limits.check_network(scenario.network, scenario.run.steps)
+    data = scenario.model_dump(exclude_none=True, exclude={"output": True, "run": {"record"}})
+    if isinstance(scenario.network, NetworkFileSection):
+        data["network"] = network_section(scenario.graph)
+    model = scenario.model()
+    for name in _PER_AGENT:
+        if isinstance(getattr(scenario.agents, name), FromColumn):
+            data["agents"][name] = np.asarray(getattr(model, name)).tolist()
+    ModelCache(limits).load({"scenario": data})
+    return {"scenario": data, "view": {}}

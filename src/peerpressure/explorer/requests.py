@@ -1,4 +1,4 @@
-"""How the explorer says no: a status, the complaint, and the place in the scenario that it is about."""
+"""Requests and their errors: bodies are read within limits, and every error becomes a status and a message."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any, final
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
-from peerpressure.errors import PeerPressureError, message
+from peerpressure.errors import CancelledError, PeerPressureError, message
 from peerpressure.scenario import ScenarioError
 
-TOLD = 20  # problems in one answer; a person mends the first ones first
-LONGEST = 800  # characters of a message, for keys and labels of any length are quoted in them
+MAX_PROBLEMS = 20  # in one answer; a person corrects the first ones first
+MAX_TEXT = 800  # characters of a message, which may quote keys and labels of any length
+MAX_DEPTH = 12  # no scenario nests further
+MAX_INTEGER = 2**63 - 1
 
 
 @final
 class RequestError(PeerPressureError):
-    """A request that is refused, with the HTTP status that says so."""
+    """A request that cannot be answered: an HTTP status, a message, and the key of the scenario that it concerns."""
 
     def __init__(self, status: int, text: str, where: str | None = None) -> None:
         self.status = status
@@ -27,41 +29,44 @@ class RequestError(PeerPressureError):
 
 
 @final
-class WithdrawnError(PeerPressureError):
-    """Work that nobody waits for any more."""
+class SupersededError(PeerPressureError):
+    """A job whose result nobody waits for any more."""
+
+    def __init__(self) -> None:
+        super().__init__("superseded")
 
 
 @final
-class OverdueError(PeerPressureError):
-    """Work that takes too long."""
+class TimeLimitError(PeerPressureError):
+    """A job that takes longer than the time limit."""
 
     def __init__(self, seconds: float) -> None:
         rule = f"an answer must be found within {seconds:g} seconds here"
-        remedy = "ask for fewer agents, steps or methods; the command line has no such bound"
+        remedy = "ask for fewer agents, steps or methods; the command line has no such limit"
         super().__init__(message(rule, got="no end by then", remedy=remedy))
 
 
-# What ends a piece of work from outside, whatever part of it was being done.
-ENDS = (RequestError, WithdrawnError, OverdueError)
+# Errors that end the whole job, even where the failure of one part, such as one method, is only reported.
+FATAL = (RequestError, CancelledError)
 
 
-def refusal_of(error: BaseException) -> tuple[int, dict[str, Any]] | None:
-    """Return the status and the answer for an error that the request is to blame for, None for any other."""
+def error_answer(error: BaseException) -> tuple[int, dict[str, Any]] | None:
+    """Return status and answer for an error that the request causes; None for a fault of the explorer's own."""
     match error:
         case RequestError():
-            return error.status, _told(str(error), error.where)
+            return error.status, error_body(str(error), error.where)
         case ScenarioError():
-            shown = error.problems[:TOLD]
-            problems = [_told(problem.message, problem.path or None)["error"] for problem in shown]
+            first = error.problems[:MAX_PROBLEMS]
+            problems = [error_body(problem.message, problem.path or None)["error"] for problem in first]
             return 422, {"error": problems[0], "problems": problems}
-        case WithdrawnError():
-            return 409, _told("superseded")
-    blamed = isinstance(error, PeerPressureError | MemoryError | ArithmeticError | np.linalg.LinAlgError)
-    return (422, _told(complaint(error))) if blamed else None
+        case SupersededError():
+            return 409, error_body(str(error))
+    caused = isinstance(error, PeerPressureError | MemoryError | ArithmeticError | np.linalg.LinAlgError)
+    return (422, error_body(error_text(error))) if caused else None
 
 
-def complaint(error: BaseException) -> str:
-    """Return what to say of an error that numbers have led to."""
+def error_text(error: BaseException) -> str:
+    """Return the message for an error in a computation."""
     match error:
         case PeerPressureError():
             return str(error)
@@ -71,23 +76,21 @@ def complaint(error: BaseException) -> str:
             return f"these numbers leave the range of doubles ({error}); rescale opinions, noise or weights"
 
 
-def _told(text: str, where: str | None = None) -> dict[str, Any]:
+def error_body(text: str, where: str | None = None) -> dict[str, Any]:
+    """Return the JSON of an error; ``where`` is the key of the scenario that it concerns."""
     return {"error": {"text": _shortened(text), "where": where if where is None else _shortened(where)}}
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
 
 
-# What a request brings, read within bounds: so many bytes, plain JSON, nothing that is no number.
-
-DEEPEST = 12  # no scenario nests further
-LARGEST = 2**63 - 1  # the largest whole number that a scenario may hold
+# Reading the body of a request
 
 
 async def read_bytes(request: Request, most: int) -> bytes:
-    """Return the body, refused as soon as it turns out to be too large."""
-    _refuse_encoding(request)
+    """Return the body; reading stops as soon as it is longer than ``most`` bytes."""
+    _check_encoding(request)
     declared = request.headers.get("content-length", "0")
     if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
         raise _too_large(declared, most)
@@ -98,11 +101,11 @@ async def read_bytes(request: Request, most: int) -> bytes:
             if len(body) > most:
                 raise _too_large(f"more than {most:,}", most)
     except ClientDisconnect:
-        raise WithdrawnError("superseded") from None
+        raise SupersededError from None
     return bytes(body)
 
 
-def _refuse_encoding(request: Request) -> None:
+def _check_encoding(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         rule, remedy = "a request must not be compressed", "send it as it is"
@@ -115,7 +118,7 @@ def _too_large(got: str, most: int) -> RequestError:
 
 
 async def read_json(request: Request, most: int) -> dict[str, Any]:
-    """Return the JSON object that a request brings."""
+    """Return the JSON object in the body of a request."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         rule, remedy = "a request must be application/json", "set its Content-Type"
@@ -124,7 +127,7 @@ async def read_json(request: Request, most: int) -> dict[str, Any]:
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
-    """Return the object in a text, strictly: no NaN, no repeated key, no number out of range, no deep nesting.
+    """Return a JSON object, parsed strictly: no NaN, no repeated key, no number out of range, no deep nesting.
 
     >>> parse_json(b'{"scenario": {}}')
     {'scenario': {}}
@@ -132,7 +135,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(
             body.decode("utf-8"),
-            parse_constant=_refuse_constant,
+            parse_constant=_reject_constant,
             parse_int=_whole,
             parse_float=_number,
             object_pairs_hook=_table,
@@ -142,10 +145,10 @@ def parse_json(body: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise _malformed("JSON", f"{error.msg} at character {error.pos}") from None
     except RecursionError:
-        raise _malformed("nested less deeply", f"more than {DEEPEST} levels") from None
+        raise _malformed("nested less deeply", f"more than {MAX_DEPTH} levels") from None
     if not isinstance(value, dict):
         raise _malformed("a JSON object", f"a {type(value).__name__}")
-    _refuse_depth(value)
+    _check_depth(value)
     return value
 
 
@@ -153,14 +156,14 @@ def _malformed(rule: str, got: str) -> RequestError:
     return RequestError(400, message(f"a request must be {rule}", got=got, remedy="correct it"))
 
 
-def _refuse_constant(word: str) -> None:
+def _reject_constant(word: str) -> None:
     raise _malformed("made of numbers", word)
 
 
 def _whole(text: str) -> int:
-    # Python itself refuses to read thousands of digits; twenty are too many already.
-    if len(text) > 20 or not -LARGEST <= int(text) <= LARGEST:
-        raise _malformed(f"made of whole numbers up to {LARGEST}", f"{len(text)} digits")
+    # Python itself refuses to convert thousands of digits; twenty are already too many.
+    if len(text) > 20 or not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
+        raise _malformed(f"made of whole numbers up to {MAX_INTEGER}", f"{len(text)} digits")
     return int(text)
 
 
@@ -178,11 +181,11 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _refuse_depth(value: Any) -> None:
+def _check_depth(value: Any) -> None:
     level, depth = [value], 0
     while level:
         depth += 1
-        if depth > DEEPEST:
-            raise _malformed("nested less deeply", f"more than {DEEPEST} levels")
+        if depth > MAX_DEPTH:
+            raise _malformed("nested less deeply", f"more than {MAX_DEPTH} levels")
         inner = (item.values() if isinstance(item, dict) else item for item in level)
         level = [value for values in inner for value in values if isinstance(value, dict | list)]

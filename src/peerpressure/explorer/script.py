@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pprint import pformat
 from typing import Any
 
-from peerpressure.noise import AR1, Frozen, Noise, StudentT
+from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._agents import AdaptationTable, NormalDraw, TwoCamps, UniformDraw
-from peerpressure.scenario._network import Generated, Inline, Named
-from peerpressure.scenario._run import GaussianPrior, Observe, UniformPrior
-from peerpressure.scenario._system import Named as NamedSchedule, TunedPressure
+from peerpressure.scenario._network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
+from peerpressure.scenario._scenario import GaussianPrior, Observe, UniformPrior
+from peerpressure.scenario._system import ScheduleSection, TunedSection
 from peerpressure.schedules import Constant, Schedule, Table
 
 HEAD = '''"""A run from the explorer of Peer Pressure; change what you like."""
@@ -22,7 +22,7 @@ import peerpressure as pp
 '''
 # The streams from which scenario files draw; each part has one of its own.
 STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
-PLAIN = (Generated, Named, Inline)
+PLAIN = (GeneratedNetworkSection, NamedNetworkSection, InlineNetworkSection)
 _WIDTH = 110
 _LOOKS = ("agents", "times", "first_step", "sees_start", "rounding")
 
@@ -62,16 +62,16 @@ def _model(scenario: Scenario) -> Iterator[str]:
 
 def _network(section: Any) -> Iterator[str]:
     match section:
-        case Generated():
+        case GeneratedNetworkSection():
             parameters = section.model_dump(exclude={"generator", "dynamics"})
             own = {
                 name: "seed" if name == "seed" and value is None else repr(value) for name, value in parameters.items()
             }
             call = _call(f"network = pp.networks.{section.generator}", [f"{name}={code}" for name, code in own.items()])
             yield call + ".largest_component()" * (parameters.get("connected") is False)
-        case Named():
+        case NamedNetworkSection():
             yield f"network = pp.networks.named({section.named!r})"
-        case Inline():
+        case InlineNetworkSection():
             more = {name: value for name in ("weights", "labels") if (value := getattr(section, name)) is not None}
             given = [f"{name}={_literal(value)}" for name, value in more.items()]
             yield _call("network = pp.Network.from_edges", [f"np.array({_literal(section.edges)})", *given], lines=True)
@@ -101,12 +101,12 @@ def _adaptation(part: float | str | AdaptationTable) -> Iterator[str]:
         yield f"adaptation = pp.Adaptation({part!r})"
         return
     yield from _drawn("adaptation_weight", part.adaptation_weight)
-    rate = _schedule(part.rate.schedule()) if isinstance(part.rate, NamedSchedule) else repr(part.rate)
+    rate = _schedule(part.rate.schedule()) if isinstance(part.rate, ScheduleSection) else repr(part.rate)
     yield f"adaptation = pp.Adaptation({rate}, adaptation_weight)"
 
 
-def _pressure(section: NamedSchedule | TunedPressure) -> str:
-    if isinstance(section, TunedPressure):
+def _pressure(section: ScheduleSection | TunedSection) -> str:
+    if isinstance(section, TunedSection):
         return "pp.schedules.Linear.tuned(network, stubbornness)"
     return _schedule(section.schedule())
 
@@ -122,7 +122,7 @@ def _noise(noise: Noise) -> str:
     if noise.is_zero and noise.law == "none":
         return "pp.noise.NoNoise()"
     given = [_literal(noise.std if isinstance(noise.std, float) else noise.std.tolist())]
-    given += [f"df={noise.df!r}"] if isinstance(noise, StudentT) else []
+    given += [f"{one.name}={getattr(noise, one.name)!r}" for one in noise.parameters if one.name != "std"]
     given += [] if noise.time_scale == Constant(1.0) else [f"time_scale={_schedule(noise.time_scale)}"]
     given += [f"temporal=pp.noise.AR1({noise.temporal.coefficient!r})"] if isinstance(noise.temporal, AR1) else []
     given += ["temporal='frozen'"] if isinstance(noise.temporal, Frozen) else []

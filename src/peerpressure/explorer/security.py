@@ -1,4 +1,4 @@
-"""What stands between the network and the explorer: who may ask, from where, and what a browser may do with it."""
+"""Protection against other web pages: which hosts and origins are accepted, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from peerpressure.errors import message
 from peerpressure.explorer.encoding import json_bytes
+from peerpressure.explorer.requests import error_body
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 HEADERS: Mapping[str, str] = {
-    # Everything comes from here and from nowhere else; nothing inline runs or styles.
+    # Scripts, styles and data come from this server only; nothing inline is allowed.
     "content-security-policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'",
     "cross-origin-embedder-policy": "require-corp",
@@ -30,10 +31,10 @@ HEADERS: Mapping[str, str] = {
 
 @final
 class Guard:
-    """Lets requests through that name this server and come from its own page, and seals every answer.
+    """Middleware that accepts requests to this server's own names and from its own page, and sets security headers.
 
-    A page elsewhere on the web can make a browser send requests here. It cannot choose the Host that they name, unless
-    its own name has been made to point here, and it cannot hide its Origin.
+    A page elsewhere on the web can make a browser send requests here. It cannot choose their Host header, except by DNS
+    rebinding, which the check of the host prevents, and it cannot hide its Origin.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
@@ -41,12 +42,12 @@ class Guard:
         self.hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on, or answer with status 403."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
-        async def sealed(message: Message) -> None:
+        async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -54,15 +55,15 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        wrong = self._wrong(Headers(scope=scope))
-        if wrong is not None:
-            refused = {"error": {"text": wrong, "where": None}}
-            await Response(json_bytes(refused), 403, media_type="application/json")(scope, receive, sealed)
+        problem = self._problem(Headers(scope=scope))
+        if problem is not None:
+            forbidden = Response(json_bytes(error_body(problem)), 403, media_type="application/json")
+            await forbidden(scope, receive, send_secured)
             return
-        await self.app(scope, receive, sealed)
+        await self.app(scope, receive, send_secured)
 
-    def _wrong(self, headers: Headers) -> str | None:
-        """Return what is wrong with where a request goes or comes from, if anything."""
+    def _problem(self, headers: Headers) -> str | None:
+        """Return what is wrong with the host or the origin of a request, if anything."""
         named = headers.getlist("host")
         if len(named) != 1 or name_of(named[0]) not in self.hosts:
             rule, remedy = "a request must name this server", "open it by the address that it printed"

@@ -1,4 +1,4 @@
-"""Opening the door: an address that is free, the names that it answers to, and a server until Ctrl-C."""
+"""The server: a free address, the host names that it answers to, and uvicorn until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from peerpressure.errors import PeerPressureError, message
 from peerpressure.explorer.security import LOOPBACK
 
 PORT = 8321
-PATIENCE = 1.5  # seconds that an end may take before it is forced
-TRIED = 50  # ports from the wanted one on, for others may be taken by other explorers
+PATIENCE = 1.5  # seconds that a shutdown may take before it is forced
+TRIED = 50  # ports from the usual one on, which other explorers may use
 
 
 def open_socket(host: str, port: int | None = None) -> socket.socket:
-    """Return a socket that listens: on this port, or on the first free one from the usual one on; 0 takes any."""
+    """Return a listening socket: on this port, or on the first free one from ``PORT`` on; 0 takes any free port."""
     ports = range(PORT, PORT + TRIED) if port is None else [port]
     problem = "no port"
     for one in ports:
@@ -31,7 +31,7 @@ def open_socket(host: str, port: int | None = None) -> socket.socket:
         except OSError as error:
             problem = f"{host}:{one} ({error.strerror or error})"
             continue
-        # Connections inherit this; without it the end of a short answer waits 40 ms for the beginning to arrive.
+        # Connections inherit this; without it Nagle's algorithm delays the end of a short answer by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     rule, remedy = "the explorer needs an address to listen at", "name another --port, or an address of this machine"
@@ -43,7 +43,7 @@ def _family(host: str) -> socket.AddressFamily:
 
 
 def address_of(host: str, port: int) -> str:
-    """Return what to type into a browser on this machine.
+    """Return the URL for a browser on this machine.
 
     >>> address_of("0.0.0.0", 8321), address_of("::1", 8321)
     ('http://127.0.0.1:8321/', 'http://[::1]:8321/')
@@ -53,14 +53,14 @@ def address_of(host: str, port: int) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach the address."""
+    """Return whether only this machine can reach the address."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost"
 
 
 def names_for(host: str) -> frozenset[str]:
-    """Return the names by which requests may call the server: this machine's own where it listens to everyone."""
+    """Return the host names that requests may use: all of this machine's if the server listens at every address."""
     if is_loopback(host):
         return LOOPBACK | {host.lower()}
     if host not in ("0.0.0.0", "::"):
@@ -68,14 +68,14 @@ def names_for(host: str) -> frozenset[str]:
     import psutil
 
     every = (address.address for addresses in psutil.net_if_addrs().values() for address in addresses)
-    # Link-local addresses carry the name of an interface behind a %.
+    # Link-local addresses end in % and the name of an interface.
     own = {address.partition("%")[0].lower() for address in every if "." in address or ":" in address}
     return LOOPBACK | own | {socket.gethostname().lower(), socket.getfqdn().lower()}
 
 
-# Hears of the signals that a process is sent and ends it by force if it does not end by itself; it has ended once the
-# pipe is closed.
-_GUARD = """
+# A watchdog in a process of its own: it reads the signals of the server from a pipe, and kills the server if it has
+# not ended, which closes the pipe, within the time that it is given.
+_WATCHDOG = """
 import os, select, signal, sys, time
 process, patience = int(sys.argv[1]), float(sys.argv[2])
 while (heard := os.read(0, 1)) and heard[0] not in (signal.SIGINT, signal.SIGTERM):
@@ -89,28 +89,28 @@ if heard:
 
 
 @contextlib.contextmanager
-def _guarded() -> Iterator[None]:
-    """Have this process ended from outside where Ctrl-C cannot end it from within.
+def _with_watchdog() -> Iterator[None]:
+    """Let a watchdog end this process where Ctrl-C cannot.
 
-    Some solvers hold Python's lock for many seconds, and until they are done Python does not act on a signal. It
-    passes the news on at once, though, through a pipe.
+    Some solvers hold Python's global lock for many seconds, during which Python handles no signal; it does write the
+    signal to the wake-up pipe at once.
     """
     if os.name != "posix":
         yield
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(PATIENCE)]
+    command = [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid()), str(PATIENCE)]
     nothing = subprocess.DEVNULL
-    guard = subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
+    watchdog = subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
     os.close(reading)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     yield
-    # Threads that are still at work may hold the lock again; then the guard stays until the process has ended.
+    # Threads that still compute may hold the lock again; then the watchdog stays until the process has ended.
     if threading.active_count() == 1:
         signal.set_wakeup_fd(-1)
         os.close(writing)
-        guard.wait()
+        watchdog.wait()
 
 
 def serve(
@@ -120,7 +120,7 @@ def serve(
     default: Mapping[str, Any] | None = None,
     when_ready: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Answer requests at an open socket until Ctrl-C; say whether threads are still at work then."""
+    """Answer requests at an open socket until Ctrl-C; return whether threads still compute then."""
     import uvicorn
 
     from peerpressure.explorer.app import create_app
@@ -131,14 +131,14 @@ def serve(
             when_ready()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            # Whoever waits for an answer is told that there will be none, and then does not hold up the end.
+            # Cancelled jobs answer at once, so that open requests do not delay the shutdown.
             app.state.queue.close()
             await super().shutdown(sockets)
 
     app = create_app(hosts=hosts, default=default)
     config = uvicorn.Config(
         app,
-        # Other loops listen to signals in a way of their own.
+        # Other event loops handle signals in ways that bypass the wake-up pipe.
         loop="asyncio",
         log_level="warning",
         access_log=False,
@@ -146,6 +146,6 @@ def serve(
         ws="none",
         timeout_graceful_shutdown=1,
     )
-    with _guarded(), contextlib.suppress(KeyboardInterrupt):
+    with _with_watchdog(), contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listening])
     return threading.active_count() > 1

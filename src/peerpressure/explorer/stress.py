@@ -1,4 +1,4 @@
-"""The compiled loops that lay a network out; importing this module imports numba."""
+"""The compiled loops of the stress layout, apart from it because importing them imports numba."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], found: NDArray[Any]) -> None:
-    """Write into ``found``, (sources, agents), how many edges each agent is from each source; −1 if cut off."""
+    """Write into ``found``, (sources, agents), the number of edges between source and agent; −1 if unreachable."""
     queue = np.empty(indptr.size - 1, dtype=np.int64)
     for row in range(sources.size):
         away = found[row]
@@ -30,26 +30,23 @@ def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], fou
                     end += 1
 
 
-def descend(
-    places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weights: NDArray[Any], rates: NDArray[Any]
-) -> None:
-    """Move pairs of points towards the distance that they ought to have, in place, one pair at a time.
+def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weights: NDArray[Any], rate: float) -> None:
+    """Make one round of stochastic gradient descent on the stress of a layout, in place, one pair at a time.
 
-    Each end of pair k, ``ends[k]``, makes min(1, rate·weight) of its half of the way, with a weight of its own. See
+    Each end of pair k, ``ends[k]``, moves by min(1, rate·weight) of half the error, with a weight of its own. See
     Zheng, Pawar and Goodman, IEEE TVCG 25, 2738 (2019).
     """
-    for rate in rates:
-        for k in range(len(ends)):
-            a, b = ends[k, 0], ends[k, 1]
-            x, y = places[a, 0] - places[b, 0], places[a, 1] - places[b, 1]
-            length = math.sqrt(x * x + y * y)
-            if length > 1e-9:
-                half = 0.5 * (length - apart[k]) / length
-                here, there = half * min(1.0, rate * weights[k, 0]), half * min(1.0, rate * weights[k, 1])
-                places[a, 0] -= here * x
-                places[a, 1] -= here * y
-                places[b, 0] += there * x
-                places[b, 1] += there * y
+    for k in range(len(ends)):
+        a, b = ends[k, 0], ends[k, 1]
+        x, y = places[a, 0] - places[b, 0], places[a, 1] - places[b, 1]
+        length = math.sqrt(x * x + y * y)
+        if length > 1e-9:
+            half = 0.5 * (length - apart[k]) / length
+            here, there = half * min(1.0, rate * weights[k, 0]), half * min(1.0, rate * weights[k, 1])
+            places[a, 0] -= here * x
+            places[a, 1] -= here * y
+            places[b, 0] += there * x
+            places[b, 1] += there * y
 
 
 hops_compiled: Any = njit(cache=True, nogil=True)(hops)

@@ -16,7 +16,7 @@ from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
 from peerpressure.recovery import Estimate, Target, recover
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._run import Privacy
+from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
 from peerpressure.storage import read_frame
@@ -120,7 +120,7 @@ class Experiment:
             asked.steps,
             asked.replicates,
             seed=asked.seed,
-            record=self.record or asked.what_to_keep(),
+            record=self.record or asked.recording(),
             threads=self.threads,
             progress=self.progress,
         )
@@ -179,7 +179,7 @@ class Experiment:
     def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
         """Return the privacy up to some step, of one run with y₀ unseen or of all that is recorded."""
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
-        keep = self.record or run.what_to_keep()
+        keep = self.record or run.recording()
         return budget(
             self.system,
             steps,

@@ -215,7 +215,7 @@ def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]
 
 def _record(scenario: Scenario, *, states: bool) -> Record:
     """Return what to keep: summaries, and states if some measure needs them, as often as the scenario does."""
-    asked = scenario.run.what_to_keep()
+    asked = scenario.run.recording()
     partial = not asked.states or asked.agents is not None
     return Record(states=states, every=1 if states and partial else asked.every)
 

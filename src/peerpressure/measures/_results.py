@@ -61,7 +61,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
 def disk_needed(scenario: Scenario) -> int:
     """Return about how many bytes the results of a scenario take, a little more rather than less."""
     keep, n, replicates, output = (
-        scenario.run.what_to_keep(),
+        scenario.run.recording(),
         scenario.graph.n,
         scenario.run.replicates,
         scenario.output,

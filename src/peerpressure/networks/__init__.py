@@ -1,8 +1,9 @@
-"""Networks of agents: the value type, where to get one, and how to keep one."""
+"""Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
 from peerpressure.networks._generators import (
     GENERATORS,
+    Generator,
     barabasi_albert,
     complete,
     cycle,
@@ -21,31 +22,38 @@ from peerpressure.networks._joint_connectivity import (
     shortest_window,
 )
 from peerpressure.networks._network import Network
-from peerpressure.networks._readers import read_network
+from peerpressure.networks._readers import describe_network_file, read_network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_files import read_contacts, read_events, write_events
 from peerpressure.networks._temporal_generators import (
+    DYNAMICS,
     TEMPORAL,
+    TemporalGenerator,
     activity_driven,
     edge_markovian,
     failing_edges,
     growing,
     rewiring,
 )
-from peerpressure.networks._writers import write_network
+from peerpressure.networks._temporal_readers import describe_events_file, read_contacts, read_events
+from peerpressure.networks._writers import write_events, write_network
 
 __all__ = [
+    "DYNAMICS",
     "GENERATORS",
     "NAMED",
     "RECORDED",
     "TEMPORAL",
+    "Generator",
     "JointConnectivity",
     "Network",
+    "TemporalGenerator",
     "TemporalNetwork",
     "activity_driven",
     "barabasi_albert",
     "complete",
     "cycle",
+    "describe_events_file",
+    "describe_network_file",
     "edge_markovian",
     "erdos_renyi",
     "failing_edges",

@@ -1,4 +1,4 @@
-"""Who reaches whom, and whether the agents split into two sides: linear time, by SciPy's graph routines."""
+"""Connected components and two-colouring of a graph, in linear time."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def is_connected(adjacency: csr_array) -> bool:
 
 
 def two_colouring(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-    """Return the side of every agent (False for the starts), or None when there is an odd cycle.
+    """Return the colour of every agent (False for the starts), or None if there is an odd cycle.
 
     ``starts`` holds one agent of each connected component.
     """
-    sides = _odd_depths(adjacency, starts)
-    rows = np.repeat(sides, np.diff(adjacency.indptr))
-    return None if np.any(rows == sides[adjacency.indices]) else sides
+    colours = _odd_depths(adjacency, starts)
+    rows = np.repeat(colours, np.diff(adjacency.indptr))
+    return None if np.any(rows == colours[adjacency.indices]) else colours
 
 
 def _odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return whether each agent stands at an odd depth of the search tree grown from the starts."""
+    """Return whether each agent has an odd depth in the breadth-first tree that grows from the starts."""
     n = int(adjacency.shape[0])
-    # One extra root that points at every start lets a single search cover all components.
+    # One extra root with edges to all starts lets a single search cover all components.
     rooted = csr_array(
         (
             np.concatenate([adjacency.data, np.ones(len(starts))]),
@@ -42,13 +42,14 @@ def _odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.b
         ),
         shape=(n + 1, n + 1),
     )
-    above: NDArray[np.int32]
-    _, above = csgraph.breadth_first_order(rooted, n, directed=True)
-    above[n] = n
-    # Doubling the jump each step finds the parity of every depth in log2(depth) gathers, not a loop.
+    parent: NDArray[np.int32]
+    _, parent = csgraph.breadth_first_order(rooted, n, directed=True)
+    parent[n] = n
+    # Pointer jumping: doubling the jump finds the parity of every depth in log2(depth) gathers, without a loop
+    # over agents.
     odd: NDArray[np.bool_] = np.arange(n + 1) != n
-    while np.any(above != n):
-        odd ^= odd[above]
-        above = above[above]
-    sides: NDArray[np.bool_] = ~odd[:n]
-    return sides
+    while np.any(parent != n):
+        odd ^= odd[parent]
+        parent = parent[parent]
+    colours: NDArray[np.bool_] = ~odd[:n]
+    return colours

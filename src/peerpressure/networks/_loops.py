@@ -1,17 +1,29 @@
-"""Preferential attachment, written once: run as plain Python for small graphs, compiled for large ones."""
+"""Loops over edges that NumPy cannot vectorise: plain Python for small networks, compiled for large ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 
-def attach(ends: Any, marks: Any, m: int, rng: Any) -> None:
-    """Fill ``ends`` with the two ends of every edge, newcomer first, in the order in which they are made.
+@cache
+def compiled(loop: Callable[..., None]) -> Callable[..., None]:
+    """Return a loop of this module compiled by numba, which is imported only now because that takes long."""
+    from numba import njit
 
-    Agents 0..m start as a star around 0.  Each later agent joins m distinct earlier ones, drawn with
-    probability proportional to their degrees before it came: an agent of degree k stands k times in
-    ``ends``, so a uniform place there is a draw by degree.  ``marks``, one zero per agent, holds the
-    last newcomer that chose each agent.
+    # Generator.random consumes the same 64-bit word per draw in NumPy and in numba, so the results agree to the bit.
+    twin: Callable[..., None] = njit(cache=True, nogil=True)(loop)
+    return twin
+
+
+def attach(ends: Any, marks: Any, m: int, rng: Any) -> None:
+    """Grow a network by preferential attachment.
+
+    ``ends`` is filled with the two ends of every edge, newcomer first, in the order in which edges are made.  Agents
+    0..m start as a star around 0.  Each later agent is linked to m distinct earlier ones, drawn with probability
+    proportional to their degrees before it came.  An agent of degree k occurs k times in ``ends``, so a uniform draw
+    from ``ends`` is a draw by degree.  ``marks``, one zero per agent, holds the last newcomer that chose each agent.
     """
     for leaf in range(1, m + 1):
         ends[2 * leaf - 2] = leaf
@@ -21,6 +33,7 @@ def attach(ends: Any, marks: Any, m: int, rng: Any) -> None:
         pool = filled
         for _ in range(m):
             chosen = ends[int(rng.random() * pool)]
+            # Draw again until the newcomer's neighbours are distinct.
             while marks[chosen] == newcomer:
                 chosen = ends[int(rng.random() * pool)]
             marks[chosen] = newcomer
@@ -29,10 +42,7 @@ def attach(ends: Any, marks: Any, m: int, rng: Any) -> None:
             filled += 2
 
 
-# When a network that changes holds together, written once: plain Python for small ones, compiled for large ones.
-
-
-def sweep(
+def sweep_windows(
     sources: Any,
     targets: Any,
     firsts: Any,
@@ -43,25 +53,25 @@ def sweep(
     since: Any,
     counts: Any,
     reach: Any,
-    pieces: Any,
+    component_counts: Any,
 ) -> None:
-    """Go from the last step to the first, and find how far the union of the networks from each on must go.
+    """Find, for each first step, the shortest window whose union of networks is connected.
 
-    Spells, in the order of falling ``lasts``, join agents from a first to a last step.  ``reach[s]`` becomes the
-    first step e such that the union over s…e is connected, or 0 if none is.  ``pieces[k]`` becomes the number of
-    components of the union over the steps k·window + 1…(k + 1)·window.
+    Edge spells, sorted by decreasing ``lasts``, link two agents from a first to a last step.  ``reach[s]`` becomes the
+    first step e such that the union over s…e is connected, or 0 if there is none.  ``component_counts[k]`` becomes the
+    number of connected components of the union over the steps k·window + 1…(k + 1)·window.
 
-    Seen from s, a spell that is not yet over joins its agents in the union over s…e for all e ≥ its first step.
-    So what counts is a spanning forest whose links have first steps as early as can be, in which a new spell takes
-    the place of the latest link on the cycle that it closes.  The forest is kept as trees that have the same
-    components up to every e: agents of higher ``ranks``, a random order, stand nearer to the root, so paths are of
-    the order of log n.  Agent u hangs from ``parent[u]`` by a link of the first step ``since[u]``; roots have one
-    beyond the horizon.  ``counts``, zero for each step, comes to hold the links by their first steps.
+    The loop runs from the last step to the first.  Seen from s, a spell that is not yet over links its agents in the
+    union over s…e for all e ≥ its first step.  So it suffices to keep a minimum spanning forest with the first steps as
+    edge costs, in which a new spell replaces the latest link on the cycle that it closes.  The forest is stored as
+    trees that have the same components up to every e: agents of higher ``ranks``, a random order, are nearer to the
+    root, so paths have a length of order log n.  Agent u is linked to ``parent[u]`` from the first step ``since[u]``
+    on; for roots it lies beyond the horizon.  ``counts``, zero for each step, counts the links by their first steps.
     """
     n, horizon = len(ranks), len(reach) - 1
     links, before, top, spell = 0, 0, horizon, 0
     for s in range(horizon, 0, -1):
-        before -= counts[s]  # links from before s
+        before -= counts[s]  # number of links with a first step before s
         while spell < len(lasts) and lasts[spell] >= s:
             u, v, first = sources[spell], targets[spell], firsts[spell]
             counts[first] += 1
@@ -72,12 +82,13 @@ def sweep(
                 while since[v] <= first:
                     v = parent[v]
                 if u == v:
-                    # The latest link of the cycle is left over.
+                    # The latest link of the cycle is redundant.
                     counts[first] -= 1
                     before -= first < s
                     break
                 if ranks[u] > ranks[v]:
                     u, v = v, u
+                # u gets the earlier link; the link that it had is inserted further up.
                 above, later = parent[u], since[u]
                 parent[u], since[u] = v, first
                 if later > horizon:
@@ -89,8 +100,8 @@ def sweep(
             while counts[top] == 0:
                 top -= 1
             reach[s] = max(s, top)
-        if (s - 1) % window == 0 and (s - 1) // window < len(pieces):
+        if (s - 1) % window == 0 and (s - 1) // window < len(component_counts):
             within = before
             for first in range(s, s + window):
                 within += counts[first]
-            pieces[(s - 1) // window] = n - within
+            component_counts[(s - 1) // window] = n - within

@@ -1,10 +1,10 @@
-"""Networks to files, by their suffix; a file appears whole or not at all."""
+"""Writing networks and temporal networks to files; a file appears complete or not at all."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO, StringIO
 from os import PathLike
 from pathlib import Path
@@ -12,24 +12,57 @@ from types import MappingProxyType
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, NetworkError, message
+from peerpressure.errors import FileFormatError, NetworkError, first_few, message
 from peerpressure.files import replacing
-from peerpressure.networks._network import Network, encode
-from peerpressure.networks._readers import WHOLE, suffix_of
-from peerpressure.networks._validation import Label, few, refusal
+from peerpressure.networks._adjacency import labels_to_json
+from peerpressure.networks._edge_lists import INTEGER
+from peerpressure.networks._network import Network
+from peerpressure.networks._readers import file_suffix
+from peerpressure.networks._temporal import TemporalNetwork
+from peerpressure.networks._temporal_readers import ARCHIVE, FORMATS, ROLES, SEPARATORS
+from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import COMMENTS
 
 Writer = Callable[[Network], bytes]
 
+RENAME = "write .npz, which keeps every label, or rename with network.relabelled(...)"
+
 
 def write_network(network: Network, path: str | PathLike[str]) -> None:
-    """Write a network to a file that ``read_network`` reads back, told by the suffix.
+    """Write a network to a file that `read_network` reads back.
 
-    Edge lists keep the labels but not the order of the agents; only ``.npz`` keeps labels of every kind.
-    What a format cannot hold is refused, not dropped.
+    Parameters
+    ----------
+    network : Network
+        The network.
+    path : str or path-like
+        The suffix selects the format: ``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, ``.graphml``, ``.mtx``,
+        ``.mtx.gz``, ``.npy`` or ``.npz``.  Edge lists do not keep the order of the agents; only ``.npz`` keeps labels
+        of every kind.
+
+    Raises
+    ------
+    NetworkError
+        If the format cannot hold the labels or isolated agents of this network.
+    FileFormatError
+        If the suffix is unknown or the file cannot be written.
+
+    See Also
+    --------
+    read_network : Read a network from a file.
+    write_events : Write a temporal network.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import path, read_network
+    >>> with TemporaryDirectory() as folder:
+    ...     write_network(path(4), Path(folder, "path.csv"))
+    ...     read_network(Path(folder, "path.csv"))
+    Network(4 agents, 3 edges, bipartite, degrees 1–2)
     """
     file = Path(path)
-    writer = WRITERS[suffix_of(file, WRITERS)]
+    writer = WRITERS[file_suffix(file, WRITERS)]
     try:
         content = writer(network)
         with replacing(file) as stream:
@@ -41,34 +74,71 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
         raise FileFormatError(message(rule, got=error.strerror or error, remedy=remedy)) from error
 
 
-def _separated(separator: str) -> Writer:
+def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
+    """Write a temporal network to a file that `read_events` reads back.
+
+    Parameters
+    ----------
+    temporal : TemporalNetwork
+        The network.
+    path : str or path-like
+        The suffix selects the format: ``.csv``, ``.tsv``, ``.txt``, ``.dat`` or ``.npz``.  Text does not keep the order
+        of the agents; only ``.npz`` keeps labels of every kind, agents without any edge, and a period.
+
+    Raises
+    ------
+    NetworkError
+        If the format cannot hold the labels, isolated agents or period of this network.
+    FileFormatError
+        If the suffix is unknown or the file cannot be written.
+
+    See Also
+    --------
+    read_events : Read a temporal network from a list of events.
+    write_network : Write a static network.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_events
+    >>> with TemporaryDirectory() as folder:
+    ...     write_events(TemporalNetwork([1, 3], [0, 0], [1, 1], [1, 0]), Path(folder, "events.csv"))
+    ...     read_events(Path(folder, "events.csv"))
+    TemporalNetwork(2 agents, 1 pair, 1 change over 1…3, on average 0.6667 edges)
+    """
+    file = Path(path)
+    suffix = file_suffix(file, FORMATS)
+    try:
+        content = _event_archive(temporal) if suffix == ARCHIVE else _event_list(temporal, SEPARATORS[suffix])
+    except NetworkError as error:
+        raise NetworkError(f"{file}: {error}") from None
+    with replacing(file) as stream:
+        stream.write(content)
+
+
+# Formats of static networks
+
+
+def _edge_list(separator: str) -> Writer:
     """Return the writer of edge lists with this separator."""
 
     def write(network: Network) -> bytes:
-        _refuse_isolated(network)
-        _refuse_labels(network, lambda text: _fits_line(text, separator))
+        isolated = np.flatnonzero(network.degrees == 0).tolist()
+        _check_isolated(isolated, network.labels, "an edge list holds only agents with neighbours")
+        # The label is the first field, so one that starts like a comment would be skipped on reading.
+        _check_labels(network.labels, lambda text: not text.startswith(COMMENTS) and _fits(text, separator), RENAME)
         columns = ["source", "target", "weight"] if network.is_weighted else ["source", "target"]
         i, j, weights = network.edges()
-        text = StringIO()
-        table = csv.writer(text, delimiter=separator, lineterminator="\n")
-        table.writerow(columns if separator != " " else ["#", *columns])
         ends = ([network.labels[k] for k in side.tolist()] for side in (i, j))
-        table.writerows(zip(*ends, *([weights.tolist()] if network.is_weighted else []), strict=True))
-        return text.getvalue().encode()
+        return _table(columns, zip(*ends, *([weights.tolist()] if network.is_weighted else []), strict=True), separator)
 
     return write
-
-
-def _fits_line(text: str, separator: str) -> bool:
-    if text.startswith(COMMENTS):
-        return False  # it would be read as a comment
-    return separator != " " or not any(c in ',;"' or c.isspace() for c in text)
 
 
 def _graphml(network: Network) -> bytes:
     import networkx as nx
 
-    _refuse_labels(network, lambda _: True)
+    _check_labels(network.labels, lambda _: True, RENAME)
     content = BytesIO()
     nx.write_graphml_xml(network.to_networkx(), content)
     return content.getvalue()
@@ -77,7 +147,7 @@ def _graphml(network: Network) -> bytes:
 def _matrix_market(network: Network) -> bytes:
     from scipy.io import mmwrite
 
-    _refuse_any_labels(network)
+    _check_unlabelled(network)
     content = BytesIO()
     mmwrite(content, network.adjacency, symmetry="symmetric", precision=17)
     return content.getvalue()
@@ -87,15 +157,15 @@ def _matrix_market_gz(network: Network) -> bytes:
     return gzip.compress(_matrix_market(network))
 
 
-def _numpy_array(network: Network) -> bytes:
-    _refuse_any_labels(network)
+def _array(network: Network) -> bytes:
+    _check_unlabelled(network)
     content = BytesIO()
     np.save(content, network.adjacency.toarray(), allow_pickle=False)
     return content.getvalue()
 
 
 def _sparse_archive(network: Network) -> bytes:
-    # The layout of scipy.sparse.save_npz, which reads it back too, with the labels beside it.
+    # The layout of scipy.sparse.save_npz, so that SciPy reads it too, with the labels added.
     A = network.adjacency
     content = BytesIO()
     np.savez_compressed(
@@ -106,54 +176,90 @@ def _sparse_archive(network: Network) -> bytes:
         indices=A.indices,
         indptr=A.indptr,
         _is_array=np.array(True),
-        labels=encode(network.labels),
+        labels=labels_to_json(network.labels),
     )
     return content.getvalue()
 
 
-def _refuse_isolated(network: Network) -> None:
-    alone = np.flatnonzero(network.degrees == 0).tolist()
-    if alone:
-        got = few((repr(network.labels[k]) for k in alone), len(alone))
-        raise refusal("an edge list holds only agents with neighbours", got=got, remedy="write .npz instead")
+# Formats of temporal networks
 
 
-def _refuse_any_labels(network: Network) -> None:
+def _event_archive(temporal: TemporalNetwork) -> bytes:
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **temporal.arrays())
+    return content.getvalue()
+
+
+def _event_list(temporal: TemporalNetwork, separator: str) -> bytes:
+    if temporal.period is not None:
+        got, remedy = f"period {temporal.period}", "write .npz instead"
+        raise network_error("a list of events holds no period", got=got, remedy=remedy)
+    isolated = np.flatnonzero(temporal.aggregate.degrees == 0).tolist()
+    _check_isolated(isolated, temporal.labels, "a list of events holds only agents with neighbours")
+    _check_labels(temporal.labels, lambda text: _fits(text, separator), "write .npz, which keeps every label")
+    ends = ([temporal.labels[k] for k in side.tolist()] for side in (temporal.sources, temporal.targets))
+    rows = zip(temporal.event_times.tolist(), *ends, temporal.weights.tolist(), strict=True)
+    return _table(ROLES, rows, separator)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], separator: str) -> bytes:
+    text = StringIO()
+    table = csv.writer(text, delimiter=separator, lineterminator="\n")
+    table.writerow(columns if separator != " " else ["#", *columns])
+    table.writerows(rows)
+    return text.getvalue().encode()
+
+
+# What a format can hold
+
+
+def _check_isolated(isolated: Sequence[int], labels: Sequence[Label], rule: str) -> None:
+    if isolated:
+        got = first_few((repr(labels[k]) for k in isolated), len(isolated))
+        raise network_error(rule, got=got, remedy="write .npz instead")
+
+
+def _check_unlabelled(network: Network) -> None:
     if not isinstance(network.labels, range):
-        got = few(map(repr, network.labels), network.n)
+        got = first_few(map(repr, network.labels), network.n)
         remedy = "write .npz instead, or give the labels up with network.relabelled(None)"
-        raise refusal("a plain matrix holds no labels", got=got, remedy=remedy)
+        raise network_error("a plain matrix holds no labels", got=got, remedy=remedy)
 
 
-def _refuse_labels(network: Network, fits: Callable[[str], bool]) -> None:
-    """Raise unless reading gives the same labels back: all whole numbers, or all clean text."""
-    if isinstance(network.labels, range):
+def _check_labels(labels: Sequence[Label], fits: Callable[[str], bool], remedy: str) -> None:
+    """Raise unless reading gives the same labels back: all integers, or all plain text."""
+    if isinstance(labels, range):
         return
-    numbers = all(type(label) is int and WHOLE.fullmatch(str(label)) for label in network.labels)
-    misfits = [] if numbers else [label for label in network.labels if not _is_clean(label, fits)]
-    if not numbers and not misfits and all(WHOLE.fullmatch(str(label)) for label in network.labels):
-        misfits = list(network.labels)  # text that would come back as numbers
+    if all(type(label) is int and INTEGER.fullmatch(str(label)) for label in labels):
+        return
+    misfits = [label for label in labels if not _is_plain(label, fits)]
+    if not misfits and all(INTEGER.fullmatch(str(label)) for label in labels):
+        misfits = list(labels)  # text that would be read as numbers
     if misfits:
-        got = few(map(repr, misfits), len(misfits))
-        remedy = "write .npz, which keeps every label, or rename with network.relabelled(...)"
-        raise refusal("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
+        got = first_few(map(repr, misfits), len(misfits))
+        raise network_error("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
 
 
-def _is_clean(label: Label, fits: Callable[[str], bool]) -> bool:
+def _is_plain(label: Label, fits: Callable[[str], bool]) -> bool:
     return isinstance(label, str) and bool(label) and label.isprintable() and label == label.strip() and fits(label)
+
+
+def _fits(text: str, separator: str) -> bool:
+    # Fields separated by commas or tabs can be quoted; spaces split a line wherever they are.
+    return separator != " " or not any(c in ',;"' or c.isspace() for c in text)
 
 
 WRITERS: Mapping[str, Writer] = MappingProxyType(
     {
-        ".txt": _separated(" "),
-        ".edges": _separated(" "),
-        ".edgelist": _separated(" "),
-        ".csv": _separated(","),
-        ".tsv": _separated("\t"),
+        ".txt": _edge_list(" "),
+        ".edges": _edge_list(" "),
+        ".edgelist": _edge_list(" "),
+        ".csv": _edge_list(","),
+        ".tsv": _edge_list("\t"),
         ".graphml": _graphml,
         ".mtx": _matrix_market,
         ".mtx.gz": _matrix_market_gz,
-        ".npy": _numpy_array,
+        ".npy": _array,
         ".npz": _sparse_archive,
     }
 )

@@ -1,14 +1,24 @@
-"""What masks an opinion: ε_t = std_i · scale_t · u_t, with u_t mean zero and of unit variance.
+"""Noise of public opinions: ε_t = std_i · scale_t · u_t, with u_t of mean zero and unit variance.
 
 A noise is a law for u (its class), a standard deviation for all agents or one for each, a scale over time, and a
-temporal kind: drawn anew at each step (white, the paper's), drawn once and held (frozen), or carried over in part
-(AR(1)). A new law is one small class in ``laws.py`` and one line in ``LAWS``.
+correlation in time: drawn anew at each step (white, as in the paper), drawn once (frozen), or autoregressive (AR(1)). A
+new law is one class with its declared parameters in `_laws.py` and one line in `LAWS`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from peerpressure.errors import NoiseError, message
 from peerpressure.noise._base import Deviation, Noise
 from peerpressure.noise._correlation import AR1, Frozen, Temporal, White
-from peerpressure.noise._families import LAWS, noise_from_dict
 from peerpressure.noise._laws import Custom, Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
+from peerpressure.schedules import schedule_from_dict
+
+LAWS: Mapping[str, type[Noise]] = {
+    member.law: member for member in (Gaussian, Laplace, Uniform, StudentT, Rademacher, NoNoise, Custom)
+}
 
 __all__ = [
     "AR1",
@@ -27,3 +37,53 @@ __all__ = [
     "White",
     "noise_from_dict",
 ]
+
+
+def noise_from_dict(values: Mapping[str, Any]) -> Noise:
+    """Return the noise that `Noise.to_dict` describes.
+
+    Parameters
+    ----------
+    values : mapping
+        The ``law``, its parameters, and ``time_scale`` and ``temporal`` as plain values.
+
+    Returns
+    -------
+    Noise
+        Member of the family.
+
+    Raises
+    ------
+    NoiseError
+        If the law or a value is not legal.
+
+    Examples
+    --------
+    >>> noise_from_dict(Laplace(2.0, temporal="frozen").to_dict()) == Laplace(2.0, temporal="frozen")
+    True
+    """
+    rest = dict(values)
+    name = rest.pop("law", None)
+    if name not in LAWS:
+        raise NoiseError(
+            message(f"the law must be one of {', '.join(LAWS)}", got=repr(name), remedy="check the spelling")
+        )
+    if name == NoNoise.law:
+        return NoNoise()
+    kind = dict(rest.pop("temporal"))
+    word = kind.pop("kind")
+    rest["temporal"] = AR1(**kind) if word == "ar1" else word
+    rest["time_scale"] = schedule_from_dict(rest["time_scale"])
+    if name == "custom":
+        rest["distribution"] = _scipy_distribution(rest.pop("distribution"), rest.pop("args"), rest.pop("kwds"))
+    return LAWS[name](**rest)
+
+
+def _scipy_distribution(name: str, args: Sequence[float], kwds: Mapping[str, float]) -> Any:
+    from scipy import stats
+
+    family = getattr(stats, name, None)
+    if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
+        rule = "a saved custom noise must name a distribution of scipy.stats"
+        raise NoiseError(message(rule, got=repr(name), remedy="distributions defined elsewhere cannot be loaded"))
+    return family(*args, **kwds)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NoiseError, message
 from peerpressure.noise._correlation import Temporal, as_temporal
+from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
 Deviation: TypeAlias = float | Sequence[float] | NDArray[np.float64]
@@ -61,6 +62,8 @@ class Noise(ABC):
     """
 
     law: ClassVar[str]
+    title: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]]
 
     std: float | NDArray[np.float64]
     time_scale: Schedule
@@ -100,6 +103,10 @@ class Noise(ABC):
     @abstractmethod
     def unit(self) -> Any:
         """Return the law of u, mean zero and unit variance, as a frozen SciPy distribution."""
+
+    def unit_quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the quantiles of u, from which the engine draws where it has no transform of its own for the law."""
+        return np.asarray(self.unit().ppf(shares))
 
     def fisher_information(self) -> float:
         """Return the Fisher information about a location x in one draw x + u: 1 for a normal law, more for others.

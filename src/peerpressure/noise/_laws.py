@@ -1,9 +1,9 @@
-"""The package's own laws, one small class each; the engine draws from them by name."""
+"""Noise laws, one class each with its declared parameters."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,20 +12,51 @@ from numpy.typing import NDArray
 from peerpressure.errors import NoiseError, message
 from peerpressure.noise._base import Deviation, Noise
 from peerpressure.noise._correlation import Temporal
+from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules import Constant, Schedule
+
+STD = Parameter(
+    "std",
+    "per agent",
+    "standard deviation σ₀",
+    "one number, or one for each agent",
+    slider=Slider(0.001, 100.0, 0.001, start=0.5, log=True),
+)
+DF = Parameter(
+    "df",
+    "real",
+    "degrees of freedom",
+    "the variance is finite above 2 only",
+    above=2,
+    remedy="use df > 2, or Gaussian for df = ∞",
+    slider=Slider(2.1, 50.0, 0.1, log=True),
+)
 
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Gaussian(Noise):
-    """Normal noise, the paper's.
+    """Normal noise, as in the paper.
 
+    Parameters
+    ----------
+    std : float or array_like of shape (n,), default 1.0
+        Standard deviation, the same for all agents or one for each.
+    time_scale : Schedule, float or str, default 1
+        Factor of the standard deviation at step t.
+    temporal : Temporal or str, default "white"
+        Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    Examples
+    --------
     >>> from peerpressure.noise import AR1
     >>> print(Gaussian(0.5, temporal=AR1(0.8)))
     Gaussian, standard deviation 0.5, AR(1) with φ = 0.8
     """
 
     law: ClassVar[str] = "gaussian"
+    title: ClassVar[str] = "Normal"
+    parameters: ClassVar[tuple[Parameter, ...]] = (STD,)
 
     def unit(self) -> Any:
         """Return the standard normal law."""
@@ -41,9 +72,21 @@ class Gaussian(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Laplace(Noise):
-    """Double-exponential noise, as differential privacy uses it."""
+    """Double-exponential noise, the standard mechanism of differential privacy.
+
+    Parameters
+    ----------
+    std : float or array_like of shape (n,), default 1.0
+        Standard deviation, the same for all agents or one for each.
+    time_scale : Schedule, float or str, default 1
+        Factor of the standard deviation at step t.
+    temporal : Temporal or str, default "white"
+        Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+    """
 
     law: ClassVar[str] = "laplace"
+    title: ClassVar[str] = "Laplace"
+    parameters: ClassVar[tuple[Parameter, ...]] = (STD,)
 
     def unit(self) -> Any:
         """Return the Laplace law of unit variance, scale 1/√2."""
@@ -59,9 +102,21 @@ class Laplace(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Uniform(Noise):
-    """Noise uniform on (−√3, √3) standard deviations."""
+    """Bounded noise, uniform within √3 standard deviations: it excludes opinions for certain.
+
+    Parameters
+    ----------
+    std : float or array_like of shape (n,), default 1.0
+        Standard deviation, the same for all agents or one for each.
+    time_scale : Schedule, float or str, default 1
+        Factor of the standard deviation at step t.
+    temporal : Temporal or str, default "white"
+        Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+    """
 
     law: ClassVar[str] = "uniform"
+    title: ClassVar[str] = "Uniform"
+    parameters: ClassVar[tuple[Parameter, ...]] = (STD,)
 
     def unit(self) -> Any:
         """Return the uniform law of unit variance."""
@@ -73,9 +128,23 @@ class Uniform(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class StudentT(Noise):
-    """Heavy-tailed noise: Student's t with ``df`` > 2 degrees of freedom, scaled to the standard deviation."""
+    """Heavy-tailed noise: Student's t, scaled to the standard deviation.
+
+    Parameters
+    ----------
+    std : float or array_like of shape (n,), default 1.0
+        Standard deviation, the same for all agents or one for each.
+    df : float, default 5.0
+        Degrees of freedom, above 2.
+    time_scale : Schedule, float or str, default 1
+        Factor of the standard deviation at step t.
+    temporal : Temporal or str, default "white"
+        Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+    """
 
     law: ClassVar[str] = "student"
+    title: ClassVar[str] = "Student's t"
+    parameters: ClassVar[tuple[Parameter, ...]] = (STD, DF)
     df: float
 
     def __init__(
@@ -87,14 +156,11 @@ class StudentT(Noise):
         temporal: Temporal | str = "white",
     ) -> None:
         Noise.__init__(self, std, time_scale=time_scale, temporal=temporal)
-        if not 2 < df < np.inf:
-            rule = "Student's t has a finite standard deviation only for more than 2 degrees of freedom"
-            raise NoiseError(message(rule, got=f"df={df}", remedy="use df > 2, or Gaussian for df = ∞"))
-        object.__setattr__(self, "df", float(df))
+        object.__setattr__(self, "df", DF.check(df, NoiseError))
 
     @property
     def shape(self) -> float:
-        """The degrees of freedom."""
+        """Degrees of freedom."""
         return self.df
 
     def unit(self) -> Any:
@@ -111,9 +177,21 @@ class StudentT(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Rademacher(Noise):
-    """A fair coin: −1 or +1 standard deviations."""
+    """Random sign: one standard deviation up or down with equal probability.
+
+    Parameters
+    ----------
+    std : float or array_like of shape (n,), default 1.0
+        Standard deviation, the same for all agents or one for each.
+    time_scale : Schedule, float or str, default 1
+        Factor of the standard deviation at step t.
+    temporal : Temporal or str, default "white"
+        Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+    """
 
     law: ClassVar[str] = "rademacher"
+    title: ClassVar[str] = "Random sign (Rademacher)"
+    parameters: ClassVar[tuple[Parameter, ...]] = (STD,)
 
     def unit(self) -> Any:
         """Return the law of a fair sign."""
@@ -125,9 +203,11 @@ class Rademacher(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class NoNoise(Noise):
-    """No noise: every agent says what it means."""
+    """No noise: public opinions follow from hidden opinions without error."""
 
     law: ClassVar[str] = "none"
+    title: ClassVar[str] = "None"
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def __init__(self) -> None:
         Noise.__init__(self, 0.0)
@@ -142,22 +222,38 @@ class NoNoise(Noise):
         return "no noise"
 
 
-# A user's own law: any frozen SciPy distribution.
-
-
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Custom(Noise):
-    """A user's own law: any frozen SciPy distribution with a finite standard deviation.
+    """Noise of any SciPy distribution with a finite standard deviation.
 
-    Its mean must be 0; ``centre=True`` subtracts it. ``std`` rescales it; left out, the law keeps its own.
+    Parameters
+    ----------
+    distribution : frozen scipy.stats distribution
+        Law of the noise, with mean zero unless it is centred.
+    std : float or array_like of shape (n,), optional
+        Standard deviation to which the law is scaled; its own by default.
+    centre : bool, default False
+        Whether to subtract the mean.
+    time_scale : Schedule, float or str, default 1
+        Factor of the standard deviation at step t.
+    temporal : Temporal or str, default "white"
+        Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
+    Examples
+    --------
     >>> from scipy import stats
     >>> Custom(stats.logistic(scale=0.2)).std
     0.3627...
     """
 
     law: ClassVar[str] = "custom"
+    title: ClassVar[str] = "A distribution of SciPy"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        replace(STD, help="without it the distribution keeps its own"),
+        Parameter("distribution", "text", "distribution", "name in scipy.stats"),
+        Parameter("centre", "flag", "centred", "subtract the mean"),
+    )
     distribution: Any
     centre: bool
 
@@ -180,8 +276,12 @@ class Custom(Noise):
         object.__setattr__(self, "centre", centre)
 
     def unit(self) -> Any:
-        """Return the user's distribution itself; ``standardise`` maps its values to unit variance."""
+        """Return the user's distribution itself; `standardise` maps its values to unit variance."""
         return self.distribution
+
+    def unit_quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the quantiles of the distribution scaled to mean zero and unit variance."""
+        return self.standardise(self.distribution.ppf(shares))
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map draws from the distribution to mean zero and unit variance."""
@@ -207,7 +307,7 @@ class Custom(Noise):
 
 
 def _moments_of(distribution: Any) -> tuple[float, float]:
-    """Return mean and standard deviation of a frozen distribution, refusing what has none."""
+    """Return mean and standard deviation of a frozen distribution; raise if it has none."""
     for part in ("ppf", "mean", "std", "dist", "args", "kwds"):
         if not hasattr(distribution, part):
             rule = "a custom noise must be a frozen SciPy distribution"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -17,6 +17,8 @@ from peerpressure.plotting.style import GREY, INK, ONE_COLUMN, OPINIONS, styled
 Places: TypeAlias = NDArray[np.float64]
 NAME_AT = (18, 24, 30, 38, 48, 60)  # points from agent 1 to its name
 ROOM = 9.5  # points that its name needs to itself
+LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
+RASTER = 3_000  # dots and lines from which a vector picture holds them as an image
 
 
 @styled
@@ -85,3 +87,47 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned: Places = centred @ axes.T
     return turned
+
+
+@styled
+def coloured_network(
+    places: NDArray[Any],
+    ends: NDArray[Any],
+    degrees: NDArray[Any],
+    values: NDArray[Any],
+    limits: tuple[float, float],
+    label: str,
+) -> Figure:
+    """Draw agents as dots, sized by degree and coloured by a value, with a colour bar of these limits below."""
+    frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
+    figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * frame[1] / frame[0]))
+    axes = figure.add_subplot()
+    many = len(places) + len(ends) > RASTER
+    # The more edges there are, the lighter each is drawn, so that agents stay visible.
+    lightness = min(1.0, (300 / len(ends)) ** 0.5)
+    lines = LineCollection(
+        list(places[ends]), colors=GREY, linewidths=0.15 + 0.35 * lightness, alpha=0.05 + 0.65 * lightness, zorder=1
+    )
+    lines.set_rasterized(many)
+    axes.add_collection(lines)
+    dots = axes.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=np.clip(degrees / degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places)),
+        c=np.clip(values, *limits),
+        cmap=OPINIONS,
+        vmin=limits[0],
+        vmax=limits[1],
+        edgecolors="white",
+        linewidths=min(0.4, 40 / len(places)),
+        zorder=2,
+        rasterized=many,
+    )
+    axes.set_aspect("equal")
+    axes.set_xlim(-frame[0], frame[0])
+    axes.set_ylim(-frame[1], frame[1])
+    axes.axis("off")
+    bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01)
+    bar.set_label(label, labelpad=1)
+    bar.outline.set_visible(False)
+    return figure

@@ -22,6 +22,7 @@ from peerpressure.privacy._release import (
     start_assumption,
     told_release,
 )
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import CONTINUOUS, METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery._information import information
 from peerpressure.recovery._observation import discrete, time_steps
@@ -113,6 +114,7 @@ def budget(
     *,
     sees_start: bool = False,
     runs: int = 1,
+    should_stop: ShouldStop | None = None,
 ) -> Budget:
     """Return what is told about each agent to an observer who sees y_1, …, y_T of everyone and knows the model.
 
@@ -131,6 +133,9 @@ def budget(
     frozen noise is then undone in both cases, for it stays while x₀ fades. In continuous time, for an SDE seen at
     the steps of its grid, I is the diagonal of the Fisher information, of which no part is an agent's own.
 
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
+
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(10.0), start=[0.0, 0.0])
@@ -138,6 +143,11 @@ def budget(
     >>> round(told.mu, 6), round(told.epsilon, 4)
     (1.0, 4.3772)
     """
+    with cancellable(should_stop):
+        return _budget(model, steps, sensitivity, delta, sees_start=sees_start, runs=runs)
+
+
+def _budget(model: Model | SDE, steps: int, sensitivity: float, delta: float, *, sees_start: bool, runs: int) -> Budget:
     import pandas as pd
 
     T, reach = step_count(steps), positive(sensitivity, "sensitivity")
@@ -255,7 +265,14 @@ class Exposure:
         return exposure_text(self)
 
 
-def exposure(model: Model | SDE, steps: int, observed: Observed = None, prior: Prior | None = None) -> Exposure:
+def exposure(
+    model: Model | SDE,
+    steps: int,
+    observed: Observed = None,
+    prior: Prior | None = None,
+    *,
+    should_stop: ShouldStop | None = None,
+) -> Exposure:
     """Return what is learned about each agent by who knows the model and sees ``observed`` agents at steps 1…``steps``.
 
     The observer sees everyone unless given agents (or an Observation, for certain steps or the start too), and holds
@@ -265,11 +282,19 @@ def exposure(model: Model | SDE, steps: int, observed: Observed = None, prior: P
 
         posterior = (P⁻¹ + J)⁻¹,  J the Fisher information about x₀ in all that is seen.
 
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
+
     >>> from peerpressure.networks import star
     >>> model = Model(star(4), hidden=[0, 1, 2, 3], noise=Gaussian(1.0), start=[0.0] * 4)
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
+    with cancellable(should_stop):
+        return _exposure(model, steps, observed, prior)
+
+
+def _exposure(model: Model | SDE, steps: int, observed: Observed, prior: Prior | None) -> Exposure:
     import pandas as pd
 
     require_independent_start(model)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import checked_target, current, snapshot
 from peerpressure.recovery._estimate import Covariance, Estimate, Prior, Target, known_estimate
 from peerpressure.recovery._information import Information, information
@@ -70,6 +71,8 @@ def recover(
     observation: Observation | None = None,
     prior: Prior | None = None,
     target: Target = "initial",
+    *,
+    should_stop: ShouldStop | None = None,
 ) -> Estimate:
     """Estimate the hidden opinions from what is seen of a run.
 
@@ -79,6 +82,9 @@ def recover(
     that goes on from another is read as one that began at step 0 and is seen from where its record begins. In
     continuous time, for an ``SDE``, the methods are "innovations" and "kalman", and steps are those of its grid.
 
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
+
     >>> from peerpressure import Gaussian, simulate
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
@@ -86,6 +92,18 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
+    with cancellable(should_stop):
+        return _recover(model, trajectory, method, observation, prior, target)
+
+
+def _recover(
+    model: Model | SDE,
+    trajectory: Trajectory,
+    method: str,
+    observation: Observation | None,
+    prior: Prior | None,
+    target: Target,
+) -> Estimate:
     _refuse_other_method(model, method)
     which = checked_target(target)
     data = outputs_of(model, trajectory, observation)

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
 from peerpressure.recovery._innovations import Complete, complete, legible_steps, refuse_large, weights_of
 from peerpressure.recovery._kalman import run_filter
@@ -69,12 +70,21 @@ class Information:
         return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
 
 
-def information(model: Model | SDE, steps: int, observation: Observation | None = None) -> Information:
+def information(
+    model: Model | SDE,
+    steps: int,
+    observation: Observation | None = None,
+    *,
+    should_stop: ShouldStop | None = None,
+) -> Information:
     """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
 
     Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
     view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
     of an ``SDE`` are those of its grid.
+
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
 
     >>> from peerpressure import Gaussian
     >>> from peerpressure.networks import k2
@@ -85,7 +95,8 @@ def information(model: Model | SDE, steps: int, observation: Observation | None 
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
     seen = (observation or Observation()).resolve(discrete(model), np.arange(steps + 1))
-    return _of(model, seen)
+    with cancellable(should_stop):
+        return _of(model, seen)
 
 
 def _of(model: Model | SDE, seen: ResolvedObservation) -> Information:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, White
+from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate
 from peerpressure.schedules import Linear, Power
 
@@ -317,6 +318,7 @@ class Concave:
         """Return the maximum by Newton's method, each step halved until it climbs."""
         x, height = start, self.value(start)
         for _ in range(_ITERATIONS):
+            checkpoint()
             gradient, hessian = self.slopes(x)
             step = solve_curved(-hessian, gradient)
             climb = float(gradient @ step)

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, watts_strogatz
-from peerpressure.networks._joint_connectivity import joint_connectivity
-from peerpressure.networks._temporal_generators import edge_markovian, failing_edges, rewiring
+from peerpressure.networks import (
+    Network,
+    TemporalNetwork,
+    barabasi_albert,
+    cycle,
+    edge_markovian,
+    failing_edges,
+    joint_connectivity,
+    rewiring,
+    watts_strogatz,
+)
 from peerpressure.noise import Gaussian
 from peerpressure.reproduction.convergence import NOISE, SEED, agents_drawn, closeness
 from peerpressure.reproduction.rates import NORMAL_95, spaced_times

@@ -1,4 +1,4 @@
-"""Scenario files: one experiment in TOML, every mistake in it told at once."""
+"""Scenario files: one experiment in TOML, with all of its errors reported at once."""
 
 from peerpressure.scenario._loading import load_scenario, parse_scenario, scenario_from
 from peerpressure.scenario._problems import Problem, ScenarioError

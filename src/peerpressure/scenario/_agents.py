@@ -1,7 +1,12 @@
-"""Numbers of agents, one each: given, drawn from a law, or read from a file."""
+"""Section [agents]: hidden opinions, stubbornness, the start of the public opinions, and adaptation.
+
+Each is one number per agent: given as a list, drawn from a law, or read from a column of a file.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -9,10 +14,8 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, Tag, model_validator
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, did_you_mean, first_few, message
 from peerpressure.networks import Network
-from peerpressure.networks._matching import Match, match_agents
-from peerpressure.networks._validation import few
 from peerpressure.scenario._section import (
     InputFile,
     Numbers,
@@ -24,16 +27,18 @@ from peerpressure.scenario._section import (
     key_of,
     tag,
 )
-from peerpressure.scenario._system import Given, Named, choose_scale
+from peerpressure.scenario._system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
-from peerpressure.tables import naming, read_table
+from peerpressure.tables import Table, naming, places_in, read_table, texts_of
 
 Vector: TypeAlias = NDArray[np.float64]
 Deviation: TypeAlias = Annotated[float, Field(ge=0)]
 
+_BY = "add a column with their names, or set by = to the column that has them"
+
 
 class UniformDraw(Section):
-    """Drawn evenly between two values."""
+    """Values drawn uniformly between two numbers."""
 
     law: Literal["uniform"] = "uniform"
     low: float = 0.0
@@ -53,7 +58,7 @@ class UniformDraw(Section):
 
 
 class NormalDraw(Section):
-    """Drawn from a normal law."""
+    """Values drawn from a normal distribution."""
 
     law: Literal["normal"] = "normal"
     mean: float = 0.0
@@ -66,7 +71,7 @@ class NormalDraw(Section):
 
 
 class TwoCamps(Section):
-    """Two camps: a ``share`` of agents, picked at random, around ``high``, and the others around ``low``."""
+    """Two groups: a ``share`` of the agents, chosen at random, around ``high``, and the others around ``low``."""
 
     law: Literal["two_camps"] = "two_camps"
     low: float = 0.0
@@ -82,42 +87,144 @@ class TwoCamps(Section):
 
 
 class FromColumn(Section):
-    """A column of a table; ``by`` names the column that says whose value each is, which is found out if left out."""
+    """A column of a table; ``by`` is the column with the names of the agents, detected if left out."""
 
     file: InputFile
     column: Annotated[str, Field(min_length=1)]
-    by: Annotated[str | None, Field(description="the column with the names of the agents; found out if left out")] = (
-        None
-    )
+    by: Annotated[str | None, Field(description="the column with the names of the agents; detected if left out")] = None
 
     def values(self, network: Network, rng: np.random.Generator) -> Vector:
         """Return one value for each agent."""
         return self.matched(network)[1]
 
     def matched(self, network: Network) -> tuple[Match, Vector]:
-        """Return whose row each is, and one value for each agent, in the order of the network."""
+        """Return the match of rows to agents, and one value for each agent in the order of the network."""
         with naming(self.file, "a table of agents"):
             table = read_table(self.file)
             table = table.headed() if table.rows else table
             column = table.find(self.column)
-            table.refuse_widths()
+            table.check_widths()
             match = match_agents(table, network.labels, column, self.by)
             return match, table.taken(match.rows).numbers(column, self.column)
 
     def found(self, network: Network) -> str:
-        """Say whose values were found, and by what."""
+        """Describe which values were matched to which agents, and how."""
         match, values = self.matched(network)
         pairs = zip(network.labels, values.tolist(), strict=True)
-        first = few((f"{label!r} {value:g}" for label, value in pairs), network.n)
+        first = first_few((f"{label!r} {value:g}" for label, value in pairs), network.n)
         how = "in the order of the agents" if match.column is None else f"matched by {match.column!r}"
         left = (
-            f"; left out, not in the network: {few(map(repr, match.others), len(match.others))}" if match.others else ""
+            f"; left out, not in the network: {first_few(map(repr, match.others), len(match.others))}"
+            if match.others
+            else ""
         )
         return f"{self.file}, column {self.column!r}, {how}: {first}{left}"
 
 
+@dataclass(frozen=True)
+class Match:
+    """Rows of a table matched with agents.
+
+    Attributes
+    ----------
+    column : str or None
+        Name of the column with the labels; None if rows are in the order of the agents.
+    rows : list of int
+        The row of each agent, in the order of the network.
+    others : list of str
+        Names in rows that belong to no agent of the network.
+    """
+
+    column: str | None
+    rows: list[int]
+    others: list[str]
+
+
+def match_agents(table: Table, labels: Sequence[Any], value: int, by: str | None = None) -> Match:
+    """Match rows with agents by the column that holds the labels of the network.
+
+    Rows are taken in order only if agents have no labels and the table does not number them. Rows of other names are
+    ignored if agents have labels, because an edge list does not contain isolated agents.
+
+    Parameters
+    ----------
+    table : Table
+        A table with a heading.
+    labels : sequence
+        The labels of the network; a range if it has none.
+    value : int
+        The column of values, which has no names in it.
+    by : str, optional
+        The column of names; detected by default.
+
+    Raises
+    ------
+    InvalidInputError
+        If an agent has no row or more than one, or if the table leaves open whose rows they are.
+    """
+    heading, known = table.heading or (), texts_of(labels)
+    if by is not None:
+        return _matched(table, labels, known, table.find(by))
+    columns = {k: table.column(k) for k in range(table.width) if k != value}
+    named = {k for k in columns if places_in([heading[k]], ("agent",))}
+    whole = [k for k, texts in columns.items() if known.keys() <= set(texts)]
+    chosen = [k for k in whole if k in named] or whole
+    if any(columns[k] != columns[chosen[0]] for k in chosen):
+        rule, got = "one column must name the agents", ", ".join(repr(heading[k]) for k in chosen)
+        raise InvalidInputError(message(rule, got=got, remedy="set by = to the one that does"))
+    if chosen:
+        found = _matched(table, labels, known, chosen[0])
+        if isinstance(labels, range) and chosen[0] not in named and found.rows != [*labels]:
+            # A rank or a group can be a list of all whole numbers below n, too.
+            rule = "a column that numbers agents without labels must be called agent"
+            remedy = "set by = to its name if it does, and remove it if not"
+            raise InvalidInputError(message(rule, got=repr(heading[chosen[0]]), remedy=remedy))
+        return found
+    hits = {k: len(known.keys() & set(texts)) for k, texts in columns.items()}
+    unlabelled = isinstance(labels, range)
+    # A column that names most of the agents, or some of them and is called so, was meant to name them all.
+    near = [k for k in columns if hits[k] and (k in named or (not unlabelled and 2 * hits[k] >= len(known)))]
+    if near:
+        return _matched(table, labels, known, max(near, key=hits.__getitem__))
+    if not unlabelled:
+        rule, got = "a table must name the agents of a network with labels", f"columns {', '.join(map(repr, heading))}"
+        raise InvalidInputError(message(rule, got=got, remedy=f"{_BY}; the labels are {_listed(labels)}"))
+    if len(table.rows) != len(labels):
+        rule = f"there must be one row for each of the {len(labels)} agents"
+        raise InvalidInputError(message(rule, got=f"{len(table.rows)} rows", remedy="add or remove rows"))
+    return Match(None, list(range(len(labels))), [])
+
+
+def _matched(table: Table, labels: Sequence[Any], known: dict[str, int], column: int) -> Match:
+    name, texts = (table.heading or ())[column], table.column(column)
+    rows: dict[str, int] = {}
+    for k, text in enumerate(texts):
+        if text in known and rows.setdefault(text, k) != k:
+            rule, got = f"the column {name!r} must name each agent once", f"{text!r} twice"
+            where = f"on lines {table.rows[rows[text]].line} and {table.rows[k].line}"
+            raise InvalidInputError(message(rule, got=f"{got}, {where}", remedy="keep one of them"))
+    missing = [label for label in labels if str(label) not in rows]
+    others = list(dict.fromkeys(text for text in texts if text not in known))
+    unlabelled = isinstance(labels, range)
+    if missing or (others and unlabelled):
+        parts = [f"no row for {_listed(missing)}"] * bool(missing) + [f"rows for others: {_listed(others)}"] * bool(
+            others
+        )
+        hint = did_you_mean(str(missing[0]), others) if missing else ""
+        remedy = f"correct the names{hint}, or set by = to another column"
+        if unlabelled:
+            remedy = "agents without labels are counted from 0, without gaps"
+        rule = f"the column {name!r} must name each agent of the network"
+        raise InvalidInputError(message(rule, got=", and ".join(parts), remedy=remedy))
+    return Match(name, [rows[text] for text in known], others)
+
+
+def _listed(labels: Sequence[Any]) -> str:
+    return first_few(map(repr, labels), len(labels))
+
+
 def choose_draw(value: Any) -> str | None:
-    """Return the tag of the alternative that a value is: a list, a number, a word, a law or a file."""
+    """Return the tag of the alternative: a list, a number, a word, a law or a file."""
     if isinstance(value, list | tuple):
         return tag("list")
     if isinstance(value, int | float | str):
@@ -126,12 +233,12 @@ def choose_draw(value: Any) -> str | None:
     return tag("file") if key == "file" else tag(str(word)) if word in ("uniform", "normal", "two_camps") else None
 
 
-# Each part draws from a stream of its own, so that changing the law of one leaves the others as they are.
+# Each part draws from a stream of its own, so that changing the law of one does not change the others.
 _STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 
 
 def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | float | str:
-    """Return what a part of [agents] stands for: numbers, one for each agent, or a single number or word."""
+    """Return the values of a part of [agents]: one number for each agent, or a single number or word."""
     if isinstance(part, int | float | str):
         return part
     if isinstance(part, list):
@@ -139,9 +246,6 @@ def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | flo
     own = seed if isinstance(part, FromColumn) or part.seed is None else part.seed
     drawn: Vector = part.values(network, np.random.default_rng([own, _STREAMS[name]]))
     return drawn
-
-
-# agents.adaptation: how far hidden opinions adapt to what is said in public.
 
 
 def _checked(formula: str) -> str:
@@ -155,16 +259,16 @@ Formula: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_checked
 def _choose_rate(value: Any) -> str | None:
     if isinstance(value, int | float | str):
         return tag("text") if isinstance(value, str) else tag("number")
-    return choose_scale(value)
+    return choose_schedule(value)
 
 
-def _choose_susceptibility(value: Any) -> str | None:
+def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
     return None if chosen in (tag("word"), tag("normal")) else chosen
 
 
 Rate: TypeAlias = Annotated[
-    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Given,
+    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | AnySchedule,
     alternatives(
         _choose_rate,
         "the rate must be a number from 0 to 1, a formula in t, or a schedule with its kind",
@@ -178,19 +282,19 @@ Weights: TypeAlias = Annotated[
     | Annotated[TwoCamps, Tag("<two_camps>")]
     | Annotated[FromColumn, Tag("<file>")],
     alternatives(
-        _choose_susceptibility,
+        _choose_weight,
         "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps) or a file",
         "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents adapt and the others never do",
     ),
 ]
 
 
-def _rate_of(rate: float | str | Named) -> Schedule | float | str:
-    return rate.schedule() if isinstance(rate, Named) else rate
+def _rate_of(rate: float | str | ScheduleSection) -> Schedule | float | str:
+    return rate.schedule() if isinstance(rate, ScheduleSection) else rate
 
 
 class AdaptationTable(Section):
-    """η_t of an agent: a ``rate``, the same for all, times the agent's own ``adaptation_weight``."""
+    """Adaptation rate η_t of an agent: a ``rate``, the same for all, times the agent's ``adaptation_weight``."""
 
     rate: Rate
     adaptation_weight: Weights = 1.0
@@ -212,22 +316,19 @@ AdaptationSection: TypeAlias = Annotated[
     alternatives(
         _choose,
         "adaptation must be a number from 0 to 1, a formula in t, or { rate = …, adaptation_weight = … }",
-        "for instance 0.01: in every step a hundredth of the way to what the agent has just said",
+        "for instance 0.01: at every step 1 % of the way to the agent's own public opinion",
     ),
 ]
 
 
 def adaptation_of(part: float | str | AdaptationTable | None, network: Network, seed: int) -> Adaptation | None:
-    """Return how far hidden opinions adapt; None where they do not."""
+    """Return the adaptation of hidden opinions; None if they are constant."""
     if part is None:
         return None
     if not isinstance(part, AdaptationTable):
         return Adaptation(part)
     adaptation_weight: Any = values_of(part.adaptation_weight, "adaptation_weight", network, seed)
     return Adaptation(_rate_of(part.rate), adaptation_weight)
-
-
-# [agents]: hidden opinions, stubbornness, where agents start, and how far what they hold adapts.
 
 
 def _choose_hidden(value: Any) -> str | None:
@@ -271,11 +372,9 @@ Stubbornness: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Who the agents are: what they think, how much they mind it, what they show first, and whether they adapt."""
+    """Hidden opinions, stubbornness, the public opinions at the start, and adaptation."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
     start: Start = "hidden"
-    adaptation: Annotated[
-        AdaptationSection | None, Field(description="leave it out for hidden opinions that stay as they are")
-    ] = None
+    adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None

@@ -1,4 +1,4 @@
-"""Whether the parts of a scenario fit together: each is built, and each misfit is told by its place."""
+"""Loading scenarios: from a file to a scenario, or to the list of all errors in it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.model import Model
-from peerpressure.networks import Network
-from peerpressure.networks._readers import described_network
-from peerpressure.networks._temporal_files import described_events
-from peerpressure.networks._validation import few
+from peerpressure.networks import Network, describe_events_file, describe_network_file
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.recovery import CONTINUOUS
 from peerpressure.recovery._current import CURRENT
 from peerpressure.scenario._agents import AdaptationTable, FromColumn, adaptation_of, values_of
-from peerpressure.scenario._network import FromContacts, FromEvents, FromFile
+from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
 from peerpressure.scenario._scenario import Scenario
 from peerpressure.scenario._section import Section, read_text
@@ -32,7 +29,7 @@ Check: TypeAlias = Callable[[Scenario], Any]
 
 
 def misfits(scenario: Scenario, refused: Collection[str] = ()) -> Iterator[tuple[Location, str]]:
-    """Give the path and the message of every part that cannot be built, but for sections refused already."""
+    """Yield the path and the message of every part that cannot be built, except for sections with errors."""
     if "network" in refused:
         return
     try:
@@ -49,7 +46,7 @@ def misfits(scenario: Scenario, refused: Collection[str] = ()) -> Iterator[tuple
 
 
 def _model_with(scenario: Scenario, **part: Any) -> Model:
-    """Return a model in which all but one part is plain, so that it refuses just that one."""
+    """Return a model in which all other parts are trivial, so that only this part can raise."""
     return Model(scenario.graph, **({"hidden": np.zeros(scenario.graph.n)} | part))
 
 
@@ -62,7 +59,7 @@ def _ends(scenario: Scenario) -> Any:
 
 
 def _pressure(scenario: Scenario) -> None:
-    # What the tuned schedule makes of the agents is told with them.
+    # Errors of the agents in the tuned schedule are reported with the agents.
     schedule_of(scenario.pressure, scenario.graph, 1.0)(_ends(scenario))
 
 
@@ -79,13 +76,13 @@ def _time(scenario: Scenario) -> None:
     try:
         model = scenario.model()
     except PeerPressureError:
-        # What is wrong with the model is told at the part that is to blame.
+        # Errors of the model are reported at the part that causes them.
         return
-    scenario.time.flow(model)
+    scenario.time.system(model)
 
 
 def _record(scenario: Scenario) -> None:
-    keep = scenario.run.what_to_keep()
+    keep = scenario.run.recording()
     scenario.graph.indices(keep.agents or [])
     if scenario.observe is not None and (not keep.states or keep.agents is not None):
         rule = "an observer needs the states of all agents on record"
@@ -93,8 +90,8 @@ def _record(scenario: Scenario) -> None:
         raise InvalidInputError(message(rule, got=got, remedy="set record = 'all', or remove [observe]"))
 
 
-def _look(scenario: Scenario) -> None:
-    keep, steps = scenario.run.what_to_keep(), scenario.run.steps
+def _observed(scenario: Scenario) -> None:
+    keep, steps = scenario.run.recording(), scenario.run.steps
     times = np.union1d(np.arange(0, steps, keep.every), [steps])
     scenario.observation().resolve(_model_with(scenario), times)
 
@@ -105,7 +102,7 @@ def _methods(scenario: Scenario) -> None:
         return
     moving = asked.target == "current" and scenario.agents.adaptation is not None
     flowing = scenario.time is not None and scenario.time.continuous
-    for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of what is held now")):
+    for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of current opinions")):
         wrong = [name for name in asked.methods if applies and name not in legal]
         if wrong:
             rule = f"estimates {when} must be made by {' or '.join(legal)}"
@@ -113,25 +110,25 @@ def _methods(scenario: Scenario) -> None:
             raise InvalidInputError(message(rule, got=", ".join(wrong), remedy=remedy))
 
 
-def _believe(scenario: Scenario) -> None:
+def _prior(scenario: Scenario) -> None:
     prior = scenario.prior()
     if prior is not None:
         prior.means(scenario.graph.n)
 
 
-def _private(scenario: Scenario) -> None:
+def _privacy(scenario: Scenario) -> None:
     if scenario.privacy is None:
         return
     try:
         hidden, start = (_agents(scenario, name) for name in ("hidden", "start"))
         model = _model_with(scenario, hidden=hidden, start=start)
     except PeerPressureError:
-        # What is wrong with the agents is told at the part that is to blame.
+        # Errors of the agents are reported at the part that causes them.
         return
     require_independent_start(model)
 
 
-# Each part with the sections that must have been read for it, and what tries it.
+# Each part with the sections that it depends on, and the check that builds it.
 CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "hidden"): (("agents",), lambda s: _model_with(s, hidden=_agents(s, "hidden"))),
     ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
@@ -142,14 +139,12 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
     ("time",): (("time", "agents", "pressure", "noise"), _time),
     ("run", "record"): (("run", "observe"), _record),
-    ("observe",): (("observe", "run"), _look),
+    ("observe",): (("observe", "run"), _observed),
     ("observe", "methods"): (("observe", "agents", "time"), _methods),
-    ("observe", "prior"): (("observe",), _believe),
-    ("privacy",): (("privacy", "agents"), _private),
+    ("observe", "prior"): (("observe",), _prior),
+    ("privacy",): (("privacy", "agents"), _privacy),
 }
 
-
-# From a file to a scenario, or to the list of everything that is wrong with it.
 
 Lines = dict[tuple[str | int, ...], int]
 Kind = TypeVar("Kind", bound=Section)
@@ -157,14 +152,63 @@ _STAND_INS: Mapping[str, Any] = {"network": {"generator": "k2"}, "run": {"steps"
 
 
 def load_scenario(path: str | Path) -> Scenario:
-    """Read a scenario file; paths in it start from its folder, and all of its problems are told at once."""
+    """Read a scenario file.
+
+    Parameters
+    ----------
+    path : str or Path
+        TOML file; paths in it are relative to its folder.
+
+    Returns
+    -------
+    Scenario
+        The validated scenario, whose parts have all been built once.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is not valid; ``problems`` holds all errors, each with its line.
+    FileFormatError
+        If the file cannot be read.
+
+    See Also
+    --------
+    parse_scenario : The same for a text.
+    scenario_from : The same for plain values.
+
+    Examples
+    --------
+    >>> load_scenario("scenario.toml").model()  # doctest: +SKIP
+    Model(Network(100 agents, 196 edges, non-bipartite, degrees 2–22), …)
+    """
     file = Path(path)
     return parse_scenario(read_text(file, "a scenario"), folder=file.parent, source=str(path))
 
 
 def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> Scenario:
-    r"""Return the scenario in a text.
+    r"""Return the scenario in a TOML text.
 
+    Parameters
+    ----------
+    text : str
+        Contents of a scenario file.
+    folder : str or Path, default "."
+        Folder that paths in the text are relative to.
+    source : str, optional
+        Name of the file for error messages.
+
+    Returns
+    -------
+    Scenario
+        The validated scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If the text is not valid.
+
+    Examples
+    --------
     >>> parse_scenario("[network]\ngenerator = 'cycle'\nn = 5\n[run]\nsteps = 9").graph
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
@@ -175,7 +219,27 @@ def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> 
 def scenario_from(
     data: Mapping[str, Any], *, folder: str | Path = ".", source: str = "", lines: Lines | None = None
 ) -> Scenario:
-    """Return the scenario that plain values describe, all of its parts tried."""
+    """Return the scenario that plain values describe.
+
+    Parameters
+    ----------
+    data : mapping
+        Sections by name, as nested plain values.
+    folder, source
+        As for `parse_scenario`.
+    lines : dict, optional
+        Line of each key, for error messages.
+
+    Returns
+    -------
+    Scenario
+        The validated scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If the values are not valid.
+    """
     places = lines or {}
     problems: list[Problem] = []
     refused: set[str] = set()
@@ -185,7 +249,7 @@ def scenario_from(
     except ValidationError as error:
         problems = explain(error, Scenario, places)
         refused = {str(detail["loc"][0]) for detail in error.errors()}
-        # The sections that can be read are tried among stand-ins, so that their misfits show at once too.
+        # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
         sound = {name: data[name] for name in Scenario.model_fields if name in data and name not in refused}
         scenario = Scenario.model_validate({**_STAND_INS, **sound}, context=context)
     problems += [
@@ -198,7 +262,7 @@ def scenario_from(
 
 
 def read_as(kind: type[Kind], text: str, *, folder: str | Path, source: str) -> Kind:
-    """Return a text as a file of another kind, its problems told in the same way."""
+    """Return a text as another kind of file, with errors reported in the same way."""
     try:
         return kind.model_validate(parse_toml(text, source), context={"folder": folder})
     except ValidationError as error:
@@ -216,11 +280,8 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
         raise ScenarioError([Problem("", message, int(where[1]) if where else None)], source) from None
 
 
-# What was found in the files that a scenario names, so that a user can see whether it is what was meant.
-
-
 def findings(scenario: Scenario) -> dict[str, str]:
-    """Return how files were read and whose the numbers are, by the key that names them."""
+    """Return how the files of a scenario were read and matched to agents, by the key that names each."""
     agents, given = scenario.agents, scenario.agents.adaptation
     parts: dict[str, Any] = {name: getattr(agents, name) for name in ("hidden", "stubbornness", "start")}
     if isinstance(given, AdaptationTable):
@@ -231,10 +292,10 @@ def findings(scenario: Scenario) -> dict[str, str]:
 
 def _of_network(section: Any) -> str | None:
     match section:
-        case FromFile(file=file):
-            text = described_network(file)
-        case FromEvents(events=file, columns=columns) | FromContacts(contacts=file, columns=columns):
-            text = described_events(file, columns)
+        case NetworkFileSection(file=file):
+            text = describe_network_file(file)
+        case EventsSection(events=file, columns=columns) | ContactsSection(contacts=file, columns=columns):
+            text = describe_events_file(file, columns)
         case _:
             return None
     return None if text is None else f"{file}, {text}"
@@ -245,5 +306,5 @@ def _of_agents(part: Any, network: Network) -> str | None:
         return part.found(network)
     if isinstance(part, list):
         pairs = zip(network.labels, part, strict=True)
-        return f"in the order of the agents: {few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
+        return f"in the order of the agents: {first_few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
     return None

@@ -1,29 +1,28 @@
-"""network.dynamics: how the edges of a given network come, go and move from step to step."""
+"""Section [network]: a generator, edges, a file or a real network, constant or changing from step to step."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from pydantic import AfterValidator, Field, Tag
+from pydantic import AfterValidator, Field
 
 from peerpressure.networks import (
+    DYNAMICS,
     GENERATORS,
     NAMED,
     RECORDED,
+    TEMPORAL,
+    Generator,
     Network,
+    TemporalGenerator,
     TemporalNetwork,
-    activity_driven,
-    edge_markovian,
-    failing_edges,
-    growing,
     named,
     read_contacts,
     read_events,
     read_network,
     recorded_contacts,
-    rewiring,
 )
 from peerpressure.scenario._section import (
     Count,
@@ -32,16 +31,27 @@ from peerpressure.scenario._section import (
     OwnSeed,
     Positive,
     Section,
-    Share,
     alternatives,
     among,
+    derived,
     key_of,
     tag,
+    takes,
+    union_of,
 )
 
-Length: TypeAlias = Annotated[Count | None, Field(description="leave it out for the length of the run")]
-Again: TypeAlias = Annotated[bool, Field(description="begin anew after these steps, or stay as the last one left it")]
-Birth: TypeAlias = Annotated[float, Field(gt=0, le=1)]
+Length: TypeAlias = Annotated[Count | None, Field(description="the length of the run if left out")]
+Repeat: TypeAlias = Annotated[bool, Field(description="start again after these steps, or stay constant")]
+# Keys of a random generator that the run has defaults for.
+_FROM_RUN: dict[str, Any] = {"steps": (Length, None), "repeat": (Repeat, True), "seed": (OwnSeed, None)}
+
+
+class Size(NamedTuple):
+    """Estimate of the numbers of agents, of edges and of edge events, before a network is built."""
+
+    agents: int
+    edges: float
+    changes: float = 0.0
 
 
 def own_seed(seed: int) -> int:
@@ -49,110 +59,114 @@ def own_seed(seed: int) -> int:
     return int(np.random.SeedSequence([seed, 1]).generate_state(1, np.uint64)[0] >> 1)
 
 
-class EdgeDynamics(Section):
-    """A law by which a network changes; ``kind`` names it."""
+Declared = TypeVar("Declared", bound=Section)
+
+
+def _section(base: type[Declared], key: str, name: str, one: Generator | TemporalGenerator) -> type[Declared]:
+    """Return the section of a generator, with keys for those arguments that the run has defaults for."""
+    more = {argument: field for argument, field in _FROM_RUN.items() if takes(one.build, argument)}
+    return derived(base, name, one.build, one.parameters, key=key, description=one.help, more=more)
+
+
+class EdgeDynamicsSection(Section):
+    """Changes of a given network; ``kind`` names the generator, and the other keys are its parameters."""
 
     kind: str
-    steps: Length = None
-    seed: OwnSeed = None
 
-    @abstractmethod
-    def of(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network as it changes over these steps, drawn from this seed."""
-
-    def applied(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
+    def temporal_network(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
         """Return the changing network, over its own steps and from its own seed if it has them."""
-        return self.of(network, self.steps or steps, own_seed(seed) if self.seed is None else self.seed)
+        values = self.model_dump(exclude={"kind"})
+        values["steps"] = values["steps"] or steps
+        values["seed"] = own_seed(seed) if values["seed"] is None else values["seed"]
+        return DYNAMICS[self.kind].build(network, **values)
+
+    def changes(self, edges: float, steps: int) -> float:
+        """Return an estimate of the number of edge events in a network of so many edges."""
+        values = self.model_dump(exclude={"kind", "steps", "repeat", "seed"})
+        return DYNAMICS[self.kind].events(edges=edges, steps=getattr(self, "steps", None) or steps, **values)
 
 
-class FailingEdges(EdgeDynamics):
-    """Each edge is absent with this probability in each step, independently."""
-
-    kind: Literal["failing_edges"] = "failing_edges"
-    probability: Annotated[float, Field(ge=0, lt=1)]
-    repeat: Again = True
-
-    def of(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network with its failures."""
-        return failing_edges(network, self.probability, steps, seed=seed, repeat=self.repeat)
-
-
-class ComingAndGoing(EdgeDynamics):
-    """Each edge ends with probability ``death`` in a step, and comes back with probability ``birth``."""
-
-    kind: Literal["edge_markovian"] = "edge_markovian"
-    birth: Birth
-    death: Share
-    repeat: Again = True
-
-    def of(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network with its edges coming and going."""
-        return edge_markovian(network, self.birth, self.death, steps, seed=seed, repeat=self.repeat)
-
-
-class Moving(EdgeDynamics):
-    """Each edge moves with probability ``rate`` in a step: one of its ends goes to somebody new."""
-
-    kind: Literal["rewiring"] = "rewiring"
-    rate: Share
-
-    def of(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network with its edges moving."""
-        return rewiring(network, self.rate, steps, seed=seed)
-
-
-_KINDS = ("failing_edges", "edge_markovian", "rewiring")
+DYNAMICS_SECTIONS = {kind: _section(EdgeDynamicsSection, "kind", kind, one) for kind, one in DYNAMICS.items()}
 
 
 def _choose_dynamics(value: Any) -> str | None:
     _, kind = key_of(value, "kind") or (None, None)
-    return tag(str(kind)) if kind in _KINDS else None
+    return tag(str(kind)) if kind in tuple(DYNAMICS_SECTIONS) else None
 
 
-DynamicsSection: TypeAlias = Annotated[
-    Annotated[FailingEdges, Tag("<failing_edges>")]
-    | Annotated[ComingAndGoing, Tag("<edge_markovian>")]
-    | Annotated[Moving, Tag("<rewiring>")],
-    alternatives(
-        _choose_dynamics,
-        f"an dynamics must have a kind: {', '.join(_KINDS)}",
-        "for instance { kind = 'failing_edges', probability = 0.2 }",
-    ),
-]
+if TYPE_CHECKING:
+    DynamicsSection: TypeAlias = EdgeDynamicsSection
+else:
+    DynamicsSection = Annotated[
+        union_of(DYNAMICS_SECTIONS),
+        alternatives(
+            _choose_dynamics,
+            f"dynamics must have a kind: {', '.join(DYNAMICS_SECTIONS)}",
+            "for instance { kind = 'failing_edges', probability = 0.2 }",
+        ),
+    ]
 
 
-class Standing(Section):
-    """A network that stays as it is, unless an ``dynamics`` changes it."""
+class StaticNetworkSection(Section):
+    """A network that is constant, unless ``dynamics`` changes it."""
 
-    dynamics: Annotated[DynamicsSection | None, Field(description="leave it out for a network that stays as it is")] = (
-        None
-    )
+    dynamics: Annotated[DynamicsSection | None, Field(description="constant if left out")] = None
 
     @abstractmethod
     def build(self, seed: int) -> Network:
         """Return the network, drawn from its own seed if it has one, else from this one."""
 
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork | None:
-        """Return the network as it changes in a run of so many steps; None if it does not."""
+    def temporal_network(self, steps: int, seed: int) -> TemporalNetwork | None:
+        """Return the changing network of a run of so many steps; None if it is constant."""
         if self.dynamics is None:
             return None
-        # A network that keeps its own seed keeps its changes with it.
+        # A network with a seed of its own keeps its changes with it.
         own = getattr(self, "seed", None)
-        return self.dynamics.applied(self.build(seed), steps, seed if own is None else own)
+        return self.dynamics.temporal_network(self.build(seed), steps, seed if own is None else own)
+
+    def size(self, steps: int) -> Size:
+        """Return an estimate of the size of the network in a run of so many steps."""
+        agents, edges = self._constant_size()
+        return Size(agents, edges, 0.0 if self.dynamics is None else self.dynamics.changes(edges, steps))
+
+    def _constant_size(self) -> tuple[int, float]:
+        """Return the numbers of agents and of edges; 0 where only a file or a data set tells them."""
+        return 0, 0.0
 
 
-# A network written out in the scenario itself, edge by edge, so that one file or one address holds it all.
+class GeneratedNetworkSection(StaticNetworkSection):
+    """A generated network; ``generator`` names it, and the other keys are its parameters."""
 
-# 32 bits number more agents than any file lists edges for.
+    generator: str
+
+    def _parameters(self) -> dict[str, Any]:
+        return self.model_dump(exclude={"generator", "dynamics", "seed"})
+
+    def build(self, seed: int) -> Network:
+        """Return the network; a random one is drawn from its own seed if it has one."""
+        build, parameters = GENERATORS[self.generator].build, self._parameters()
+        if takes(build, "seed"):
+            own = getattr(self, "seed", None)
+            parameters["seed"] = seed if own is None else own
+        return build(**parameters).largest_component()
+
+    def _constant_size(self) -> tuple[int, float]:
+        one, parameters = GENERATORS[self.generator], self._parameters()
+        return one.agents(**parameters), float(one.edges(**parameters))
+
+
+GENERATED = {name: _section(GeneratedNetworkSection, "generator", name, one) for name, one in GENERATORS.items()}
+
+# 32 bits are enough for the agents of any list of edges.
 Position: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
-# Of a long list the first mistake is told; the others are as a rule the same one.
+# In a long list only the first error is reported, since the others are usually the same.
 Pair: TypeAlias = Annotated[list[Position], Field(min_length=2, max_length=2)]
 Pairs: TypeAlias = Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
 Weights: TypeAlias = Annotated[list[Positive], Field(min_length=1, fail_fast=True)]
 
 
-class Inline(Standing):
-    """Edges between agents counted from 0, with one weight for each edge and one label for each agent if wanted."""
+class InlineNetworkSection(StaticNetworkSection):
+    """Edges between agents numbered from 0, with optional weights, one per edge, and labels, one per agent."""
 
     edges: Pairs
     weights: Weights | None = None
@@ -162,214 +176,12 @@ class Inline(Standing):
         """Return the network with these edges."""
         return Network.from_edges(np.array(self.edges), self.weights, self.labels)
 
-
-# [network] of agents who meet and part: made to order, read from files, or recorded from real people.
-
-Columns: TypeAlias = Annotated[
-    list[str] | None, Field(description="what the columns of the file hold: time, source, target, weight, or ''")
-]
-Period: TypeAlias = Annotated[Count | None, Field(description="begin anew after so many steps")]
-Silence: TypeAlias = Annotated[
-    Annotated[int, Field(ge=0)] | None, Field(description="drop silent stretches of more than so many steps")
-]
+    def _constant_size(self) -> tuple[int, float]:
+        return 1 + max(max(pair) for pair in self.edges), float(len(self.edges))
 
 
-class Temporal(Section):
-    """A network that changes from step to step."""
-
-    @abstractmethod
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network as it changes in a run of so many steps, drawn from this seed if it has none."""
-
-
-class ActivityDriven(Temporal):
-    """Agents of unequal activity who seek ``contacts`` others anew in each step in which they are active."""
-
-    temporal: Literal["activity_driven"] = "activity_driven"
-    n: Count
-    contacts: Count = 1
-    exponent: Annotated[float, Field(ge=0)] = 2.8
-    floor: Annotated[float, Field(gt=0, lt=1)] = 0.01
-    steps: Length = None
-    repeat: Again = True
-    seed: OwnSeed = None
-
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the agents who ever meet, however roundabout, the largest company of them."""
-        found = activity_driven(
-            self.n,
-            self.steps or steps,
-            seed=seed if self.seed is None else self.seed,
-            contacts=self.contacts,
-            exponent=self.exponent,
-            floor=self.floor,
-            repeat=self.repeat,
-        )
-        return found.largest_component()
-
-
-class ComingAndGoingAll(Temporal):
-    """Any two agents meet with probability ``birth`` in a step, and part with probability ``death``."""
-
-    temporal: Literal["edge_markovian"] = "edge_markovian"
-    n: Count
-    birth: Birth
-    death: Share
-    steps: Length = None
-    repeat: Again = True
-    seed: OwnSeed = None
-
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the agents who ever meet, however roundabout, the largest company of them."""
-        own = seed if self.seed is None else self.seed
-        found = edge_markovian(self.n, self.birth, self.death, self.steps or steps, seed=own, repeat=self.repeat)
-        return found.largest_component()
-
-
-class Growing(Temporal):
-    """Agents who join one by one over the steps, each to ``m`` others in proportion to their degrees."""
-
-    temporal: Literal["growing"] = "growing"
-    n: Count
-    m: Count
-    steps: Length = None
-    seed: OwnSeed = None
-
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network as it grows."""
-        return growing(self.n, self.m, self.steps or steps, seed=seed if self.seed is None else self.seed)
-
-
-class FromEvents(Temporal):
-    """A file of changes: from which round on which two agents have which weight, where 0 ends an edge."""
-
-    events: InputFile
-    columns: Columns = None
-    period: Period = None
-    largest_component: bool = False
-
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network in the file."""
-        found = read_events(self.events, columns=self.columns, period=self.period)
-        return found.largest_component() if self.largest_component else found
-
-
-class FromContacts(Temporal):
-    """A file of contacts with time stamps; a step is ``resolution`` long, in the units of the stamps."""
-
-    contacts: InputFile
-    resolution: Positive = 1.0
-    columns: Columns = None
-    origin: float | None = None
-    duration: Annotated[Positive | None, Field(description="how long a contact lasts; a moment if left out")] = None
-    weighted: bool = True
-    skip_quiet: Silence = None
-    period: Period = None
-    repeat: bool = False
-    largest_component: bool = False
-
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the network in the file."""
-        found = read_contacts(self.contacts, **self.model_dump(exclude={"contacts", "largest_component"}))
-        return found.largest_component() if self.largest_component else found
-
-
-class Recorded(Temporal):
-    """Real people who wore badges that told who faced whom; a step is ``resolution`` seconds long."""
-
-    recorded: Annotated[
-        str, AfterValidator(among(RECORDED, "a recorded network")), Field(json_schema_extra={"enum": [*RECORDED]})
-    ]
-    resolution: Positive = 300.0
-    weighted: bool = True
-    skip_quiet: Silence = None
-    repeat: bool = False
-
-    def evolve(self, steps: int, seed: int) -> TemporalNetwork:
-        """Return the contacts of this name."""
-        return recorded_contacts(self.recorded, **self.model_dump(exclude={"recorded"}))
-
-
-TEMPORAL = ("activity_driven", "edge_markovian", "growing")
-
-
-# [network]: a generator with its parameters, edges written out, a file or a real network, as it is or changing.
-
-
-class Generated(Standing):
-    """A network made to order; the key ``generator`` names it, and the others are its parameters."""
-
-    generator: str
-
-    def build(self, seed: int) -> Network:
-        """Return the network; one drawn at random takes its own seed if it has one."""
-        parameters = self.model_dump(exclude={"generator", "dynamics"})
-        if "seed" in parameters and parameters["seed"] is None:
-            parameters["seed"] = seed
-        return GENERATORS[self.generator](**parameters).largest_component()
-
-
-class K2(Generated):
-    """Two agents who listen to each other."""
-
-    generator: Literal["k2"] = "k2"
-
-
-class Row(Generated):
-    """n agents in a line, in a ring, around one of them, or all with one another."""
-
-    generator: Literal["path", "cycle", "star", "complete"]
-    n: Count
-
-
-class Grid(Generated):
-    """A rectangular lattice."""
-
-    generator: Literal["grid"] = "grid"
-    rows: Count
-    columns: Count
-
-
-class ErdosRenyi(Generated):
-    """Each pair is joined with probability p; with ``connected = false`` the largest component is taken."""
-
-    generator: Literal["erdos_renyi"] = "erdos_renyi"
-    n: Count
-    p: Share
-    seed: OwnSeed = None
-    connected: bool = True
-
-
-class WattsStrogatz(Generated):
-    """A ring of k nearest neighbours, each edge rewired with probability p."""
-
-    generator: Literal["watts_strogatz"] = "watts_strogatz"
-    n: Count
-    k: Count
-    p: Share
-    seed: OwnSeed = None
-
-
-class BarabasiAlbert(Generated):
-    """Agents who each join m earlier ones in proportion to their degrees."""
-
-    generator: Literal["barabasi_albert"] = "barabasi_albert"
-    n: Count
-    m: Count
-    seed: OwnSeed = None
-
-
-class RandomRegular(Generated):
-    """Everyone has the same number of neighbours."""
-
-    generator: Literal["random_regular"] = "random_regular"
-    n: Count
-    degree: Count
-    seed: OwnSeed = None
-
-
-class FromFile(Standing):
-    """A network in a file: an edge list, GraphML, Matrix Market or NumPy, told apart by the suffix."""
+class NetworkFileSection(StaticNetworkSection):
+    """A network in a file: an edge list, GraphML, Matrix Market or NumPy, recognised by the suffix."""
 
     file: InputFile
     weighted: bool = True
@@ -381,7 +193,7 @@ class FromFile(Standing):
         return read_network(self.file, weight=weight, connected=not self.largest_component).largest_component()
 
 
-class Named(Standing):
+class NamedNetworkSection(StaticNetworkSection):
     """A real network that ships with NetworkX."""
 
     named: Annotated[str, AfterValidator(among(NAMED, "a named network")), Field(json_schema_extra={"enum": [*NAMED]})]
@@ -391,43 +203,133 @@ class Named(Standing):
         return named(self.named)
 
 
-_SHAPES = ("path", "cycle", "star", "complete")
+class TemporalNetworkSection(Section):
+    """A network that changes from step to step."""
+
+    @abstractmethod
+    def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
+        """Return the changing network of a run of so many steps, drawn from this seed if it has none of its own."""
+
+    def size(self, steps: int) -> Size:
+        """Return an estimate of the size of the network; 0 where only a file or a data set tells it."""
+        return Size(0, 0.0)
+
+
+class GeneratedTemporalSection(TemporalNetworkSection):
+    """A generated temporal network; ``temporal`` names it, and the other keys are its parameters."""
+
+    temporal: str
+
+    def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
+        """Return the largest component of agents who meet over time."""
+        # The first argument is positional: a number of agents where other generators take a network.
+        n, *_ = TEMPORAL[self.temporal].parameters
+        values = self.model_dump(exclude={"temporal"})
+        values["steps"] = values["steps"] or steps
+        values["seed"] = seed if values["seed"] is None else values["seed"]
+        return TEMPORAL[self.temporal].build(values.pop(n.name), **values).largest_component()
+
+    def size(self, steps: int) -> Size:
+        """Return an estimate of the size of the network in a run of so many steps."""
+        one, values = TEMPORAL[self.temporal], self.model_dump(exclude={"temporal", "steps", "repeat", "seed"})
+        changes = one.events(steps=getattr(self, "steps", None) or steps, **values)
+        return Size(values["n"], one.pairs(**values), changes)
+
+
+GENERATED_TEMPORAL = {
+    f"temporal {name}": _section(GeneratedTemporalSection, "temporal", name, one) for name, one in TEMPORAL.items()
+}
+
+Columns: TypeAlias = Annotated[
+    list[str] | None, Field(description="what the columns of the file hold: time, source, target, weight, or ''")
+]
+Period: TypeAlias = Annotated[Count | None, Field(description="start again after so many steps")]
+Silence: TypeAlias = Annotated[
+    Annotated[int, Field(ge=0)] | None, Field(description="drop periods without contacts longer than so many steps")
+]
+
+
+class EventsSection(TemporalNetworkSection):
+    """A file of edge events: from which step on two agents have which weight; weight 0 ends an edge."""
+
+    events: InputFile
+    columns: Columns = None
+    period: Period = None
+    largest_component: bool = False
+
+    def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
+        """Return the network in the file."""
+        found = read_events(self.events, columns=self.columns, period=self.period)
+        return found.largest_component() if self.largest_component else found
+
+
+class ContactsSection(TemporalNetworkSection):
+    """A file of contacts with time stamps; a step is ``resolution`` long, in the units of the stamps."""
+
+    contacts: InputFile
+    resolution: Positive = 1.0
+    columns: Columns = None
+    origin: float | None = None
+    duration: Annotated[Positive | None, Field(description="length of a contact; an instant if left out")] = None
+    weighted: bool = True
+    skip_quiet: Silence = None
+    period: Period = None
+    repeat: bool = False
+    largest_component: bool = False
+
+    def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
+        """Return the network in the file."""
+        found = read_contacts(self.contacts, **self.model_dump(exclude={"contacts", "largest_component"}))
+        return found.largest_component() if self.largest_component else found
+
+
+class RecordedSection(TemporalNetworkSection):
+    """Face-to-face contacts recorded with wearable sensors; a step is ``resolution`` seconds long."""
+
+    recorded: Annotated[
+        str, AfterValidator(among(RECORDED, "a recorded network")), Field(json_schema_extra={"enum": [*RECORDED]})
+    ]
+    resolution: Positive = 300.0
+    weighted: bool = True
+    skip_quiet: Silence = None
+    repeat: bool = False
+
+    def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
+        """Return the contacts of this name."""
+        return recorded_contacts(self.recorded, **self.model_dump(exclude={"recorded"}))
+
+
+# Sections that are recognised by a key of their own, rather than by the name of a generator.
+_BY_KEY: dict[str, type[Section]] = {
+    "file": NetworkFileSection,
+    "named": NamedNetworkSection,
+    "edges": InlineNetworkSection,
+    "events": EventsSection,
+    "recorded": RecordedSection,
+    "contacts": ContactsSection,
+}
 
 
 def _choose_network(value: Any) -> str | None:
-    found = key_of(value, "file", "named", "edges", "events", "recorded", "generator", "temporal", "contacts")
-    if found is None:
-        return None
-    key, word = found
+    # `contacts` is a parameter of a generator, too, so that generators are recognised first.
+    key, word = key_of(value, "generator", "temporal", *_BY_KEY) or (None, None)
+    if key == "generator":
+        return tag(str(word)) if word in tuple(GENERATED) else None
     if key == "temporal":
-        return tag(f"temporal {word}") if word in TEMPORAL else None
-    if key != "generator":
-        return tag(key)
-    return tag("row" if word in _SHAPES else str(word)) if word in tuple(GENERATORS) else None
+        return tag(f"temporal {word}") if f"temporal {word}" in GENERATED_TEMPORAL else None
+    return None if key is None else tag(key)
 
 
-NetworkSection: TypeAlias = Annotated[
-    Annotated[K2, Tag("<k2>")]
-    | Annotated[Row, Tag("<row>")]
-    | Annotated[Grid, Tag("<grid>")]
-    | Annotated[ErdosRenyi, Tag("<erdos_renyi>")]
-    | Annotated[WattsStrogatz, Tag("<watts_strogatz>")]
-    | Annotated[BarabasiAlbert, Tag("<barabasi_albert>")]
-    | Annotated[RandomRegular, Tag("<random_regular>")]
-    | Annotated[FromFile, Tag("<file>")]
-    | Annotated[Inline, Tag("<edges>")]
-    | Annotated[Named, Tag("<named>")]
-    | Annotated[ActivityDriven, Tag("<temporal activity_driven>")]
-    | Annotated[ComingAndGoingAll, Tag("<temporal edge_markovian>")]
-    | Annotated[Growing, Tag("<temporal growing>")]
-    | Annotated[FromEvents, Tag("<events>")]
-    | Annotated[FromContacts, Tag("<contacts>")]
-    | Annotated[Recorded, Tag("<recorded>")],
-    alternatives(
-        _choose_network,
-        "a network must have a generator, edges, a file or a named one, or be temporal",
-        f"set generator to one of {', '.join(GENERATORS)}; or edges to pairs such as [[0, 1], [1, 2]]; "
-        f"or file to a path; or named to one of {', '.join(NAMED)}; or temporal to one of {', '.join(TEMPORAL)}; "
-        f"or events or contacts to a path; or recorded to one of {', '.join(RECORDED)}",
-    ),
-]
+if TYPE_CHECKING:
+    NetworkSection: TypeAlias = StaticNetworkSection | TemporalNetworkSection
+else:
+    NetworkSection = Annotated[
+        union_of({**GENERATED, **GENERATED_TEMPORAL, **_BY_KEY}),
+        alternatives(
+            _choose_network,
+            "a network must have a generator, edges, a file or a named one, or be temporal",
+            f"set generator to one of {', '.join(GENERATORS)}; or edges to pairs such as [[0, 1], [1, 2]]; "
+            f"or file to a path; or named to one of {', '.join(NAMED)}; or temporal to one of {', '.join(TEMPORAL)}; "
+            f"or events or contacts to a path; or recorded to one of {', '.join(RECORDED)}",
+        ),
+    ]

@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands; tomllib does not tell."""
+"""Errors in a scenario file: every problem with its key, its line, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lines_of(text: str) -> dict[Path, int]:
 
 
 def _entered(parts: Path, *, repeated: bool, counts: dict[Path, int]) -> Path:
-    """Return the table that a header opens; the same one again, in double brackets, is the next of its kind."""
+    """Return the table that a header opens; each repeated header in double brackets is one more entry of a list."""
     if not repeated:
         return parts
     counts[parts] = counts.get(parts, -1) + 1
@@ -56,7 +56,7 @@ def _entered(parts: Path, *, repeated: bool, counts: dict[Path, int]) -> Path:
 
 
 def line_of(path: Sequence[str | int], lines: dict[Path, int]) -> int | None:
-    """Return the line of a key, or of the nearest thing around it that has one."""
+    """Return the line of a key, or of the nearest enclosing table that has one."""
     for end in range(len(path), 0, -1):
         if tuple(path[:end]) in lines:
             return lines[tuple(path[:end])]
@@ -68,25 +68,32 @@ def _parts(dotted: str) -> Path:
 
 
 def _opened(line: str) -> int:
-    """Return how many more brackets a line opens than it closes; those of a table's header cancel."""
+    """Return how many more brackets a line opens than it closes; those of a table header cancel."""
     plain = _ASIDE.sub("", line)
     return plain.count("[") + plain.count("{") - plain.count("]") - plain.count("}")
 
 
 def _still_quoted(line: str, quoted: str) -> str:
-    """Return the triple quotes inside which the line ends, if any."""
+    """Return the triple quotes that are open at the end of the line, if any."""
     for mark in re.findall(r'"""|\'\'\'', line):
         quoted = "" if mark == quoted else quoted or mark
     return quoted
 
 
-# What is wrong with a file: every problem at once, each with its place, the value and the remedy.
-
-
 @final
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: the path of the key, its line if it stands in a file, and what to do."""
+    """One error in a scenario file.
+
+    Parameters
+    ----------
+    path : str
+        Dotted path of the key.
+    message : str
+        The rule, the value and the remedy.
+    line : int, optional
+        Line in the file.
+    """
 
     path: str
     message: str
@@ -105,7 +112,15 @@ class Problem:
 
 @final
 class ScenarioError(InvalidInputError):
-    """A scenario or sweep file breaks rules; ``problems`` holds all of them."""
+    """A scenario or sweep file is not valid.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        All errors in the file.
+    source : str
+        Name of the file.
+    """
 
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
         self.problems = tuple(problems)
@@ -113,7 +128,7 @@ class ScenarioError(InvalidInputError):
         super().__init__("\n".join(f"{source}: {problem}" if source else str(problem) for problem in problems))
 
 
-# What each kind of refusal means, and what to do; the words in braces come with the refusal.
+# Rule and remedy for each type of validation error; the words in braces are in the error's context.
 _RULES = {
     "float_type": ("must be a number", "write it without quotes"),
     "int_type": ("must be a whole number", "write it without quotes or decimal point"),
@@ -136,7 +151,7 @@ _RULES = {
 
 
 def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str | int, ...], int]) -> list[Problem]:
-    """Return the problems that a refused file has, in the order of their lines."""
+    """Return the problems of a file in the order of their lines."""
     found = []
     for detail in error.errors(include_url=False):
         path = [part for part in detail["loc"] if not _is_tag(part)]
@@ -145,7 +160,7 @@ def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str |
 
 
 def dotted(path: Sequence[str | int]) -> str:
-    """Return a path as people write it.
+    """Return a path in dotted notation.
 
     >>> dotted(["agents", "hidden", 2])
     'agents.hidden[2]'
@@ -181,7 +196,7 @@ def _unknown_key(loc: Sequence[str | int], root: type[Section]) -> str:
 
 
 def _legal_keys(loc: Sequence[str | int], root: type[Section]) -> list[str]:
-    """Follow a place down from the root, through the alternatives that were taken, to the keys that it may hold."""
+    """Return the legal keys at a location, following it from the root through the alternatives taken."""
     here: list[tuple[str, type[Section]]] = [("", root)]
     for part in loc[:-1]:
         if _is_tag(part):
@@ -192,7 +207,7 @@ def _legal_keys(loc: Sequence[str | int], root: type[Section]) -> list[str]:
 
 
 def _sections(annotation: Any, name: str = "") -> Iterator[tuple[str, type[Section]]]:
-    """Give the sections that an annotation may hold, each with its tag."""
+    """Yield the sections in an annotation, each with its tag."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield name, annotation
         return

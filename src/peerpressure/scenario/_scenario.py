@@ -1,4 +1,4 @@
-"""Plain values as TOML text; tomllib reads, and nothing in the standard library writes."""
+"""The whole scenario: one experiment, with the sections [run], [observe], [privacy] and [output]."""
 
 from __future__ import annotations
 
@@ -7,26 +7,286 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, Tag, model_validator
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.recovery import Observation, Prior
+from peerpressure.recovery import METHODS, Observation, Prior
 from peerpressure.scenario._agents import Agents, adaptation_of, values_of
-from peerpressure.scenario._network import NetworkSection, Standing
-from peerpressure.scenario._run import Observe, Output, Privacy, Run
-from peerpressure.scenario._section import Section
-from peerpressure.scenario._system import LinearPressure, NoiseSection, PressureSection, Silence, Time, schedule_of
+from peerpressure.scenario._network import NetworkSection, StaticNetworkSection
+from peerpressure.scenario._section import (
+    Count,
+    Label,
+    OneOrMany,
+    OutputFolder,
+    Positive,
+    Section,
+    Seed,
+    alternatives,
+    among,
+    key_of,
+    tag,
+)
+from peerpressure.scenario._system import (
+    LAW_SECTIONS,
+    SCHEDULE_SECTIONS,
+    NoiseSection,
+    PressureSection,
+    Time,
+    schedule_of,
+)
 from peerpressure.sde import SDE
+from peerpressure.simulation import Record, as_record
+
+FILE = "scenario.schema.json"
+
+
+class RecordTable(Section):
+    """What a run records: states and summaries at every ``every``-th step, of all agents or of some."""
+
+    states: bool = True
+    summaries: bool = True
+    every: Count = 1
+    agents: Annotated[list[Label], Field(min_length=1)] | None = None
+
+
+def _choose_record(value: Any) -> str | None:
+    return tag("word") if isinstance(value, str) else tag("table") if isinstance(value, dict | RecordTable) else None
+
+
+RecordSection: TypeAlias = Annotated[
+    Annotated[Literal["all", "summaries", "final"], Tag("<word>")] | Annotated[RecordTable, Tag("<table>")],
+    alternatives(
+        _choose_record,
+        "record must be 'all', 'summaries', 'final' or { every = 10 }",
+        "leave it out to keep everything",
+    ),
+]
+
+
+class Run(Section):
+    """Length of the run, number of replicates, and the seed of everything random."""
+
+    steps: Annotated[int, Field(ge=1, le=2**32 - 1)]
+    replicates: Annotated[int, Field(ge=1, le=2**24)] = 1
+    seed: Seed = 0
+    record: RecordSection = "all"
+
+    def recording(self) -> Record:
+        """Return what the run records."""
+        if isinstance(self.record, str):
+            return as_record(self.record)
+        return Record(**self.record.model_dump())
+
+
+class Output(Section):
+    """Folder and kinds of results; ``states`` adds a table of all public opinions, which can be long."""
+
+    folder: Annotated[OutputFolder | None, Field(description="a folder beside the scenario file if left out")] = None
+    figures: bool = True
+    report: bool = True
+    states: bool = False
+
+
+Step: TypeAlias = Annotated[int, Field(ge=0)]
+Method: TypeAlias = Annotated[
+    str, AfterValidator(among(METHODS, "a method")), Field(json_schema_extra={"enum": [*METHODS]})
+]
+
+
+class GaussianPrior(Section):
+    """Normal prior of the hidden opinions, with one mean and variance for all or one for each agent."""
+
+    mean: OneOrMany
+    variance: OneOrMany
+
+    def prior(self) -> Prior:
+        """Return the prior."""
+        return Prior(self.mean, self.variance)
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> GaussianPrior:
+        self.prior()
+        return self
+
+
+class UniformPrior(Section):
+    """Uniform prior of the hidden opinions between two values."""
+
+    low: float
+    high: float
+
+    def prior(self) -> Prior:
+        """Return the prior."""
+        return Prior.uniform(self.low, self.high)
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> UniformPrior:
+        self.prior()
+        return self
+
+
+def _choose_prior(value: Any) -> str | None:
+    key, _ = key_of(value, "low", "high", "mean", "variance") or (None, None)
+    return None if key is None else tag("uniform" if key in ("low", "high") else "gaussian")
+
+
+PriorSection: TypeAlias = Annotated[
+    Annotated[GaussianPrior, Tag("<gaussian>")] | Annotated[UniformPrior, Tag("<uniform>")],
+    alternatives(
+        _choose_prior,
+        "a prior must be { mean = …, variance = … } or { low = …, high = … }",
+        "leave it out for no prior",
+    ),
+]
+
+
+class Observe(Section):
+    """Observer: observed agents and steps, rounding, and the methods that estimate the hidden opinions."""
+
+    agents: Annotated[list[Label], Field(min_length=1)] | None = None
+    times: Annotated[list[Step], Field(min_length=1)] | None = None
+    first_step: Step = 0
+    sees_start: bool = False
+    rounding: Annotated[float, Field(ge=0)] = 0.0
+    methods: list[Method] = Field(default=["innovations"], min_length=1)
+    target: Annotated[
+        Literal["initial", "current"],
+        Field(description="hidden opinions at the start, or at the end; these differ where opinions adapt"),
+    ] = "initial"
+    prior: PriorSection | None = None
+
+    def observation(self) -> Observation:
+        """Return the observed agents and steps."""
+        return Observation(self.agents, self.times, self.first_step, self.sees_start, self.rounding)
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> Observe:
+        self.observation()
+        if len(set(self.methods)) < len(self.methods):
+            got = ", ".join(self.methods)
+            raise InvalidInputError(message("methods must differ", got=got, remedy="name each once"))
+        return self
+
+
+class Privacy(Section):
+    """Privacy budget: for opinions up to ``sensitivity`` apart, at the failure probability ``delta``."""
+
+    sensitivity: Positive = 1.0
+    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+
+
+class Scenario(Section):
+    r"""One experiment: a network, its agents, peer pressure, noise, a run, and optionally an observer.
+
+    The attributes are the sections of a scenario file. Build one with `load_scenario`, `parse_scenario` or
+    `scenario_from`, which report all errors of a file at once.
+
+    Attributes
+    ----------
+    network, agents, pressure, noise, time : Section
+        The model; without ``time`` it runs in discrete steps.
+    run : Run
+        Number of steps and replicates, seed, and what is recorded.
+    observe, privacy : Section, optional
+        The observer, and the privacy budget.
+    output : Output
+        Where results are written.
+
+    See Also
+    --------
+    load_scenario : Read a scenario file.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import parse_scenario
+    >>> parse_scenario("[network]\ngenerator = 'k2'\n[run]\nsteps = 9").model().n
+    2
+    """
+
+    network: NetworkSection
+    agents: Agents = Agents()
+    pressure: PressureSection = SCHEDULE_SECTIONS["linear"].model_validate({})
+    noise: NoiseSection = LAW_SECTIONS["none"].model_validate({})
+    time: Annotated[Time | None, Field(description="discrete steps t = 1, 2, … if left out")] = None
+    run: Run
+    observe: Observe | None = None
+    privacy: Privacy | None = None
+    output: Output = Output()
+
+    @cached_property
+    def temporal_network(self) -> TemporalNetwork | None:
+        """Temporal network, drawn from its own seed or from that of the run; None if the network is constant."""
+        found = self.network.temporal_network(self.run.steps, self.run.seed)
+        if found is not None and not found.aggregate.is_connected:
+            rule = "all agents must meet over time, directly or through others"
+            remedy = "let it change for more steps, or set largest_component = true if it is a file"
+            raise InvalidInputError(message(rule, got=repr(found), remedy=remedy))
+        return found
+
+    @cached_property
+    def graph(self) -> Network:
+        """Network, drawn from its own seed or from that of the run; the aggregate of a temporal network."""
+        if self.temporal_network is not None:
+            return self.temporal_network.aggregate
+        assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
+        return self.network.build(self.run.seed)
+
+    def model(self) -> Model:
+        """Return the model."""
+        seed, network = self.run.seed, self.graph
+        parts: dict[str, Any] = {
+            name: values_of(getattr(self.agents, name), name, network, seed)
+            for name in ("hidden", "stubbornness", "start")
+        }
+        pressure = schedule_of(self.pressure, network, parts["stubbornness"])
+        adaptation = adaptation_of(self.agents.adaptation, network, seed)
+        return Model(
+            network if self.temporal_network is None else self.temporal_network,
+            pressure=pressure,
+            noise=self.noise.noise(),
+            adaptation=adaptation,
+            **parts,
+        )
+
+    def system(self) -> Model | SDE:
+        """Return the model, or its stochastic differential equation where time is continuous."""
+        return self.model() if self.time is None else self.time.system(self.model())
+
+    def observation(self) -> Observation:
+        """Return the observed agents and steps; all of them by default."""
+        return Observation() if self.observe is None else self.observe.observation()
+
+    def prior(self) -> Prior | None:
+        """Return the prior of the observer, if there is one."""
+        return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
+
+    def to_toml(self) -> str:
+        """Return the scenario as the text of a file, with every default written out."""
+        return toml_text(self.model_dump(exclude_none=True))
+
+
+def schema_text() -> str:
+    """Return the JSON schema of scenario files, which the package ships for editors."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Scenario.model_json_schema()
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def shipped_schema() -> str:
+    """Return the schema file of the package."""
+    return (files("peerpressure") / FILE).read_text(encoding="utf-8")
+
+
+# TOML text; the standard library only reads it, and inline tables and short lists keep the file readable.
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Return tables of plain values as TOML, what is nested in them on one line and last.
+    """Return tables of plain values as TOML, with nested tables inline and last.
 
     >>> print(toml_text({"run": {"steps": 10, "record": {"every": 2}}}))
     [run]
@@ -60,94 +320,5 @@ def _value(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    # JSON escapes all that TOML wants escaped, but for DEL.
+    # JSON escapes what TOML requires, except for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-# Scenario: all that a file says about one experiment, checked, and ready to become a model.
-
-
-class Scenario(Section):
-    r"""One experiment: a network, its agents, peer pressure, noise, a run, and perhaps someone who looks on.
-
-    >>> from peerpressure.scenario import parse_scenario
-    >>> parse_scenario("[network]\ngenerator = 'k2'\n[run]\nsteps = 9").model().n
-    2
-    """
-
-    network: NetworkSection
-    agents: Agents = Agents()
-    pressure: PressureSection = LinearPressure()
-    noise: NoiseSection = Silence()
-    time: Annotated[Time | None, Field(description="leave it out for steps t = 1, 2, …")] = None
-    run: Run
-    observe: Observe | None = None
-    privacy: Privacy | None = None
-    output: Output = Output()
-
-    @cached_property
-    def temporal_network(self) -> TemporalNetwork | None:
-        """Who listens to whom in each step, drawn from its own seed or from that of the run; None if it stays so."""
-        found = self.network.evolve(self.run.steps, self.run.seed)
-        if found is not None and not found.aggregate.is_connected:
-            rule = "all agents must meet over time, if only by way of others"
-            remedy = "let it change for more steps, or set largest_component = true if it is a file"
-            raise InvalidInputError(message(rule, got=repr(found), remedy=remedy))
-        return found
-
-    @cached_property
-    def graph(self) -> Network:
-        """The network itself, drawn from its own seed or from that of the run; all who ever meet, where it changes."""
-        if self.temporal_network is not None:
-            return self.temporal_network.aggregate
-        assert isinstance(self.network, Standing), "what does not change can be built"
-        return self.network.build(self.run.seed)
-
-    def model(self) -> Model:
-        """Return the model that this scenario describes."""
-        seed, network = self.run.seed, self.graph
-        parts: dict[str, Any] = {
-            name: values_of(getattr(self.agents, name), name, network, seed)
-            for name in ("hidden", "stubbornness", "start")
-        }
-        pressure = schedule_of(self.pressure, network, parts["stubbornness"])
-        adaptation = adaptation_of(self.agents.adaptation, network, seed)
-        return Model(
-            network if self.temporal_network is None else self.temporal_network,
-            pressure=pressure,
-            noise=self.noise.noise(),
-            adaptation=adaptation,
-            **parts,
-        )
-
-    def system(self) -> Model | SDE:
-        """Return what is run: the model, or its equation where time is continuous."""
-        return self.model() if self.time is None else self.time.flow(self.model())
-
-    def observation(self) -> Observation:
-        """Return who is seen and when; everybody, where the file does not say."""
-        return Observation() if self.observe is None else self.observe.observation()
-
-    def prior(self) -> Prior | None:
-        """Return what the observer believes beforehand, if anything."""
-        return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
-
-    def to_toml(self) -> str:
-        """Return the file that reads back as this scenario, every default written out."""
-        return toml_text(self.model_dump(exclude_none=True))
-
-
-# The JSON Schema of scenario files, by which an editor completes and checks them.
-
-FILE = "scenario.schema.json"
-
-
-def schema_text() -> str:
-    """Return the schema that the sections make, as the package ships it."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Scenario.model_json_schema()
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
-
-
-def shipped_schema() -> str:
-    """Return the schema that came with the package."""
-    return (files("peerpressure") / FILE).read_text(encoding="utf-8")

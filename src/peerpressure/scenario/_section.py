@@ -1,25 +1,33 @@
-"""What all sections of a scenario file share: strict types, no unknown keys, no NaN, and files that exist."""
+"""Building blocks of the sections of a scenario file.
+
+`Section` is the base of all of them: strict types, no unknown keys, no NaN. `derived` makes the section of a schedule,
+of a noise law or of a generator from its declared parameters.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, create_model
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.parameters import Kind, Parameter, with_defaults
 
 
 class Section(BaseModel):
-    """A table of a scenario file; it never changes."""
+    """A table of a scenario file; it is immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def tag(name: str) -> str:
-    """Mark the name of an alternative, so that it is told from a key where an error is placed.
+    """Mark the name of an alternative, to distinguish it from a key in the location of an error.
 
     >>> tag("uniform")
     '<uniform>'
@@ -37,12 +45,12 @@ def key_of(value: Any, *keys: str) -> tuple[str, Any] | None:
 
 
 def alternatives(choose: Callable[[Any], str | None], rule: str, remedy: str) -> Discriminator:
-    """Return what tells alternatives apart; a value that is none of them breaks the rule."""
+    """Return the discriminator between alternatives; a value that is none of them breaks the rule."""
     return Discriminator(choose, custom_error_type="no_alternative", custom_error_message=f"{rule}; {remedy}")
 
 
 def among(names: Iterable[str], what: str) -> Callable[[str], str]:
-    """Return a check that a word is one of these names."""
+    """Return a validator that a word is one of these names."""
     known = list(names)
 
     def check(word: str) -> str:
@@ -56,9 +64,9 @@ def among(names: Iterable[str], what: str) -> Callable[[str], str]:
 
 
 def _located(path: str, info: ValidationInfo) -> str:
-    """Return the path as seen from here: in a file, paths start from that file's folder.
+    """Return the path relative to the folder of the scenario file.
 
-    Whoever reads scenarios of strangers says ``files: False`` in the context, and none of them reaches the disk.
+    With ``files: False`` in the context, as for scenarios from the network, no file may be named at all.
     """
     context = info.context or {}
     if context.get("files") is False:
@@ -88,7 +96,7 @@ def _whole_or_not(value: Any) -> str:
     return tag("whole number") if isinstance(value, int) and not isinstance(value, bool) else tag("number")
 
 
-LARGEST = 2**63 - 1  # the largest whole number that TOML promises to hold
+LARGEST = 2**63 - 1  # the largest integer that every TOML reader supports
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
 OwnSeed: TypeAlias = Annotated[Seed | None, Field(description="leave it out to draw from the seed of the run")]
@@ -108,8 +116,79 @@ OneOrMany: TypeAlias = Annotated[
 ]
 
 
+_TYPES: Mapping[Kind, Any] = {
+    "whole": int,
+    "real": float,
+    "probability": float,
+    "flag": bool,
+    "text": Annotated[str, Field(min_length=1)],
+    "list": Numbers,
+    "per agent": OneOrMany,
+}
+Derived = TypeVar("Derived", bound=Section)
+
+
+def derived(
+    base: type[Derived],
+    name: str,
+    member: Callable[..., Any],
+    parameters: Iterable[Parameter],
+    *,
+    key: str,
+    description: str,
+    more: Mapping[str, Any] | None = None,
+) -> type[Derived]:
+    """Return the section of one member of a family.
+
+    Parameters
+    ----------
+    base : type of Section
+        Section that the new one extends.
+    name : str
+        Name of the member, the value of ``key``.
+    member : callable
+        Class or function whose signature gives the defaults.
+    parameters : iterable of Parameter
+        Declarations of the other keys.
+    key : str
+        Key that names the member.
+    description : str
+        What the member is, in one line.
+    more : mapping, optional
+        Further keys, as `pydantic.create_model` takes them.
+
+    Returns
+    -------
+    type of Section
+        Subclass of ``base``.
+    """
+    fields: dict[str, Any] = {key: (cast(Any, Literal)[name], name)}
+    fields |= {one.name: (_annotation(one), one.default) for one in with_defaults(member, parameters)}
+    fields |= more or {}
+    title = "".join(word.capitalize() for word in name.split("_"))
+    return create_model(f"{title}{base.__name__}", __base__=base, __doc__=description, **fields)
+
+
+def _annotation(one: Parameter) -> Any:
+    """Return the type of a key with its legal range and its description."""
+    plain = _TYPES[one.kind] if one.default is not None else _TYPES[one.kind] | None
+    bounds = ({"le": LARGEST} if one.kind == "whole" else {}) | one.bounds
+    description = (one.help or one.title) + f" ({one.unit})" * bool(one.unit)
+    return Annotated[plain, Field(description=description, **cast(Any, bounds))]
+
+
+def takes(member: Callable[..., Any], argument: str) -> bool:
+    """Return whether a class or function has an argument of this name."""
+    return argument in inspect.signature(member).parameters
+
+
+def union_of(sections: Mapping[str, type[Section]]) -> Any:
+    """Return the union of sections, each marked with its name."""
+    return functools.reduce(operator.or_, (Annotated[one, Tag(tag(name))] for name, one in sections.items()))
+
+
 def read_text(path: str | Path, what: str) -> str:
-    """Return the text of a file, or say why there is none."""
+    """Return the text of a file; raise FileFormatError if it cannot be read as UTF-8."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

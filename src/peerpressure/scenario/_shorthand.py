@@ -1,45 +1,25 @@
-"""Scenarios from a few words of a command line: ``ba:100:2``, ``gaussian:1``, ``t*log(t)``."""
+"""Sections of a scenario from a few words on the command line: ``ba:100:2``, ``gaussian:1``, ``t*log(t)``.
+
+A name is followed by the member's numeric parameters in the order of their declaration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.networks import GENERATORS, NAMED, RECORDED
+from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED
 from peerpressure.noise import LAWS
+from peerpressure.parameters import REQUIRED, Parameter, with_defaults
+from peerpressure.schedules import SCHEDULES
 
-# The short names of generators, and the parameters of each in their order.
-SHORT: Mapping[str, str] = {
-    "ba": "barabasi_albert",
-    "er": "erdos_renyi",
-    "ws": "watts_strogatz",
-    "regular": "random_regular",
-}
-PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "k2": (),
-    "path": ("n",),
-    "cycle": ("n",),
-    "complete": ("n",),
-    "star": ("n",),
-    "grid": ("rows", "columns"),
-    "erdos_renyi": ("n", "p"),
-    "watts_strogatz": ("n", "k", "p"),
-    "barabasi_albert": ("n", "m"),
-    "random_regular": ("n", "degree"),
-}
-# The short names of ways in which a network changes, and their parameters.
-CHANGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "failing": ("failing_edges", ("probability",)),
-    "markov": ("edge_markovian", ("birth", "death")),
-    "rewiring": ("rewiring", ("rate",)),
-}
-WHOLE = ("n", "m", "k", "rows", "columns", "degree")
+_NUMBERS = ("whole", "real", "probability", "per agent")
 
 
 def network_section(words: str) -> dict[str, Any]:
-    """Return the [network] that a name, a file or a generator with its parameters stands for.
+    """Return the [network] of a name, a file or a generator with its parameters.
 
     >>> network_section("ba:100:2")
     {'generator': 'barabasi_albert', 'n': 100, 'm': 2}
@@ -49,35 +29,36 @@ def network_section(words: str) -> dict[str, Any]:
     if words in NAMED:
         return {"named": words}
     if words in RECORDED:
-        # Nights in which nobody meets would only be waited through.
+        # Without the nights, in which nobody meets.
         return {"recorded": words, "skip_quiet": 12, "repeat": True}
     name, *given = words.split(":")
-    generator = SHORT.get(name, name)
-    if generator not in GENERATORS:
+    names = {one.short: key for key, one in GENERATORS.items() if one.short} | {key: key for key in GENERATORS}
+    if name not in names:
         if Path(words).suffix:
             return {"file": words}
-        made, real = ", ".join([*SHORT, *PARAMETERS]), ", ".join([*NAMED, *RECORDED])
-        remedy = f"use {made} with their parameters, {real}, or a file"
+        remedy = f"use {', '.join(names)} with their parameters, {', '.join([*NAMED, *RECORDED])}, or a file"
         raise InvalidInputError(message("a graph must be known by name or be a file", got=repr(words), remedy=remedy))
-    return {"generator": generator, **_parameters(name, PARAMETERS[generator], given)}
+    one = GENERATORS[names[name]]
+    return {"generator": names[name], **_values(name, given, one.build, one.parameters)}
 
 
 def dynamics_section(words: str) -> dict[str, Any]:
-    """Return the network.dynamics that a way of changing with its parameters stands for.
+    """Return the network.dynamics of a kind with its parameters.
 
     >>> dynamics_section("failing:0.2")
     {'kind': 'failing_edges', 'probability': 0.2}
     """
     name, *given = words.split(":")
-    if name not in CHANGES:
-        rule = f"a network must change in one of these ways: {', '.join(CHANGES)}"
+    names = {one.short or kind: kind for kind, one in DYNAMICS.items()}
+    if name not in names:
+        rule = f"a network must change in one of these ways: {', '.join(names)}"
         raise InvalidInputError(message(rule, got=repr(words), remedy="for instance failing:0.2"))
-    kind, names = CHANGES[name]
-    return {"kind": kind, **_parameters(name, names, given)}
+    one = DYNAMICS[names[name]]
+    return {"kind": names[name], **_values(name, given, one.build, one.parameters)}
 
 
 def adaptation_section(words: str) -> float | str:
-    """Return the agents.adaptation that a number or a formula stands for.
+    """Return the agents.adaptation of a number or a formula.
 
     >>> adaptation_section("0.01"), adaptation_section("0.1/t")
     (0.01, '0.1/t')
@@ -88,36 +69,56 @@ def adaptation_section(words: str) -> float | str:
         return words
 
 
-def _parameters(name: str, names: Sequence[str], given: Sequence[str]) -> dict[str, int | float]:
-    if len(given) != len(names):
-        example = ":".join([name, *(word.upper() for word in names)])
-        rule = f"{name} takes {len(names)} parameter{'s' * (len(names) != 1)}"
-        raise InvalidInputError(message(rule, got=repr(":".join([name, *given])), remedy=f"write {example}"))
-    return {key: _number(key, text) for key, text in zip(names, given, strict=True)}
-
-
 def noise_section(words: str) -> dict[str, Any]:
-    """Return the [noise] that a law and its standard deviation stand for.
+    """Return the [noise] of a law with its parameters, of which the first is the standard deviation.
 
-    >>> noise_section("laplace:0.5")
-    {'law': 'laplace', 'std': 0.5}
+    >>> noise_section("laplace:0.5"), noise_section("student:1:3")
+    ({'law': 'laplace', 'std': 0.5}, {'law': 'student', 'std': 1.0, 'df': 3.0})
     """
     law, *given = words.split(":")
-    if law not in LAWS or law == "custom" or len(given) > (law != "none"):
-        laws = ", ".join(name for name in LAWS if name != "custom")
-        rule = f"noise must be a law ({laws}) and a standard deviation"
+    names = [name for name, member in LAWS.items() if _is_numeric(member, member.parameters)]
+    if law not in names:
+        rule = f"noise must be a law ({', '.join(names)}) and a standard deviation"
         raise InvalidInputError(message(rule, got=repr(words), remedy="for instance gaussian:1"))
-    return {"law": law} | ({"std": _number("std", given[0])} if given else {})
+    return {"law": law, **_values(law, given, LAWS[law], LAWS[law].parameters)}
 
 
 def pressure_section(words: str) -> dict[str, Any]:
-    """Return the [pressure] that a formula, or the word ``tuned``, stands for."""
-    return {"kind": "tuned"} if words == "tuned" else {"kind": "formula", "formula": words}
+    """Return the [pressure] of a formula, of a kind with its parameters, or of the word ``tuned``.
+
+    >>> pressure_section("t*log(1 + t)"), pressure_section("power:1.5")
+    ({'kind': 'formula', 'formula': 't*log(1 + t)'}, {'kind': 'power', 'exponent': 1.5})
+    """
+    if words == "tuned":
+        return {"kind": "tuned"}
+    kind, *given = words.split(":")
+    if kind in SCHEDULES and _is_numeric(SCHEDULES[kind], SCHEDULES[kind].parameters):
+        return {"kind": kind, **_values(kind, given, SCHEDULES[kind], SCHEDULES[kind].parameters)}
+    return {"kind": "formula", "formula": words}
 
 
-def _number(name: str, text: str) -> int | float:
+def _is_numeric(member: Callable[..., Any], parameters: Iterable[Parameter]) -> bool:
+    """Return whether numbers are all that a member needs."""
+    return all(one.kind in _NUMBERS for one in with_defaults(member, parameters) if one.default is REQUIRED)
+
+
+def _values(
+    name: str, given: Sequence[str], member: Callable[..., Any], parameters: Iterable[Parameter]
+) -> dict[str, int | float]:
+    """Return the parameters that the words after a name give, in the order of their declaration."""
+    declared = [one for one in with_defaults(member, parameters) if one.kind in _NUMBERS]
+    needed = sum(one.default is REQUIRED for one in declared)
+    if not needed <= len(given) <= len(declared):
+        example = ":".join([name, *(one.name.upper() for one in declared)])
+        count = f"{len(declared)}" if needed == len(declared) else f"{needed} to {len(declared)}"
+        rule = f"{name} takes {count} parameter{'s' * (count != '1')}"
+        raise InvalidInputError(message(rule, got=repr(":".join([name, *given])), remedy=f"write {example}"))
+    return {one.name: _number(one, text) for one, text in zip(declared, given, strict=False)}
+
+
+def _number(one: Parameter, text: str) -> int | float:
     try:
-        return int(text) if name in WHOLE else float(text)
+        return int(text) if one.kind == "whole" else float(text)
     except ValueError:
-        rule = f"{name} must be a {'whole number' if name in WHOLE else 'number'}"
-        raise InvalidInputError(message(rule, got=repr(text), remedy="check what stands between the colons")) from None
+        rule = f"{one.name} must be a {'whole number' if one.kind == 'whole' else 'number'}"
+        raise InvalidInputError(message(rule, got=repr(text), remedy="check the words between the colons")) from None

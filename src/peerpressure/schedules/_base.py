@@ -1,10 +1,8 @@
-"""What every schedule can do, written once."""
+"""The abstract schedule: what every peer pressure ρ_t offers, derived from ρ_t and log ρ_t."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, message
+from peerpressure.parameters import Parameter
 from peerpressure.schedules._growth import Growth
 
 Array = NDArray[np.float64]
@@ -20,13 +19,35 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Schedule(ABC):
-    """Peer pressure ρ_t ≥ 0 as a function of time; every member is frozen, hashable and plain data.
+    """Peer pressure ρ_t ≥ 0 as a function of time.
 
-    A member says what ρ_t and log ρ_t are, how it grows and how it reads; the rest follows here. Every
-    method takes a scalar or an array of times, whole or real, and answers in the same shape.
+    A member of the family is a frozen dataclass. It defines `pressure`, `log_pressure`, `growth` and `formula_text`,
+    and declares its parameters; the other methods follow. Every method takes a scalar or an array of times, integer or
+    real, and returns an array of the same shape.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the member in scenario files and stored runs.
+    title : str
+        Name of the member for a label.
+    parameters : tuple of Parameter
+        Declaration of the constructor's arguments.
+
+    See Also
+    --------
+    peerpressure.schedules.SCHEDULES : Table of all members.
     """
 
     kind: ClassVar[str]
+    title: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Check the declared parameters, and store them as plain numbers."""
+        for one in self.parameters:
+            value = one.check(getattr(self, one.name), ScheduleError, owner=type(self).__name__)
+            object.__setattr__(self, one.name, value)
 
     @abstractmethod
     def pressure(self, t: Array) -> Array:
@@ -39,12 +60,12 @@ class Schedule(ABC):
     @property
     @abstractmethod
     def growth(self) -> Growth:
-        """How ρ_t grows, as far as consensus depends on it."""
+        """Growth of ρ_t, as far as consensus depends on it."""
 
     @property
     @abstractmethod
     def formula_text(self) -> str:
-        """The right-hand side of ρ_t = … for a person to read."""
+        """Right-hand side of ρ_t = …, for a reader."""
 
     @final
     def __str__(self) -> str:
@@ -65,7 +86,7 @@ class Schedule(ABC):
 
     @final
     def reciprocal(self, t: ArrayLike) -> Array:
-        """Return 1/ρ_t: right where ρ_t overflows, and inf where ρ_t = 0."""
+        """Return 1/ρ_t, exact where ρ_t overflows, and inf where ρ_t = 0."""
         times = as_times(t)
         return self._inverse(times, self._checked(times))
 
@@ -81,13 +102,13 @@ class Schedule(ABC):
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
     def reading_times(self, t: Array) -> Array:
-        """Return the times at which to ask for the pressure of real times t > 0."""
+        """Return the times at which the pressure of real times t > 0 is evaluated."""
         # Formulas such as t/t have a limit at time 0 but no value.
         return np.maximum(t, np.finfo(np.float64).tiny)
 
     @final
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which ``schedule_from_dict`` makes an equal schedule."""
+        """Return plain data from which `schedule_from_dict` builds an equal schedule."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
         return {"kind": self.kind, **plain}
@@ -114,7 +135,7 @@ class Schedule(ABC):
 
 
 def as_times(t: ArrayLike) -> Array:
-    """Return times as doubles; whatever is not made of real numbers is refused."""
+    """Return times as doubles; raise for anything but real numbers."""
     try:
         times = np.asarray(t)
     except ValueError:
@@ -123,19 +144,3 @@ def as_times(t: ArrayLike) -> Array:
         rule = "times must be a real number or an array of them"
         raise ScheduleError(message(rule, got=repr(t)[:80], remedy="pass t = 1, 2, … or an array of these"))
     return times.astype(np.float64, copy=False)
-
-
-def real_parameter(owner: Schedule, name: str, *, above: float = -math.inf, at_least: float = -math.inf) -> float:
-    """Store the parameter as a finite float in its legal range, and return it."""
-    given = getattr(owner, name)
-    try:
-        is_real = isinstance(given, numbers.Real) and not isinstance(given, bool)
-        value = float(given) if is_real else math.nan
-    except OverflowError:
-        value = math.inf
-    if not (math.isfinite(value) and value > above and value >= at_least):
-        bounds = f" above {above:g}" * (above > -math.inf) + f" of at least {at_least:g}" * (at_least > -math.inf)
-        rule = f"{type(owner).__name__} needs a finite {name}{bounds}"
-        raise ScheduleError(message(rule, got=repr(given)[:80], remedy=f"pass {name} as such a number"))
-    object.__setattr__(owner, name, value)
-    return value

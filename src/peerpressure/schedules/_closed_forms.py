@@ -10,36 +10,47 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, message
-from peerpressure.schedules._base import Array, Schedule, real_parameter
+from peerpressure.parameters import Parameter, Slider
+from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth
+
+_SCALE = Parameter("scale", "real", "scale", "factor in front", above=0, slider=Slider(0.001, 100.0, 0.001, log=True))
 
 
 class HasDegrees(Protocol):
-    """What tuning a schedule needs to know of a network."""
+    """Part of a network that `Linear.tuned` reads."""
 
     @property
     def n(self) -> int:
-        """The number of agents."""
+        """Number of agents."""
 
     @property
     def degrees(self) -> NDArray[Any]:
-        """The weighted degree of each agent."""
+        """Weighted degree of each agent."""
 
 
 @final
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """Pressure that never changes, ρ_t = value: the agents keep a spread for ever.
+    """Pressure that never changes, ρ_t = value: the agents never agree fully.
 
+    Parameters
+    ----------
+    value : float
+        Pressure at every step, at least 0.
+
+    Examples
+    --------
     >>> print(Constant(3))
     ρ_t = 3
     """
 
     value: float
     kind: ClassVar[str] = "constant"
-
-    def __post_init__(self) -> None:
-        real_parameter(self, "value", at_least=0.0)
+    title: ClassVar[str] = "Constant"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("value", "real", "pressure", at_least=0, slider=Slider(0.0, 1_000.0, 0.1, start=2.0)),
+    )
 
     def pressure(self, t: Array) -> Array:
         """Return the value at each t."""
@@ -57,15 +68,24 @@ class Constant(Schedule):
 
     @property
     def formula_text(self) -> str:
-        """The value."""
+        """Value of the pressure."""
         return f"{self.value:.6g}"
 
 
 @final
 @dataclass(frozen=True)
 class Linear(Schedule):
-    """Pressure that grows by the same amount each step, ρ_t = slope·t + offset.
+    """Pressure that grows by the same amount at each step, ρ_t = slope·t + offset.
 
+    Parameters
+    ----------
+    slope : float, default 1.0
+        Growth per step, above 0.
+    offset : float, default 0.0
+        Pressure at t = 0, at least −slope, so that ρ_1 ≥ 0.
+
+    Examples
+    --------
     >>> print(Linear(0.19))
     ρ_t = 0.19 t
     >>> Linear(2, 1)([1, 2, 3])
@@ -75,18 +95,42 @@ class Linear(Schedule):
     slope: float = 1.0
     offset: float = 0.0
     kind: ClassVar[str] = "linear"
+    title: ClassVar[str] = "Linear"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("slope", "real", "slope", above=0, unit="per step", slider=Slider(0.001, 100.0, 0.001, log=True)),
+        Parameter("offset", "real", "offset", "pressure at t = 0", slider=Slider(0.0, 100.0, 0.1)),
+    )
 
     def __post_init__(self) -> None:
-        slope = real_parameter(self, "slope", above=0.0)
-        # ρ_1 is the first pressure that anyone feels.
-        real_parameter(self, "offset", at_least=-slope)
+        """Check the parameters, and that ρ_1, the first pressure in use, is not negative."""
+        Schedule.__post_init__(self)
+        if self.offset < -self.slope:
+            rule = f"offset of Linear must be at least −slope = {-self.slope:g}"
+            raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
 
     @classmethod
     def tuned(cls, network: HasDegrees, stubbornness: ArrayLike) -> Self:
-        """Return ρ_t = κ t with κ = Σs/Σd, the schedule that averages noise away at the ideal rate.
+        """Return ρ_t = κ t with κ = Σs/Σd, the schedule that averages noise away at the optimal rate.
 
-        The mode on which all agents agree then takes steps of 1/t, like a running mean; a steeper
-        schedule forgets its start more slowly, as t^(−κ/slope).
+        The consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it forgets its
+        start more slowly, as t^(−κ/slope).
+
+        Parameters
+        ----------
+        network : Network
+            Network with at least one edge.
+        stubbornness : float or array_like of shape (n,)
+            Stubbornness s of the agents, above 0.
+
+        Returns
+        -------
+        Linear
+            Schedule with slope κ.
+
+        Raises
+        ------
+        ScheduleError
+            If stubbornness is not positive and finite, or the network has no edges.
         """
         s = np.asarray(stubbornness, dtype=np.float64)
         if s.shape not in {(), (network.n,)}:
@@ -118,7 +162,7 @@ class Linear(Schedule):
 
     @property
     def formula_text(self) -> str:
-        """The line, such as 0.19 t + 2."""
+        """Line in t, such as 0.19 t + 2."""
         sign = "+" if self.offset > 0 else "−"
         return f"{factor(self.slope)}t" + f" {sign} {abs(self.offset):.6g}" * (self.offset != 0)
 
@@ -126,8 +170,17 @@ class Linear(Schedule):
 @final
 @dataclass(frozen=True)
 class Power(Schedule):
-    """Pressure that grows, or fades, as a power of time, ρ_t = scale·t^exponent.
+    """Pressure that grows or decays as a power of time, ρ_t = scale·t^exponent.
 
+    Parameters
+    ----------
+    exponent : float
+        Power of t; the consensus value is reached for exponents up to 1.
+    scale : float, default 1.0
+        Factor in front, above 0.
+
+    Examples
+    --------
     >>> print(Power(1.5), Power(-1, scale=2).growth.bounded)
     ρ_t = t^1.5 True
     """
@@ -135,10 +188,11 @@ class Power(Schedule):
     exponent: float
     scale: float = 1.0
     kind: ClassVar[str] = "power"
-
-    def __post_init__(self) -> None:
-        real_parameter(self, "exponent")
-        real_parameter(self, "scale", above=0.0)
+    title: ClassVar[str] = "Power"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("exponent", "real", "exponent", "power of t", slider=Slider(-1.0, 3.0, 0.05, start=1.5)),
+        _SCALE,
+    )
 
     def pressure(self, t: Array) -> Array:
         """Return scale·t^exponent."""
@@ -154,7 +208,7 @@ class Power(Schedule):
 
     @property
     def growth(self) -> Growth:
-        """The p-series test: Σ t^(−p) diverges exactly when p ≤ 1."""
+        """Growth by the p-series test: Σ t^(−p) diverges exactly when p ≤ 1."""
         p = self.exponent
         return Growth(
             bounded=p <= 0,
@@ -167,24 +221,30 @@ class Power(Schedule):
 
     @property
     def formula_text(self) -> str:
-        """The power, such as 2 t^1.5."""
+        """Power of t, such as 2 t^1.5."""
         return f"{factor(self.scale)}t^{self.exponent:.6g}"
 
 
 @final
 @dataclass(frozen=True)
 class Logarithmic(Schedule):
-    """Pressure that grows more slowly than any power, ρ_t = scale·log(1 + t).
+    """Pressure that grows more slowly than any power of time, ρ_t = scale·log(1 + t).
 
+    Parameters
+    ----------
+    scale : float, default 1.0
+        Factor in front, above 0.
+
+    Examples
+    --------
     >>> print(Logarithmic(2))
     ρ_t = 2 log(1 + t)
     """
 
     scale: float = 1.0
     kind: ClassVar[str] = "logarithmic"
-
-    def __post_init__(self) -> None:
-        real_parameter(self, "scale", above=0.0)
+    title: ClassVar[str] = "Logarithmic"
+    parameters: ClassVar[tuple[Parameter, ...]] = (_SCALE,)
 
     def pressure(self, t: Array) -> Array:
         """Return scale·log(1 + t)."""
@@ -202,18 +262,26 @@ class Logarithmic(Schedule):
 
     @property
     def formula_text(self) -> str:
-        """The logarithm with its scale."""
+        """Logarithm with its scale."""
         return f"{factor(self.scale)}log(1 + t)"
 
 
 @final
 @dataclass(frozen=True)
 class StretchedExponential(Schedule):
-    """Pressure that outgrows every power of time, ρ_t = base^(t^exponent), with base > 1 and exponent > 0.
+    """Pressure that grows faster than any power of time, ρ_t = base^(t^exponent).
 
-    A base of at most 1 would not press ever harder, which is all that this schedule is for: use Constant,
-    or a formula.
+    Under 2^√t, the paper's counterexample, the agents agree on a wrong value.
 
+    Parameters
+    ----------
+    base : float, default 2.0
+        Above 1; with a base of at most 1 the pressure would not grow.
+    exponent : float, default 0.5
+        Power of t, above 0.
+
+    Examples
+    --------
     >>> StretchedExponential()([1, 4, 9])
     array([2., 4., 8.])
     >>> print(StretchedExponential())
@@ -223,10 +291,11 @@ class StretchedExponential(Schedule):
     base: float = 2.0
     exponent: float = 0.5
     kind: ClassVar[str] = "stretched_exponential"
-
-    def __post_init__(self) -> None:
-        real_parameter(self, "base", above=1.0)
-        real_parameter(self, "exponent", above=0.0)
+    title: ClassVar[str] = "Stretched exponential"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("base", "real", "base", above=1, slider=Slider(1.01, 10.0, 0.01, log=True)),
+        Parameter("exponent", "real", "exponent", "power of t", above=0, slider=Slider(0.1, 1.0, 0.05)),
+    )
 
     def pressure(self, t: Array) -> Array:
         """Return base^(t^exponent)."""
@@ -244,13 +313,13 @@ class StretchedExponential(Schedule):
 
     @property
     def formula_text(self) -> str:
-        """The power tower, such as 2^√t."""
+        """Power tower, such as 2^√t."""
         top = {0.5: "√t", 1.0: "t"}.get(self.exponent, f"(t^{self.exponent:.6g})")
         return f"{self.base:.6g}^{top}"
 
 
 def factor(scale: float) -> str:
-    """Return a leading factor as people write it, nothing for 1.
+    """Return a leading factor as it is written in a formula, nothing for 1.
 
     >>> factor(1.0) + "t", factor(0.25) + "t"
     ('t', '0.25 t')

@@ -1,4 +1,4 @@
-"""Schedules that the user gives: a table of values, or a formula."""
+"""Schedules given by the user: a table of values, or a formula in t."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from peerpressure.errors import ScheduleError, message
 from peerpressure.formula import Expression, parse
+from peerpressure.parameters import Parameter
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth, estimate_growth
 
@@ -19,14 +20,23 @@ _ROUNDING = 1e-12
 @final
 @dataclass(frozen=True, eq=False)
 class Table(Schedule):
-    """Pressures given one by one, ρ_1, ρ_2, …, ρ_T; there are none before or after.
+    """Pressures ρ_1, ρ_2, …, ρ_T given one by one; there are none before or after.
 
+    Parameters
+    ----------
+    values : array_like of shape (T,)
+        Finite pressures, at least 0.
+
+    Examples
+    --------
     >>> Table([1, 2, 4])([1, 3])
     array([1., 4.])
     """
 
     values: Array
     kind: ClassVar[str] = "table"
+    title: ClassVar[str] = "Table"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("values", "list", "pressures", "ρ_1, ρ_2, …"),)
 
     def __init__(self, values: ArrayLike) -> None:
         try:
@@ -57,7 +67,7 @@ class Table(Schedule):
         return Table, (self.values,)
 
     def pressure(self, t: Array) -> Array:
-        """Look ρ_t up; t must be a whole number from 1 to the length of the table."""
+        """Look up ρ_t for a whole number t from 1 to the length of the table."""
         length = self.values.size
         legal = (t >= 1) & (t <= length) & (t == np.floor(t))
         if not legal.all():
@@ -69,23 +79,23 @@ class Table(Schedule):
         return looked_up
 
     def reading_times(self, t: Array) -> Array:
-        """Return the whole number at which the unit of time ends that t lies in: ρ_k holds from k − 1 to k."""
+        """Return t rounded up to a whole number, since ρ_k holds from time k − 1 to k."""
         # A product such as 100·0.07 lies a rounding error above the whole number that it stands for.
         return np.maximum(np.ceil(t - _ROUNDING * np.maximum(t, 1.0)), 1.0)
 
     def log_pressure(self, t: Array) -> Array:
-        """Return the logarithm of what is looked up."""
+        """Return the logarithm of the value in the table."""
         return np.log(self.pressure(t))
 
     @property
     def growth(self) -> Growth:
-        """Unknown: a finite table fixes no limit."""
+        """Unknown, since a finite table has no limit."""
         basis = f"a table of {self.values.size} values says nothing about ρ_t after t = {self.values.size}"
         return Growth(None, None, None, basis=basis)
 
     @property
     def formula_text(self) -> str:
-        """The first values and their number."""
+        """First values, and how many there are."""
         shown = ", ".join(f"{value:.6g}" for value in self.values[:3])
         return shown + f", … ({self.values.size} values)" * (self.values.size > 3)
 
@@ -93,23 +103,42 @@ class Table(Schedule):
 @final
 @dataclass(frozen=True)
 class Formula(Schedule):
-    """Pressure by a formula in t that a user typed; its growth is estimated, and says so.
+    """Pressure given by a formula in t, with + − * / ^, sqrt, log, exp, min and max.
 
+    Its growth is estimated from values at very large t.
+
+    Parameters
+    ----------
+    formula : str
+        Arithmetic in t. It is parsed, never evaluated as code.
+
+    Examples
+    --------
     >>> print(Formula("t * log(1 + t)"))
     ρ_t = t*log(1 + t)
     >>> Formula("t * log(1 + t)").growth.reciprocal_sum_diverges
     True
     """
 
-    text: str
+    formula: str
     expression: Expression = field(init=False, repr=False, compare=False)
     kind: ClassVar[str] = "formula"
+    title: ClassVar[str] = "A formula in t"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "formula",
+            "text",
+            "formula",
+            "arithmetic in t",
+            examples=("t", "t*log(1 + t)", "2^sqrt(t)", "t^1.5", "min(t, 20)", "sqrt(t)"),
+        ),
+    )
 
     def __post_init__(self) -> None:
-        expression = parse(self.text)
+        """Parse the formula, and check its first value, which every use needs."""
+        expression = parse(self.formula)
         object.__setattr__(self, "expression", expression)
-        object.__setattr__(self, "text", expression.text)
-        # ρ_1 is needed by every use, so a formula without it is refused where it enters.
+        object.__setattr__(self, "formula", expression.text)
         self(1)
 
     def pressure(self, t: Array) -> Array:
@@ -122,10 +151,10 @@ class Formula(Schedule):
 
     @property
     def growth(self) -> Growth:
-        """How the formula seems to grow, from its values at very large t."""
+        """Estimate from the values of the formula at very large t."""
         return estimate_growth(self.expression)
 
     @property
     def formula_text(self) -> str:
-        """The formula in its canonical form."""
-        return self.text
+        """Formula in its canonical form."""
+        return self.formula

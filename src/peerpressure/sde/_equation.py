@@ -22,6 +22,7 @@ from peerpressure.errors import ModelError, ScheduleError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
+from peerpressure.progress import checkpoint
 from peerpressure.schedules import Schedule, Table
 
 Scaling: TypeAlias = Literal["printed", "model"]
@@ -135,6 +136,7 @@ class SDE:
 
     def update(self, t: float) -> Update:
         """Return the discrete model's affine map at the pressure of a real time t."""
+        checkpoint()
         gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, self.network.degrees)
         return Update(gain, coupling_scale, self.x0, self.network.adjacency)
 

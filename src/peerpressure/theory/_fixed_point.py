@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
+from peerpressure.progress import checkpoint
 from peerpressure.theory._moments import whole_times
 
 Solver: TypeAlias = Callable[[Vector], Vector]
@@ -74,6 +75,7 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
     diagonal = matrix.diagonal()
 
     def precondition(r: Vector) -> Vector:
+        checkpoint()
         z = (r - p * r.sum()) / diagonal
         return np.asarray(z - p @ z)
 

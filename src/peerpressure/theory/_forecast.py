@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Vector
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
@@ -67,8 +68,11 @@ class Advice:
         return self.error_now / self.error_tuned if self.error_tuned > 0 else math.inf
 
 
-def forecast(model: Model | SDE, steps: int) -> Forecast:
+def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None = None) -> Forecast:
     """Return where the model stands after ``steps`` steps, which in continuous time are those of the equation.
+
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
 
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
@@ -80,7 +84,8 @@ def forecast(model: Model | SDE, steps: int) -> Forecast:
     if not isinstance(model, SDE):
         model = reduced(model)
         most = most if model.adaptation is None else most // 2
-    return _exact(model, steps) if model.n <= most else _partly_simulated(model, steps)
+    with cancellable(should_stop):
+        return _exact(model, steps) if model.n <= most else _partly_simulated(model, steps)
 
 
 def _exact(model: Model | SDE, steps: int) -> Forecast:

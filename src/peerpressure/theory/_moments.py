@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
 from peerpressure.statespace import initial_state, state_layout, transition
@@ -420,6 +421,7 @@ def moments(
     *,
     times: ArrayLike | None = None,
     what: What = "public",
+    should_stop: ShouldStop | None = None,
 ) -> Moments:
     """Return the exact mean and variance of opinions, or of functionals of them, up to t = ``steps``.
 
@@ -438,6 +440,8 @@ def moments(
     what : {"public", "hidden", "joint"}, default "public"
         Public opinions y_t, hidden opinions x_{t+1} after step t, or both, public ones first; functionals then have
         2·agents weights. Hidden opinions of an ``SDE`` are constant.
+    should_stop : callable, optional
+        Called at every step; the work is cancelled if it returns True.
 
     Returns
     -------
@@ -448,6 +452,8 @@ def moments(
     ------
     InvalidInputError
         If times, weights or ``what`` are not legal, or there are too many agents for their covariance.
+    CancelledError
+        If ``should_stop`` returns True.
 
     See Also
     --------
@@ -465,9 +471,11 @@ def moments(
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
         raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out for public opinions"))
-    # Continuous time has differential equations where discrete time has recursions.
-    solve = _continuous if isinstance(model, SDE) else _discrete
-    return solve(model, steps, of, times, what)  # type: ignore[arg-type]
+    with cancellable(should_stop):
+        # Continuous time has differential equations where discrete time has recursions.
+        if isinstance(model, SDE):
+            return _continuous(model, steps, of, times, what)
+        return _discrete(model, steps, of, times, what)
 
 
 def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:

@@ -21,6 +21,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
+from peerpressure.progress import checkpoint
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -290,6 +291,7 @@ def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
     start[agents] = 1.0 / size
 
     def within(part: Vector) -> Vector:
+        checkpoint()
         whole = np.zeros(n)
         whole[agents] = part
         return period(whole)[agents]
@@ -357,6 +359,7 @@ def _closed_cycle(model: Model, rounds: Rounds, start: Vector, step: Callable[[i
     scale = float(np.ptp(model.x0)) or 1.0
     states, state = np.empty_like(rounds.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):
+        checkpoint()
         before = state
         for k in range(rounds.count):
             state = step(k, state)

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, NamedTuple, final
 
 from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.theory._classification import (
     Bond,
@@ -266,11 +267,14 @@ class Verdict:
         return as_html(self)
 
 
-def diagnose(model: Model | SDE, steps: int | None = None) -> Verdict:
+def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: ShouldStop | None = None) -> Verdict:
     """Say whether the agents will agree, on what, and how fast.
 
     With ``steps``, also where they will be by then, exactly, and how much the tuned schedule ρ_t = κt would improve
     on it. In continuous time steps are those of the equation.
+
+    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
+    True.
 
     >>> from peerpressure.networks import k2
     >>> from peerpressure.schedules import Power
@@ -279,6 +283,11 @@ def diagnose(model: Model | SDE, steps: int | None = None) -> Verdict:
     >>> diagnose(Model(k2(), hidden=[0, 1], pressure=Power(2))).outcome.value
     'permanent oscillation between the two sides'
     """
+    with cancellable(should_stop):
+        return _diagnose(model, steps)
+
+
+def _diagnose(model: Model | SDE, steps: int | None) -> Verdict:
     horizon = None if steps is None else step_count(steps)
     ahead = None if horizon is None else forecast(model, horizon)
     better = None if ahead is None else advice(model, ahead.steps, ahead.mode_error)

@@ -34,7 +34,7 @@ def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.usefixtures("twin")
-def test_windows_are_as_connected_as_the_union_of_their_steps() -> None:
+def test_joint_connectivity_matches_the_dense_union() -> None:
     @settings(max_examples=60, deadline=None)
     @given(histories(agents=5, steps=8, events=18), st.integers(1, 4), st.none() | st.integers(4, 25))
     def check(history: History, window: int, until: int | None) -> None:
@@ -53,7 +53,7 @@ def test_windows_are_as_connected_as_the_union_of_their_steps() -> None:
 
 
 @pytest.mark.usefixtures("twin")
-def test_the_shortest_window_is_the_first_that_always_suffices() -> None:
+def test_shortest_window_matches_brute_force() -> None:
     @settings(max_examples=60, deadline=None)
     @given(histories(agents=4, steps=6, events=18), st.none() | st.integers(1, 20))
     def check(history: History, until: int | None) -> None:
@@ -76,7 +76,7 @@ def test_the_shortest_window_is_the_first_that_always_suffices() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(histories())
-def test_the_long_run_is_what_recurs(history: History) -> None:
+def test_limit_components_match_the_recurring_edges(history: History) -> None:
     network = history.network()
     late = 10 * network.span
     count, member = limit_components(network)
@@ -88,7 +88,7 @@ def test_the_long_run_is_what_recurs(history: History) -> None:
 
 @pytest.mark.usefixtures("twin")
 @pytest.mark.parametrize("n", [2, 3, 7, 40])
-def test_one_edge_at_a_time_needs_them_all(n: int) -> None:
+def test_shortest_window_of_a_ring_with_one_edge_at_a_time(n: int) -> None:
     """With one edge of a path at each step in turn, n − 1 steps suffice; of a cycle, n − 1 of its n edges do."""
     steps = np.arange(n - 1)
     rounds = TemporalNetwork.from_contacts((steps, steps, steps + 1), repeat=True)
@@ -101,13 +101,13 @@ def test_one_edge_at_a_time_needs_them_all(n: int) -> None:
 
 
 @pytest.mark.parametrize("gap", [1, 2, 10])
-def test_an_edge_seen_seldom_sets_the_window(gap: int) -> None:
+def test_a_rare_edge_sets_the_shortest_window(gap: int) -> None:
     """An edge that is there one step in every so many is in every window of that length, and in no shorter one."""
     network = TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), *([(2, 1, 2, 0)] if gap > 1 else [])], period=gap)
     assert shortest_window(network) == gap
 
 
-def test_a_network_that_falls_apart_has_no_window() -> None:
+def test_disconnected_limit_has_no_shortest_window() -> None:
     network = TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (6, 0, 1, 0)])
     assert shortest_window(network) is None
     assert shortest_window(network, until=5) == 1
@@ -119,7 +119,7 @@ def test_a_network_that_falls_apart_has_no_window() -> None:
     assert repr(joint_connectivity(network, 5, until=5)) == "JointConnectivity(1 of 1 windows of 5 connected)"
 
 
-def test_large_networks_agree_with_the_union_of_their_steps() -> None:
+def test_joint_connectivity_of_large_networks() -> None:
     for network in (
         activity_driven(2_000, 400, seed=1, contacts=2, floor=0.02),
         failing_edges(cycle(300), 0.02, 200, seed=2, repeat=True),
@@ -135,7 +135,7 @@ def test_large_networks_agree_with_the_union_of_their_steps() -> None:
         assert any(pieces(network, t, t + window - 2) > 1 for t in range(1, 203 - window))
 
 
-def test_a_ward_holds_together_over_days_not_over_hours() -> None:
+def test_joint_connectivity_of_the_hospital_contacts() -> None:
     ward = recorded_contacts("hospital", 3600, repeat=True)
     window = shortest_window(ward)
     assert window is not None

@@ -1,4 +1,4 @@
-"""Tables as other programs write them: what is read is what was meant, or the file is refused with the remedy."""
+"""Tables as other programs write them are read as meant, or raise an error with a remedy."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def read(folder: Path, suffix: str, content: str | bytes) -> Network:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_the_network_that_was_meant_is_built(name: str, tmp_path: Path) -> None:
+def test_edge_lists_of_other_programs(name: str, tmp_path: Path) -> None:
     assert edge_table(read(tmp_path, *SAME[name])) == TRIANGLE
 
 
-def test_other_encodings_and_packings(tmp_path: Path) -> None:
+def test_encodings_and_compression(tmp_path: Path) -> None:
     text = SAME["with a heading"][1]
     assert edge_table(read(tmp_path, ".csv", text.encode("utf-16"))) == TRIANGLE
     assert edge_table(read(tmp_path, ".csv.gz", gzip.compress(text.encode()))) == TRIANGLE
@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_open_to_doubt_is_refused(name: str, tmp_path: Path) -> None:
+def test_ambiguous_edge_lists_raise(name: str, tmp_path: Path) -> None:
     text, fragments = REFUSED[name]
     with pytest.raises((FileFormatError, NetworkError)) as caught:
         read(tmp_path, ".csv", text)
@@ -95,7 +95,7 @@ MEETINGS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", MEETINGS)
-def test_contacts_are_of_those_who_met(name: str, tmp_path: Path) -> None:
+def test_contact_lists_of_other_programs(name: str, tmp_path: Path) -> None:
     network = contacts(tmp_path, MEETINGS[name])
     assert set(network.labels) == {"ann", "bob", "cat"}
     assert [network.at(t).nnz // 2 for t in (1, 2, 3)] == [1, 0, 2]
@@ -110,7 +110,7 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("name", NUMBERED)
-def test_agents_who_are_numbers(name: str, tmp_path: Path) -> None:
+def test_contact_lists_with_numbered_agents(name: str, tmp_path: Path) -> None:
     text, labels = NUMBERED[name]
     assert contacts(tmp_path, text).labels == labels
 
@@ -127,7 +127,7 @@ DOUBTFUL = {
 
 
 @pytest.mark.parametrize("name", DOUBTFUL)
-def test_a_doubtful_order_of_columns_is_refused(name: str, tmp_path: Path) -> None:
+def test_ambiguous_order_of_columns_raises(name: str, tmp_path: Path) -> None:
     with pytest.raises((FileFormatError, NetworkError)) as caught:
         contacts(tmp_path, DOUBTFUL[name])
     assert "contacts.txt" in str(caught.value)
@@ -150,9 +150,7 @@ NAMES = st.text("ab ,;\"'Ä#%é&<>.0123", min_size=1, max_size=5).filter(
     comma=st.booleans(),
     order=st.permutations(["From", "TO", "Weight", "Note"]),
 )
-def test_however_a_table_is_written_it_is_the_same_network(
-    network: Network, separator: str, comma: bool, order: list[str]
-) -> None:
+def test_table_dialects_give_the_same_network(network: Network, separator: str, comma: bool, order: list[str]) -> None:
     i, j, weights = network.edges()
     text = io.StringIO()
     table = csv.DictWriter(text, order, delimiter=separator)

@@ -1,4 +1,4 @@
-"""Every refusal names who broke the rule and what to do about it."""
+"""Invalid graphs and parameters raise errors that name rule, value and remedy."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_refusal_names_offender_and_remedy(name: str) -> None:
+def test_invalid_input_raises(name: str) -> None:
     call, fragments = CASES[name]
     with pytest.raises(NetworkError) as caught:
         call()
@@ -159,6 +159,6 @@ def test_refusal_names_offender_and_remedy(name: str) -> None:
         assert fragment in message
 
 
-def test_a_graph_too_large_for_memory_is_not_started() -> None:
+def test_too_large_networks_raise() -> None:
     with pytest.raises(TooLargeError, match=r"GiB free; ask for fewer edges"):
         complete(10**7)

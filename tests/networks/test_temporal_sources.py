@@ -1,4 +1,4 @@
-"""Events, contacts and snapshots, however they come, are the networks that they tell of."""
+"""Temporal networks from events, contacts and snapshots."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ NAMES = ["ann", "bob", "cat"]
     ],
     ids=["rows", "iterator", "lists", "some weights", "columns", "data frame", "array", "arrays"],
 )
-def test_events_come_in_many_ways(events: Any, labels: Any) -> None:
+def test_from_events_accepts_rows_columns_arrays_and_frames(events: Any, labels: Any) -> None:
     network = TemporalNetwork.from_events(events, labels=labels)
     assert network.labels == ("ann", "bob", "cat")
     assert [column.tolist() for column in network.events] == [[1, 3, 5], [0, 1, 0], [1, 2, 1], [1, 2.5, 0]]
 
 
-def test_whole_numbers_in_rows_are_labels_and_in_arrays_positions() -> None:
+def test_integers_in_rows_are_labels_and_in_arrays_positions() -> None:
     rows = [(1, 30, 10), (2, 20, 10)]
     assert TemporalNetwork.from_events(rows).labels == (10, 20, 30)
     assert TemporalNetwork.from_events(pd.DataFrame(rows)).labels == (10, 20, 30)
@@ -51,7 +51,7 @@ def test_whole_numbers_in_rows_are_labels_and_in_arrays_positions() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(histories())
-def test_snapshots_of_a_network_are_the_network(history: History) -> None:
+def test_snapshots_round_trip(history: History) -> None:
     network = history.network()
     steps = range(1, network.span + 1)
     for graphs in (
@@ -67,7 +67,7 @@ def test_snapshots_of_a_network_are_the_network(history: History) -> None:
     assert [column.tolist() for column in again.events] == [column.tolist() for column in network.events]
 
 
-def test_agents_of_snapshots_are_told_by_their_labels() -> None:
+def test_snapshots_match_agents_by_label() -> None:
     graphs = [nx.Graph([("a", "b")]), nx.Graph([("c", "b")]), nx.empty_graph(0), nx.Graph()]
     graphs[3].add_node("d")
     network = TemporalNetwork.from_snapshots(graphs, times=[1, 4, 6, 7])
@@ -77,7 +77,7 @@ def test_agents_of_snapshots_are_told_by_their_labels() -> None:
     assert network.at(6).nnz == network.at(7).nnz == 0
 
 
-def test_snapshots_may_grow_and_mix() -> None:
+def test_snapshots_of_mixed_types_and_sizes() -> None:
     network = TemporalNetwork.from_snapshots([path(3), sp.coo_array(cycle(4).adjacency), star(5)])
     assert network.labels == range(5)
     assert np.array_equal(network.at(2).toarray()[:4, :4], cycle(4).adjacency.toarray())
@@ -103,7 +103,7 @@ def met(contacts: list[tuple[int, int, int]], begin: int, end: int, lasting: int
 
 @settings(max_examples=60, deadline=None)
 @given(CONTACTS, st.integers(1, 9), st.none() | st.integers(1, 12), st.booleans(), st.randoms(use_true_random=False))
-def test_an_edge_lives_in_the_steps_of_its_contacts(
+def test_edges_exist_in_the_steps_of_their_contacts(
     contacts: list[tuple[int, int, int]], resolution: int, lasting: int | None, weighted: bool, random: Any
 ) -> None:
     shuffled = random.sample(contacts, len(contacts))
@@ -119,7 +119,7 @@ def test_an_edge_lives_in_the_steps_of_its_contacts(
 
 @settings(max_examples=60, deadline=None)
 @given(CONTACTS, st.integers(1, 9), st.integers(0, 5))
-def test_silence_is_kept_or_skipped(contacts: list[tuple[int, int, int]], resolution: int, quiet: int) -> None:
+def test_skip_quiet(contacts: list[tuple[int, int, int]], resolution: int, quiet: int) -> None:
     kept, skipped = (
         TemporalNetwork.from_contacts(np.array(contacts), resolution, n=5, skip_quiet=skip) for skip in (None, quiet)
     )
@@ -134,7 +134,7 @@ def test_silence_is_kept_or_skipped(contacts: list[tuple[int, int, int]], resolu
     assert all(np.array_equal(skipped.at(t).toarray(), A) for t, A in enumerate(want, start=1))
 
 
-def test_contacts_may_begin_anew() -> None:
+def test_contacts_may_repeat() -> None:
     contacts = np.array([[0, 0, 1], [20, 1, 2], [50, 0, 2]])
     once = TemporalNetwork.from_contacts(contacts, 10)
     again = TemporalNetwork.from_contacts(contacts, 10, repeat=True)
@@ -146,13 +146,13 @@ def test_contacts_may_begin_anew() -> None:
         assert np.array_equal(daily.at(t).toarray(), once.at((t - 1) % 24 + 1).toarray())
 
 
-def test_decimals_begin_the_step_that_they_name() -> None:
+def test_time_stamps_are_robust_to_rounding() -> None:
     times = np.round(np.arange(40) * 0.1, 1)  # 0.3 / 0.1 is a little less than 3
     network = TemporalNetwork.from_contacts((times, np.zeros(40, int), np.arange(40) + 1), 0.1)
     assert [int(network.at(t).indices.max()) for t in range(1, 41)] == list(range(1, 41))
 
 
-def test_dates_count_in_seconds() -> None:
+def test_dates_are_converted_to_seconds() -> None:
     when = pd.to_datetime(["2009-10-01T08:00:00", "2009-10-01T08:04:59", "2009-10-01T08:05:00"])
     table = pd.DataFrame({"when": when, "who": ["x", "x", "y"], "whom": ["y", "z", "z"]})
     network = TemporalNetwork.from_contacts(table, 300)

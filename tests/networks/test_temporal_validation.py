@@ -1,4 +1,4 @@
-"""Every refusal of a network that changes names what broke the rule, where, and what to do about it."""
+"""Invalid events, contacts, snapshots and parameters raise errors that name rule, value, place and remedy."""
 
 from __future__ import annotations
 
@@ -113,18 +113,21 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "stored without times": (lambda: TemporalNetwork.from_arrays({}), ["event_times", "temporal.arrays()"]),
     "stored labels": (stored(labels=np.array(["{"])), ["stored labels must be JSON"]),
     "stored period": (stored(period=np.array("x")), ["event_times", "invalid literal"]),
-    "probability": (lambda: failing_edges(cycle(3), 1.5, 5, seed=1), ["probability must be a probability, got 1.5"]),
-    "always failing": (lambda: failing_edges(cycle(3), 1, 5, seed=1), ["not fail always", "below 1"]),
+    "probability": (
+        lambda: failing_edges(cycle(3), 1.5, 5, seed=1),
+        ["probability must be a probability below 1, got 1.5"],
+    ),
+    "always failing": (lambda: failing_edges(cycle(3), 1, 5, seed=1), ["probability must be", "below 1", "got 1"]),
     "failing what": (lambda: failing_edges(5, 0.5, 5, seed=1), ["Network, got int"]),  # type: ignore[arg-type]
-    "no birth": (lambda: edge_markovian(5, 0, 0.5, 5, seed=1), ["must be born", "above 0"]),
+    "no birth": (lambda: edge_markovian(5, 0, 0.5, 5, seed=1), ["birth must be a probability above 0, got 0"]),
     "death": (lambda: edge_markovian(5, 0.1, -0.5, 5, seed=1), ["death must be a probability, got -0.5"]),
     "one to meet": (lambda: edge_markovian(1, 0.1, 0.5, 5, seed=1), ["n must be a whole number of at least 2"]),
     "no steps": (lambda: edge_markovian(5, 0.1, 0.5, 0, seed=1), ["steps must be a whole number of at least 1"]),
     "seed": (lambda: edge_markovian(5, 0.1, 0.5, 5, seed=-1), ["seed", "seed=1"]),
     "contacts of all": (lambda: activity_driven(5, 5, seed=1, contacts=5), ["below n = 5, got 5"]),
     "no contacts": (lambda: activity_driven(5, 5, seed=1, contacts=0), ["contacts must be", "at least 1"]),
-    "exponent": (lambda: activity_driven(5, 5, seed=1, exponent=-1), ["exponent must not be negative, got -1"]),
-    "floor": (lambda: activity_driven(5, 5, seed=1, floor=0), ["between 0 and 1, got 0"]),
+    "exponent": (lambda: activity_driven(5, 5, seed=1, exponent=-1), ["exponent must be", "of at least 0, got -1"]),
+    "floor": (lambda: activity_driven(5, 5, seed=1, floor=0), ["floor must be", "got 0", "between 0 and 1"]),
     "rate": (lambda: rewiring(cycle(4), 2, 5, seed=1), ["rate must be a probability, got 2"]),
     "growing at once": (lambda: growing(5, 1, 1, seed=1), ["time to join, got 1 step for 3"]),
     "growing from nothing": (lambda: growing(5, 5, 9, seed=1), ["m must be below n = 5"]),
@@ -136,15 +139,15 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
 
 
 @pytest.mark.parametrize(("make", "parts"), CASES.values(), ids=CASES.keys())
-def test_refusals(make: Callable[[], object], parts: list[str]) -> None:
-    with pytest.raises(NetworkError) as refusal:
+def test_invalid_temporal_input_raises(make: Callable[[], object], parts: list[str]) -> None:
+    with pytest.raises(NetworkError) as caught:
         make()
-    message = str(refusal.value)
+    message = str(caught.value)
     assert all(part in message for part in parts), message
     assert re.fullmatch(r".+, got .+; .+", message), message
 
 
-def test_what_cannot_fit_is_refused_first() -> None:
+def test_too_large_temporal_networks_raise() -> None:
     for make in (
         lambda: edge_markovian(10**6, 0.5, 0.5, 10, seed=1),
         lambda: activity_driven(10**9, 10**6, seed=1),

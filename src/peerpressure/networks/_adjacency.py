@@ -1,0 +1,208 @@
+"""Adjacency matrices from edges, NetworkX graphs and stored arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array
+
+from peerpressure.errors import NetworkError, first_few
+from peerpressure.networks._validation import Label, network_error, unknown_labels, validate_labels
+
+Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]
+Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
+
+PAIRS = "give (source, target) pairs, and weights=... apart"
+
+
+# Edges and graphs
+
+
+def adjacency_from_edges(
+    edges: Edges, weights: ArrayLike | None, labels: Iterable[Label] | None, n: int | None
+) -> tuple[coo_array, Sequence[Label]]:
+    """Return the adjacency with both directions of every edge, repeats kept, and the labels of its rows."""
+    sources, targets = _ends(edges)
+    values = edge_weights(weights, range(len(sources)))
+    if isinstance(sources, np.ndarray):
+        i, j, names = _by_position(sources, targets, labels, n)
+    elif n is not None:
+        i, j, names = _by_position(_integers(sources), _integers(targets), labels, n)
+    else:
+        i, j, names = _by_label(sources, targets, labels)
+    rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
+    return coo_array((np.tile(values, 2), (rows, columns)), shape=(len(names), len(names))), names
+
+
+def adjacency_from_networkx(graph: Any, weight: str | None) -> tuple[coo_array, Sequence[Label]]:
+    """Return the adjacency of a NetworkX graph, parallel edges kept, and its nodes."""
+    labels = tuple(graph.nodes)
+    place = {label: i for i, label in enumerate(labels)}
+    ends = [(place[source], place[target]) for source, target in graph.edges()]
+    i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    given = None if weight is None else [found for *_, found in graph.edges(data=weight, default=1)]
+    values = edge_weights(given, list(graph.edges()))
+    # A directed graph lists both directions itself; whether they agree is checked with the matrix.
+    if not graph.is_directed():
+        i, j, values = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(values, 2)
+    return coo_array((values, (i, j)), shape=(len(labels), len(labels))), labels
+
+
+def edge_weights(weights: ArrayLike | None, edges: Sequence[object]) -> NDArray[np.float64]:
+    """Return one float per edge, 1 if no weights are given; the edges only serve to name offenders."""
+    if weights is None:
+        return np.ones(len(edges))
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        pairs = zip(np.ravel(np.array(weights, dtype=object)), edges, strict=False)
+        bad = [f"{weight!r} at {edge!r}" for weight, edge in pairs if not _is_number(weight)]
+        got = first_few(bad, len(bad))
+        raise network_error("weights must be real numbers", got=got, remedy="give numbers above 0") from None
+    if values.shape != (len(edges),):
+        got = f"shape {values.shape} for {len(edges)} edges"
+        raise network_error("there must be one weight per edge", got=got, remedy="list them in the edges' order")
+    return values
+
+
+def _is_number(weight: Any) -> bool:
+    try:
+        float(weight)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _ends(edges: Any) -> tuple[Any, Any]:
+    """Return sources and targets: integer arrays (positions of agents) or lists (labels)."""
+    if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(e, np.ndarray | list) for e in edges):
+        sources, targets = edges
+    elif isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise network_error("edges must come in two columns", got=f"shape {edges.shape}", remedy=PAIRS)
+        sources, targets = edges.T
+    else:
+        sources, targets = _unzipped(edges)
+    flat = all(ends.ndim == 1 for ends in (sources, targets) if isinstance(ends, np.ndarray))
+    if not flat or len(sources) != len(targets):
+        got = f"{len(sources)} sources and {len(targets)} targets"
+        raise network_error("every edge must have two ends", got=got, remedy="give two flat arrays of one length")
+    if all(isinstance(ends, np.ndarray) and ends.dtype.kind in "iu" for ends in (sources, targets)):
+        return sources, targets
+    return _labels_of(sources), _labels_of(targets)
+
+
+def _unzipped(pairs: Iterable[Any]) -> tuple[list[Label], list[Label]]:
+    pairs = list(pairs)
+    for k, pair in enumerate(pairs):
+        # Text of length 2 also unpacks into two, but "ab" is one label and no edge.
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise network_error("an edge must be a pair", got=f"{pair!r} at position {k}", remedy=PAIRS)
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _labels_of(ends: NDArray[Any] | list[Label]) -> list[Label]:
+    if isinstance(ends, np.ndarray) and ends.dtype.kind == "f":
+        got = f"dtype {ends.dtype}"
+        raise network_error("arrays of edges must hold whole numbers", got=got, remedy="use .astype(int)")
+    return ends.tolist() if isinstance(ends, np.ndarray) else ends
+
+
+def _integers(ends: list[Label]) -> NDArray[Any]:
+    if not all(isinstance(end, int | np.integer) for end in ends):
+        got = first_few(map(repr, ends), len(ends))
+        raise network_error("with n=... edges must be pairs of whole numbers", got=got, remedy="leave n out")
+    return np.array(ends, dtype=np.int64)
+
+
+def _by_position(
+    sources: NDArray[Any], targets: NDArray[Any], labels: Iterable[Label] | None, n: int | None
+) -> Located:
+    names = None if labels is None else tuple(labels)
+    lowest = int(min(sources.min(), targets.min())) if sources.size else 0
+    highest = int(max(sources.max(), targets.max())) if sources.size else -1
+    if n is None:
+        n = highest + 1 if names is None else len(names)
+    if lowest < 0 or highest >= n:
+        got = lowest if lowest < 0 else highest
+        remedy = "count agents from 0, or give a list of pairs of labels"
+        raise network_error(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
+    return sources, targets, validate_labels(names, n)
+
+
+def _by_label(sources: list[Label], targets: list[Label], labels: Iterable[Label] | None) -> Located:
+    try:
+        mentioned = dict.fromkeys(end for pair in zip(sources, targets, strict=True) for end in pair)
+    except TypeError as error:
+        remedy = "use numbers, text or tuples of them"
+        raise network_error("labels must be hashable", got=error, remedy=remedy) from None
+    given = tuple(_sorted_if_integers(mentioned) if labels is None else labels)
+    names = validate_labels(given, len(given))
+    place = {label: i for i, label in enumerate(names)}
+    missing = [end for end in mentioned if end not in place]
+    if missing:
+        raise unknown_labels(missing, names)
+    i, j = (np.fromiter((place[end] for end in ends), np.int64, len(ends)) for ends in (sources, targets))
+    return i, j, names
+
+
+def _sorted_if_integers(labels: Iterable[Label]) -> list[Any]:
+    """Return labels in increasing order if all are integers, else in the given order."""
+    names: list[Any] = list(labels)
+    return sorted(names) if all(isinstance(name, int | np.integer) for name in names) else names
+
+
+# Storage as plain arrays, without pickle
+
+
+def adjacency_from_arrays(arrays: Mapping[str, Any]) -> tuple[csr_array, list[Label] | None]:
+    """Return the adjacency and the labels from the arrays that ``Network.arrays`` returns."""
+    try:
+        weights, indices, indptr = (np.array(arrays[part]) for part in ("weights", "indices", "indptr"))
+        matrix = csr_array((weights, indices, indptr), shape=(len(indptr) - 1,) * 2)
+        # Compiled kernels do not check bounds, so damaged indices must not reach them.
+        matrix.check_format(full_check=True)
+        return matrix, labels_from_json(np.asarray(arrays["labels"]))
+    except NetworkError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        rule = "a stored network must hold fitting indptr, indices, weights and labels"
+        raise network_error(rule, got=repr(error), remedy="store what network.arrays() returns") from None
+
+
+def labels_to_json(labels: Sequence[Label]) -> NDArray[np.str_]:
+    """Return the labels as one JSON text each; the default labels 0..n-1 become an empty array.
+
+    >>> labels_to_json(["ann", 3, (0, 1)]).tolist()
+    ['"ann"', '3', '[0, 1]']
+    """
+    if isinstance(labels, range):
+        return np.array([], dtype=np.str_)
+    return np.array([_json(label) for label in labels], dtype=np.str_)
+
+
+def _json(label: Label) -> str:
+    try:
+        return json.dumps(label)
+    except (TypeError, ValueError):
+        rule = "labels that are stored must be numbers, text or tuples of them"
+        remedy = "rename the agents with network.relabelled(...)"
+        raise network_error(rule, got=repr(label), remedy=remedy) from None
+
+
+def labels_from_json(texts: NDArray[np.str_]) -> list[Label] | None:
+    """Return the labels that ``labels_to_json`` encoded; None stands for the default labels."""
+    try:
+        return [_tupled(json.loads(str(text))) for text in np.ravel(texts)] or None
+    except (ValueError, RecursionError):
+        got = first_few(map(repr, np.ravel(texts).tolist()), np.size(texts))
+        raise network_error("stored labels must be JSON", got=got, remedy="store network.arrays()") from None
+
+
+def _tupled(value: object) -> Label:
+    # JSON has no tuples, and lists are not hashable: every list was a tuple.
+    return tuple(_tupled(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,157 @@
+"""Edge lists as text: two labels per line and optionally a weight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import FileFormatError, NetworkError, message
+from peerpressure.networks._validation import Label
+from peerpressure.tables import Row, Table, is_number, places_in
+
+ROLES = ("source", "target", "weight")
+# Integers as Python writes them: "007" stays text, so that reading changes no label.
+INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
+REMEDY = "write source, target and, if any, weight, or a heading that names them"
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """Edges by the labels of their ends; ``description`` tells how the table was read."""
+
+    sources: list[Label]
+    targets: list[Label]
+    weights: NDArray[np.float64]
+    description: str
+
+
+def parse_edges(table: Table) -> EdgeList:
+    """Return the edges in a table, with columns by the names in its heading or in the order of ``ROLES``."""
+    table = _with_heading(table)
+    if not table.rows:
+        remedy = "write one edge per line: source, target and, if any, weight"
+        raise _format_error("an edge list must hold edges", "none", remedy)
+    places = _places(table)
+    _check_fields(table, places)
+    ends = [table.column(places[role]) for role in ("source", "target")]
+    weights = _weights(table, places.get("weight"))
+    _check_edges(table, ends, weights)
+    _check_directions(table, ends)
+    label = parse_labels(text for side in ends for text in side)
+    sources, targets = ([label[text] for text in side] for side in ends)
+    return EdgeList(sources, targets, weights, table.description(places))
+
+
+def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
+    """Return the label of each text: an integer if all texts are integers, else the text.
+
+    >>> parse_labels(["1", "2"]), parse_labels(["1", "b"])
+    ({'1': 1, '2': 2}, {'1': '1', 'b': 'b'})
+    """
+    distinct = dict.fromkeys(texts)
+    numbers = all(INTEGER.fullmatch(text) for text in distinct)
+    return {text: int(text) if numbers else text for text in distinct}
+
+
+def _with_heading(table: Table) -> Table:
+    """Return the table with its heading, if the comment above it or its first line is one."""
+    if not table.rows:
+        return table
+    if len(table.note) == table.width and _names_ends(table.note):
+        return replace(table, heading=table.note)
+    return table.headed() if _is_heading(table) else table
+
+
+def _names_ends(names: Sequence[str]) -> bool:
+    return {"source", "target"} <= places_in(names, ROLES).keys()
+
+
+def _is_heading(table: Table) -> bool:
+    names, below = table.rows[0].fields, table.taken(range(1, len(table.rows)))
+    if _names_ends(names):
+        return True
+    ends = {text for row in below.rows for text in row.fields[:2]}
+    # A first line whose fields occur below as agents is an edge.
+    if not ends or not ends.isdisjoint(names[:2]):
+        return False
+    if places_in(names, ("source", "target")):
+        rule, remedy = "a heading must name the source and the target", "name both, or neither"
+        raise _format_error(rule, ", ".join(map(repr, names[:6])), remedy)
+    # Words above columns of numbers are a heading too.
+    if all(INTEGER.fullmatch(text) for text in ends):
+        return not any(INTEGER.fullmatch(name) for name in names)
+    return len(names) == 3 and below.is_numeric(2) and not is_number(names[2])
+
+
+def _places(table: Table) -> dict[str, int]:
+    if table.heading is None or not _names_ends(table.heading):
+        return {role: k for k, role in enumerate(ROLES[: table.width])}
+    places = table.places(ROLES)
+    unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
+    doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
+    if "weight" not in places and doubtful:
+        rule = "a column of numbers in an edge list must be called weight if it is one"
+        remedy = "rename it weight, or remove it; lists of contacts with times have a reader of their own"
+        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
+    return places
+
+
+def _check_fields(table: Table, places: Mapping[str, int]) -> None:
+    if table.heading is not None:
+        table.check_widths()
+    for row in table.rows:
+        complete = table.heading is not None or len(row.fields) in (2, 3)
+        if not complete or not all(row.fields[places[role]] for role in ("source", "target")):
+            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:4]}", REMEDY)
+
+
+def _weights(table: Table, column: int | None) -> NDArray[np.float64]:
+    """Return the weights; a line without one has the weight 1."""
+    weights = np.ones(len(table.rows))
+    if column is not None:
+        given = [k for k, row in enumerate(table.rows) if column < len(row.fields)]
+        weights[given] = table.taken(given).numbers(column, "weight")
+    return weights
+
+
+def _check_edges(table: Table, ends: Sequence[Sequence[str]], weights: NDArray[np.float64]) -> None:
+    # Network checks the same rules, but only here can a message name the line.
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        k = int(np.argmax(bad))
+        rule, remedy = "a weight must be finite and not negative", "use a weight above 0"
+        raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
+    seen: dict[tuple[str, str], int] = {}
+    for k, (a, b) in enumerate(zip(*ends, strict=True)):
+        if a == b:
+            raise _line_error(table.rows[k], "an agent must not be its own neighbour", a, "remove the self-loop")
+        before = seen.setdefault((a, b) if a < b else (b, a), k)
+        if weights[before] != weights[k]:
+            got = f"{weights[k]} for {a!r} and {b!r} after {weights[before]} on line {table.rows[before].line}"
+            rule = "an edge given more than once must keep one weight"
+            raise _line_error(table.rows[k], rule, got, "keep one of them")
+
+
+def _check_directions(table: Table, ends: Sequence[Sequence[str]]) -> None:
+    """Raise if a column ``Type``, as Gephi writes it, makes an edge directed and its reverse is missing."""
+    names = [name.casefold() for name in table.heading or ()]
+    if "type" not in names:
+        return
+    kinds = [kind.casefold() for kind in table.column(names.index("type"))]
+    pairs = set(zip(*ends, strict=True))
+    for row, kind, a, b in zip(table.rows, kinds, *ends, strict=True):
+        if kind == "directed" and (b, a) not in pairs:
+            remedy = "add the other direction, or set the type to Undirected if both listen to each other"
+            raise _line_error(row, "edges must go both ways", f"one from {a!r} to {b!r} only", remedy)
+
+
+def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:
+    return NetworkError(message(f"line {row.line}: {rule}", got=got, remedy=remedy))
+
+
+def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
+    return FileFormatError(message(rule, got=got, remedy=remedy))

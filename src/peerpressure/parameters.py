@@ -1,0 +1,165 @@
+"""Parameters as data: the name, kind, legal range, title and help of everything that a user sets.
+
+Schedules, noise laws and generators declare their parameters with `Parameter`. The check of the constructor, the
+section of a scenario file and its JSON schema, the shorthand of the command line and the sliders of the explorer are
+read from that declaration. The default is in the signature of the member and its description in one line in its
+docstring; `with_defaults` and `summary` read them from there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, final
+
+from peerpressure.errors import InvalidInputError, message
+
+Kind = Literal["whole", "real", "probability", "flag", "text", "list", "per agent"]
+REQUIRED: Final = ...  # the default of a parameter that has none
+
+_NOUNS: dict[Kind, str] = {"whole": "a whole number", "real": "a finite number", "probability": "a probability"}
+
+
+@final
+@dataclass(frozen=True)
+class Slider:
+    """Range of values that an interactive control offers, within the legal range.
+
+    Parameters
+    ----------
+    minimum, maximum, step : float
+        Ends of the control, and the distance between neighbouring values.
+    start : float, optional
+        Where the control starts, if not at the parameter's default.
+    log : bool, default False
+        Whether equal distances on the control are equal ratios of values.
+    """
+
+    minimum: float
+    maximum: float
+    step: float = 1
+    start: float | None = None
+    log: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Parameter:
+    """Declaration of one parameter.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, which is also the key in scenario files.
+    kind : {"whole", "real", "probability", "flag", "text", "list", "per agent"}
+        Type of the value; "per agent" is one number, or a list with one for each agent.
+    title : str
+        A few words for a label.
+    help : str, optional
+        One line on the meaning.
+    above, at_least, below, at_most : float, optional
+        Bounds of the legal range, open and closed.
+    unit : str, optional
+        Unit of the value.
+    remedy : str, optional
+        What to do about an illegal value.
+    slider : Slider, optional
+        Values that an interactive control offers; a parameter without one is not offered.
+    examples : tuple of str, optional
+        Texts to start from, for a parameter of kind "text".
+    default : object, optional
+        Read from the signature by `with_defaults`; `REQUIRED` if there is none.
+
+    Examples
+    --------
+    >>> slope = Parameter("slope", "real", "slope", above=0)
+    >>> slope.check(2)
+    2.0
+    >>> slope.check(0)
+    Traceback (most recent call last):
+    peerpressure.errors.InvalidInputError: slope must be a finite number above 0, got 0; choose such a value
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    help: str = ""
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    unit: str = ""
+    remedy: str = ""
+    slider: Slider | None = None
+    examples: tuple[str, ...] = ()
+    default: Any = REQUIRED
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Bounds of the legal range by the words `gt`, `ge`, `lt` and `le`."""
+        unit = {"ge": 0, "le": 1} if self.kind == "probability" else {}
+        own = {"gt": self.above, "ge": self.at_least, "lt": self.below, "le": self.at_most}
+        return unit | {word: bound for word, bound in own.items() if bound is not None}
+
+    @property
+    def legal(self) -> str:
+        """Legal values in words, such as 'a whole number of at least 2'."""
+        words = {"above": self.above, "of at least": self.at_least, "below": self.below, "and at most": self.at_most}
+        bounds = [f"{word} {bound:g}" for word, bound in words.items() if bound is not None]
+        return " ".join([_NOUNS[self.kind], *bounds])
+
+    def check(self, value: Any, error: type[InvalidInputError] = InvalidInputError, owner: str = "") -> Any:
+        """Return a number as a plain int or float, and raise `error` if it is outside of the legal range.
+
+        Flags, texts and lists are returned as they are: the member that takes them checks them.
+        """
+        if self.kind not in _NOUNS:
+            return value
+        number = _plain(value, whole=self.kind == "whole")
+        if not self._admits(number):
+            rule = f"{self.name}{f' of {owner}' * bool(owner)} must be {self.legal}"
+            raise error(message(rule, got=repr(value)[:80], remedy=self.remedy or self._usual_remedy))
+        return number
+
+    def _admits(self, number: float) -> bool:
+        tests = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
+        # A whole number may be larger than any float, and is finite.
+        finite = isinstance(number, int) or math.isfinite(number)
+        return finite and all(tests[word](number, bound) for word, bound in self.bounds.items())
+
+    @property
+    def _usual_remedy(self) -> str:
+        return "give a number from 0 to 1" if self.kind == "probability" else "choose such a value"
+
+
+def _plain(value: Any, *, whole: bool) -> float:
+    """Return a number as a plain int or float, nan for anything else; True and False are no numbers."""
+    if isinstance(value, bool):
+        return math.nan
+    if whole:
+        return int(value) if isinstance(value, numbers.Integral) else math.nan
+    try:
+        return float(value) if isinstance(value, numbers.Real) else math.nan
+    except OverflowError:
+        return math.inf
+
+
+def with_defaults(member: Callable[..., Any], parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
+    """Return the parameters with the defaults that the signature of the member gives them.
+
+    >>> [one] = with_defaults(lambda slope=1.0: slope, [Parameter("slope", "real", "slope")])
+    >>> one.default
+    1.0
+    """
+    arguments = inspect.signature(member).parameters
+    defaults = {name: one.default for name, one in arguments.items() if one.default is not one.empty}
+    return tuple(replace(one, default=defaults.get(one.name, REQUIRED)) for one in parameters)
+
+
+def summary(member: object) -> str:
+    """Return the first line of a member's docstring, its description in one sentence."""
+    return (inspect.getdoc(member) or "").partition("\n")[0]

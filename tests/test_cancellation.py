@@ -1,0 +1,145 @@
+"""Every verb can be cancelled by its ``should_stop`` callback, whatever the model, and a callback changes no number."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.errors import CancelledError
+from peerpressure.networks import barabasi_albert, failing_edges
+from peerpressure.noise import Gaussian
+from peerpressure.privacy import budget, exposure
+from peerpressure.progress import cancellable, checkpoint
+from peerpressure.recovery import information
+from peerpressure.theory import Moments, forecast
+
+STEPS = 12
+NETWORK = barabasi_albert(12, 2, seed=1)
+PARTS: dict[str, Any] = {"hidden": np.linspace(0, 1, 12), "noise": Gaussian(0.5), "start": np.zeros(12)}
+MODELS: dict[str, pp.Model | pp.SDE] = {
+    "plain": pp.Model(NETWORK, **PARTS),
+    "table": pp.Model(NETWORK, pressure=[float(t) for t in range(1, STEPS + 1)], **PARTS),
+    "adapting": pp.Model(NETWORK, adaptation=0.1, **PARTS),
+    "temporal": pp.Model(failing_edges(NETWORK, 0.2, steps=STEPS, seed=1), **PARTS),
+    "continuous": pp.SDE(pp.Model(NETWORK, **PARTS)),
+}
+RUNS = {name: pp.simulate(model, STEPS, seed=1) for name, model in MODELS.items()}
+VERBS: dict[str, Callable[..., Any]] = {
+    "simulate": lambda model, run, **stop: pp.simulate(model, STEPS, 3, seed=2, **stop),
+    "moments": lambda model, run, **stop: pp.moments(model, STEPS, **stop),
+    "diagnose": lambda model, run, **stop: pp.diagnose(model, STEPS, **stop),
+    "forecast": lambda model, run, **stop: forecast(model, STEPS, **stop),
+    "recover": lambda model, run, **stop: pp.recover(model, run, "kalman", **stop),
+    "information": lambda model, run, **stop: information(model, STEPS, **stop),
+    "exposure": lambda model, run, **stop: exposure(model, STEPS, [0, 1], **stop),
+    "budget": lambda model, run, **stop: budget(model, STEPS, **stop),
+}
+# Verbs that follow the model step by step; the others ask at least when they start.
+FOLLOWING = ("moments", "diagnose", "forecast", "recover", "exposure")
+
+
+def numbers(result: Any) -> list[Any]:
+    """Return all numbers in a result, whatever its type."""
+    match result:
+        case pp.Trajectory():
+            return [result.states, result.final.public]
+        case Moments():
+            return [result.mean, result.variance]
+        case pp.Estimate():
+            return [result.value, result.variance]
+        case _:
+            return [str(result)]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_stops_at_any_call_of_its_callback(verb: str, kind: str) -> None:
+    def calls(last: int | None) -> int:
+        """Return how often the verb asks; it is told to stop the ``last`` time."""
+        count = itertools.count(1)
+        with contextlib.suppress(CancelledError):
+            VERBS[verb](MODELS[kind], RUNS[kind], should_stop=lambda: next(count) == last)
+            assert last is None, "it was told to stop, and went on to the end"
+        return next(count) - 1
+
+    total = calls(None)
+    assert total >= (STEPS if verb in FOLLOWING else 1)
+    for last in {1, 1 + total // 2, total}:
+        assert calls(last) == last
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_callback_changes_no_number(verb: str, kind: str) -> None:
+    alone = numbers(VERBS[verb](MODELS[kind], RUNS[kind]))
+    watched = numbers(VERBS[verb](MODELS[kind], RUNS[kind], should_stop=lambda: False))
+    for one, other in zip(alone, watched, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_long_run_stops_between_blocks_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    from peerpressure.engine import runner
+
+    monkeypatch.setattr(runner, "_SEGMENT", 12 * 8 * 10.0)  # bytes: ten steps of twelve agents
+    reached: list[int] = []
+    with pytest.raises(CancelledError):
+        pp.simulate(
+            MODELS["plain"],
+            1_000,
+            record="final",
+            progress=lambda done, total: reached.append(done),
+            should_stop=lambda: len(reached) == 3,
+        )
+    assert reached == [10, 20, 30]
+
+
+def test_an_exact_path_of_constant_pressure_stops_between_steps() -> None:
+    calls = itertools.count(1)
+    sde = pp.SDE(pp.Model(NETWORK, pressure=1.0, **PARTS))
+    with pytest.raises(CancelledError):
+        pp.simulate(sde, 1_000, should_stop=lambda: next(calls) == 500)
+
+
+def test_what_a_callback_raises_propagates() -> None:
+    def fail() -> bool:
+        raise KeyError("own")
+
+    with pytest.raises(KeyError, match="own"):
+        pp.diagnose(MODELS["adapting"], should_stop=fail)
+
+
+def test_callbacks_nest_and_end_with_their_block() -> None:
+    stop = {"outer": False, "inner": False}
+    with cancellable(lambda: stop["outer"]):
+        with cancellable(lambda: stop["inner"]):
+            checkpoint()
+            for name in stop:
+                stop[name] = True
+                with pytest.raises(CancelledError):
+                    checkpoint()
+                stop[name] = False
+        stop["inner"] = True
+        checkpoint()
+    stop["outer"] = True
+    checkpoint()
+
+
+def test_a_callback_does_not_slow_a_simulation_down() -> None:
+    model = pp.Model(barabasi_albert(1_000, 2, seed=1), hidden=np.linspace(0, 1, 1_000), noise=Gaussian(0.5))
+
+    def seconds(**stop: Any) -> float:
+        begin = time.perf_counter()
+        pp.simulate(model, 300, record="final", threads=1, **stop)
+        return time.perf_counter() - begin
+
+    # The best of several alternating tries, for the machine may be busy with something else.
+    tries = [(seconds(), seconds(should_stop=lambda: False)) for _ in range(9)]
+    alone, watched = (min(times) for times in zip(*tries, strict=True))
+    assert watched < 1.3 * alone + 1e-3
