@@ -268,14 +268,13 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
     for t in range(int(times[-1]), 0, -1):
         if t in pending:
             rows = np.concatenate([rows, fresh if rows.size else first])
-        step, columns = transition(model, t, layout=at), rows.T
+        step = transition(model, t, layout=at)
         if not at.has_hidden:
-            mean[: len(rows)] += np.einsum("ij,j->i", step.hidden_adjoint(columns).T, x0)
+            # λᵀB x₀: constant hidden opinions enter y with the gain.
+            mean[: len(rows)] += np.einsum("ij,j->i", rows[:, at.public], step.update.gain * x0)
+        columns, noise = step.overwriting_adjoints(rows.T)
         if noisy:
-            columns, noise = step.overwriting_adjoints(columns)
             collect(noise)
-        else:
-            columns = step.adjoint(columns)
         rows = columns.T
     if 0 in pending:
         rows = np.concatenate([rows, fresh])
