@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
@@ -39,6 +39,8 @@ System: TypeAlias = Model | SDE
 LARGEST_SDE = 1_000
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
+# Numbers in the steps that are kept for repeated passes, 64 MB.
+KEPT_NUMBERS = 2**23
 
 
 @final
@@ -152,10 +154,6 @@ class ModelTransition(Transition):
         public = out[at.public]
         coupled = _product(update.adjacency, columns[at.public])
         np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
-        preferred = columns[at.hidden] if at.has_hidden else hidden
-        if preferred is not None:
-            # Large arrays cost more to allocate than to fill, so that this one is used again.
-            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
@@ -163,6 +161,10 @@ class ModelTransition(Transition):
             public += _like(self.noise_std, columns) * memory
         elif noise is not None:
             public += _like(self.noise_std, columns) * noise
+        preferred = columns[at.hidden] if at.has_hidden else hidden
+        if preferred is not None:
+            # Large arrays cost more to allocate than to fill, so that this one is used again.
+            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
@@ -348,6 +350,16 @@ def model_of(system: System) -> Model:
     return system.model if isinstance(system, SDE) else system
 
 
+def with_model(system: System, model: Model) -> System:
+    """Return the same kind of system made from another model."""
+    return replace(system, model=model) if isinstance(system, SDE) else model
+
+
+def step_length(system: System) -> float:
+    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time."""
+    return system.step if isinstance(system, SDE) else 1
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
     model = model_of(system)
@@ -370,6 +382,24 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
     update, noise = model.update(t), model.noise
     std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
     return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
+
+
+def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
+    """Return a function from t to the step that leads to it, for passes in either direction of time.
+
+    The steps are kept where all of them are small, and made anew at each call where they are not.
+    """
+    matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
+    if (model.n + matrices) * last > KEPT_NUMBERS:
+        return lambda t: transition(model, t)
+    kept: dict[int, ModelTransition] = {}
+
+    def lookup(t: int) -> ModelTransition:
+        if t not in kept:
+            kept[t] = transition(model, t)
+        return kept[t]
+
+    return lookup
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:

@@ -1,0 +1,98 @@
+"""The evidence that checks of claims use, and the finding that each check returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias, final
+
+import pandas as pd
+
+from peerpressure.model import Model
+from peerpressure.privacy import exposure
+from peerpressure.recovery import Prior
+from peerpressure.reproduction import printed
+from peerpressure.reproduction._noise_levels import NoiseLevelsResult
+from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult
+from peerpressure.reproduction._sweep import Comparison
+from peerpressure.reproduction.printed import PrintedTerm
+from peerpressure.schedules import StretchedExponential
+
+PROTECTION_STEPS = (10, 100, 1_000)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The results of one run of all experiments.
+
+    ``slow`` and ``fast`` are the same agents under both peer pressures, ``runs`` is the table ``summary``,
+    ``observers``, ``partial`` and ``sizes`` are the tables ``observers``, ``partial_observers`` and ``size_effect``,
+    and ``protection`` is what the function of that name returns.
+    """
+
+    slow: Model
+    fast: Model
+    steps: int
+    runs: pd.DataFrame
+    pair: TwoAgentsResult
+    observers: pd.DataFrame
+    protection: pd.DataFrame
+    partial: pd.DataFrame
+    residuals: ResidualsResult
+    sweeps: Comparison
+    sizes: pd.DataFrame
+    noise: NoiseLevelsResult
+    printed: Mapping[int, Mapping[str, PrintedTerm]] = field(default_factory=lambda: printed.REGRESSIONS)
+
+
+def protection(model: Model, times: Sequence[int] = PROTECTION_STEPS) -> pd.DataFrame:
+    """Return posterior over prior variance for an observer of all agents: steps, ratio (mean over agents)."""
+    prior = Prior.uniform(*printed.HIDDEN_RANGE)
+    rows = [
+        {"steps": steps, "ratio": float(exposure(model, steps, prior=prior).table["ratio"].mean())} for steps in times
+    ]
+    return pd.DataFrame(rows)
+
+
+def with_fast_pressure(model: Model) -> Model:
+    """Return the same agents under ρ_t = 2^√t."""
+    return replace(model, pressure=StretchedExponential())
+
+
+Verdict: TypeAlias = Literal["confirmed", "corrected", "refuted", "cannot be tested"]
+
+CONFIRMED: Verdict = "confirmed"
+CORRECTED: Verdict = "corrected"
+REFUTED: Verdict = "refuted"
+UNTESTABLE: Verdict = "cannot be tested"
+
+
+@final
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper in plain words, its place in the paper, and the printed text or numbers."""
+
+    id: str
+    claim: str
+    where: str
+    printed: str
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """A claim with the numbers found, the verdict that follows from them, and the reason in one sentence.
+
+    Confirmed: the claim holds as printed. Corrected: it holds with another number, label or condition, which is given.
+    Refuted: the contrary holds. Cannot be tested: the evidence is insufficient.
+    """
+
+    claim: Claim
+    found: str
+    verdict: Verdict
+    why: str
+
+    def row(self) -> dict[str, Any]:
+        """Return the finding as a row of the table."""
+        return asdict(self.claim) | {"found": self.found, "verdict": self.verdict, "why": self.why}

@@ -1,0 +1,131 @@
+"""How much is enough: replicates and steps against exact moments and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from peerpressure.errors import InvalidInputError
+from peerpressure.model import Model
+from peerpressure.networks import Network, barabasi_albert, k2
+from peerpressure.noise import Gaussian, Noise, NoNoise
+from peerpressure.schedules import Constant, Linear, Logarithmic, Power, Schedule, Table
+from peerpressure.simulation import simulate
+from peerpressure.theory import agent, consensus_mode, ideal_deviation, mode_error, replicates_needed, steps_needed
+
+ODD = barabasi_albert(20, 2, seed=5)
+TREE = barabasi_albert(20, 1, seed=5)
+TUNED = Linear.tuned(ODD, 1.0)
+
+
+def make(network: Network, pressure: Schedule, noise: Noise | None = None) -> Model:
+    hidden = np.random.default_rng(1).uniform(size=network.n)
+    return Model(network, hidden, pressure=pressure, noise=Gaussian(1.0) if noise is None else noise)
+
+
+def test_replicates_on_two_agents_by_hand() -> None:
+    model = Model(k2(), [0.0, 1.0], noise=Gaussian(2.0))
+    # The deviation of one agent is 2·√9/10 and that of the mode √2 smaller.
+    assert replicates_needed(model, 9, 0.1, of=agent(model, 0)) == math.ceil((1.959964 * 0.6 / 0.1) ** 2)
+    assert replicates_needed(model, 9, 0.1) == math.ceil((1.959964 * 0.6 / 0.1) ** 2 / 2)
+    assert replicates_needed(model, 9, 0.1, confidence=0.99) == math.ceil((2.575829 * 0.6 / 0.1) ** 2 / 2)
+    assert replicates_needed(model, 9, 100.0) == 1
+    assert replicates_needed(Model(k2(), [0.0, 1.0]), 9, 1e-9) == 1
+
+
+def test_several_functionals_take_as_many_as_the_widest() -> None:
+    model = make(TREE, Linear())
+    singles = [replicates_needed(model, 50, 0.02, of=row) for row in np.eye(20)[:4]]
+    assert replicates_needed(model, 50, 0.02, of=np.eye(20)[:4]) == max(singles)
+
+
+def test_the_promised_confidence_is_kept() -> None:
+    model = make(ODD, Linear())
+    needed = replicates_needed(model, 30, 0.05)
+    weights = consensus_mode(model).weights
+    public = simulate(model, 30, 400 * needed, seed=3, record="final").final.public @ weights
+    means = public.reshape(400, needed).mean(axis=1)
+    inside = np.mean(np.abs(means - public.mean()) <= 0.05)
+    # 400 trials at 95 %: a binomial with deviation 0.011; rounding up makes it a little safer than promised.
+    assert inside > 0.95 - 4.5 * 0.011
+
+
+@pytest.mark.parametrize("precision", [0.2, 0.05, 0.02, 0.015])
+@pytest.mark.parametrize("pressure", [Linear(), TUNED, Power(0.7)])
+def test_steps_are_the_first_to_be_enough(pressure: Schedule, precision: float) -> None:
+    model = make(ODD, pressure)
+    if isinstance(pressure, Power) and precision < 0.02:
+        precision = 0.03
+    T = steps_needed(model, precision)
+    assert mode_error(model, T) <= precision
+    assert T == 1 or mode_error(model, T - 1) > precision
+
+
+def test_steps_under_the_tuned_schedule_are_those_of_an_average() -> None:
+    model = make(ODD, TUNED)
+    T = steps_needed(model, 0.01)
+    assert ideal_deviation(model, T) == pytest.approx(0.01, rel=0.02)
+
+
+def test_without_noise_only_the_bias_has_to_go() -> None:
+    model = make(ODD, TUNED, NoNoise())
+    T = steps_needed(model, 1e-3)
+    assert mode_error(model, T) <= 1e-3 < mode_error(model, T - 1)
+
+
+@pytest.mark.parametrize(
+    ("network", "pressure", "noise", "words"),
+    [
+        (ODD, Power(1.5), Gaussian(1.0), r"[Bb]iased consensus.*try ρ_t = "),
+        (TREE, Power(1.5), Gaussian(1.0), r"oscillation.*try ρ_t = "),
+        (ODD, Constant(3.0), Gaussian(1.0), r"stationary disagreement.*try ρ_t = "),
+        (
+            ODD,
+            Linear(),
+            Gaussian(1.0, temporal="frozen"),
+            r"frozen noise leaves an error of 0\.2.*drawn anew",
+        ),
+        (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"stationary disagreement"),
+    ],
+)
+def test_the_impossible_is_rejected_with_a_remedy(
+    network: Network, pressure: Schedule, noise: Noise, words: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=words):
+        steps_needed(make(network, pressure, noise), 1e-3)
+
+
+def test_what_is_too_far_off_is_estimated() -> None:
+    with pytest.raises(InvalidInputError, match=r"within 1,000 steps.*allow about 10\^.*try ρ_t = 0\.27"):
+        steps_needed(make(ODD, Linear()), 1e-3, max_steps=1000)
+    with pytest.raises(InvalidInputError, match=r"within 500 steps.*allow about 10\^4\.7 steps.*t\^−0\.5"):
+        steps_needed(make(ODD, TUNED), 1e-3, max_steps=500)
+    with pytest.raises(InvalidInputError, match="within 500 steps"):
+        steps_needed(make(ODD, Logarithmic()), 1e-3, max_steps=500)
+
+
+def test_a_table_ends_the_search() -> None:
+    with pytest.raises(InvalidInputError, match="within 3 steps"):
+        steps_needed(make(ODD, Table([1.0, 2.0, 3.0])), 1e-3)
+
+
+@pytest.mark.parametrize("precision", [0.0, -1.0, math.inf, math.nan])
+def test_illegal_precisions_are_rejected(precision: float) -> None:
+    model = make(ODD, Linear())
+    with pytest.raises(InvalidInputError, match="positive and finite"):
+        steps_needed(model, precision)
+    with pytest.raises(InvalidInputError, match="positive and finite"):
+        replicates_needed(model, 10, precision)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, math.nan])
+def test_illegal_confidences_are_rejected(confidence: float) -> None:
+    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+        replicates_needed(make(ODD, Linear()), 10, 0.1, confidence=confidence)
+
+
+def test_a_hopeless_precision_is_rejected() -> None:
+    with pytest.raises(InvalidInputError, match="within reach"):
+        replicates_needed(make(ODD, Linear()), 10, 1e-300)
