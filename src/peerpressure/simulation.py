@@ -335,7 +335,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
         remedy = "use SDE(..., method='euler') elsewhere"
         raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
 
-    def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], held: None) -> Result:
+    def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], hidden: None) -> Result:
         found = exact_paths(
             equation,
             plan.steps,
@@ -380,12 +380,12 @@ def _execute(
         minimum=minimum,
         maximum=maximum,
         mean=mean,
-        hidden=result.held,
+        hidden=result.hidden,
         final=State(
             plan.start_step + plan.steps,
             result.final,
             result.memory,
-            result.final_held,
+            result.final_hidden,
             seed=plan.seed,
             replicates=plan.replicates,
         ),

@@ -1,4 +1,4 @@
-"""What a run is, said without any compiler: the engines for processor and accelerator both start from it."""
+"""The plan and the result of a run, without any compiler: common to the engines for processor and accelerator."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Plan:
         return relief, weight, scale, adaptation_rate
 
     @property
-    def keep_held(self) -> bool:
-        """Whether hidden opinions are recorded, too: where they move."""
+    def keep_hidden(self) -> bool:
+        """Whether hidden opinions are recorded, too: where they adapt."""
         return self.keep_states and self.model.adaptation is not None
 
 
@@ -104,15 +104,15 @@ class Plan:
 class Result:
     """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory.
 
-    ``held`` and ``final_held`` are the hidden opinions, where they move.
+    ``hidden`` and ``final_hidden`` are the hidden opinions, where they adapt.
     """
 
     states: NDArray[Any] | None
     summaries: NDArray[np.float64] | None
     final: NDArray[Any]
     memory: NDArray[Any] | None
-    held: NDArray[Any] | None = None
-    final_held: NDArray[Any] | None = None
+    hidden: NDArray[Any] | None = None
+    final_hidden: NDArray[Any] | None = None
 
 
 def available_threads() -> int:
