@@ -131,7 +131,7 @@ class Experiment:
         return self.scenario.output.states and self.run.states is not None
 
     @cached_property
-    def fate(self) -> Verdict:
+    def long_run(self) -> Verdict:
         """What becomes of the agents, whatever the length of the run."""
         return diagnose(self.system)
 

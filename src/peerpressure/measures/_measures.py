@@ -67,14 +67,14 @@ def exact_error(experiment: Experiment) -> Values:
 
 def verdict(experiment: Experiment) -> Values:
     """Return 1 if agents come to the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
-    outcome = experiment.fate.outcome
+    outcome = experiment.long_run.outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
 
 
 def consensus_limit(experiment: Experiment) -> Values:
     """Return the value that all agents converge to, and its standard deviation; nan where they do not agree."""
-    found = experiment.fate.consensus_limit
+    found = experiment.long_run.consensus_limit
     known = found is not None and found.phases is None
     yield "mean", None, found.mean if found is not None and known else math.nan
     yield "std", None, found.std if found is not None and known else math.nan
