@@ -151,7 +151,7 @@ def plot(
     table = collect_results(folder, partial=True)
     with progress_line() as show_stage:
         from peerpressure.plotting import save
-        from peerpressure.plotting.sweep_plots import sweep_plot
+        from peerpressure.plotting.sweep import sweep_plot
 
         show_stage("drawing")
         drawn = sweep_plot(table, kind, measure=measure, x=x, by=by)
@@ -171,9 +171,9 @@ def measures(as_json: AsJson = False) -> None:
     from peerpressure.measures import MEASURES
 
     if as_json:
-        print_json({name: one.about for name, one in MEASURES.items()})
+        print_json({name: one.help for name, one in MEASURES.items()})
     else:
-        show(facts([(name, one.about) for name, one in MEASURES.items()]))
+        show(facts([(name, one.help) for name, one in MEASURES.items()]))
 
 
 def _beside(file: Path) -> Path:
