@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.measures import Experiment, measure, measure_scenario, read_outputs, results
-from peerpressure.measures._experiment import meetings
+from peerpressure.measures._experiment import network_counts
 from peerpressure.networks import shortest_window
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover
@@ -60,12 +60,12 @@ def temporal(draw: Any) -> pp.TemporalNetwork:
 
 @settings(max_examples=60, deadline=None)
 @given(temporal())
-def test_meetings_are_counted_as_in_the_matrices(network: pp.TemporalNetwork) -> None:
-    rounds = np.arange(1, 40)
-    found = meetings(network, rounds)
-    dense = [network.at(int(t)).toarray() for t in rounds]
+def test_edges_and_isolated_agents_are_counted_as_in_the_matrices(network: pp.TemporalNetwork) -> None:
+    times = np.arange(1, 40)
+    found = network_counts(network, times)
+    dense = [network.at(int(t)).toarray() for t in times]
     assert found.edges.tolist() == [np.count_nonzero(A) // 2 for A in dense]
-    assert found.alone.tolist() == [np.count_nonzero(A.sum(axis=1) == 0) for A in dense]
+    assert found.isolated.tolist() == [np.count_nonzero(A.sum(axis=1) == 0) for A in dense]
 
 
 def test_who_is_alone_and_how_long_it_takes_to_be_joined() -> None:
@@ -264,5 +264,5 @@ def test_outputs_of_rounds_are_read_as_ever(tmp_path: Path) -> None:
 
 
 def test_a_failing_network_is_drawn_from_the_seed_of_the_unit() -> None:
-    base = {"scenario": FAILING, "measures": ["alone"], "threshold": 0.01}
+    base = {"scenario": FAILING, "measures": ["isolated"], "threshold": 0.01}
     assert measure_scenario(base, seed=2) != measure_scenario(base, seed=4)

@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever finds half of one."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from peerpressure.errors import FileFormatError, message
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Give a binary file that takes the place of ``path`` when the block ends well, and vanishes if it does not.
+    """Open a temporary binary file that replaces ``path`` if the block succeeds, and is deleted otherwise.
 
-    The new content is on the disk before the name points to it, so an interrupted or killed writer leaves the old
-    file as it was.
+    The new content is synced before the file is renamed, so an interrupted or killed writer leaves the old file
+    unchanged.
     """
     target = Path(path)
     try:
@@ -41,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def umask() -> int:
-    """Return the permissions that new files and folders of this process lack."""
+    """Return the umask of this process, which Python can only read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

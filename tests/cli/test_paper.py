@@ -12,7 +12,7 @@ import pytest
 
 from peerpressure import __version__, cli
 from peerpressure.errors import TooLargeError
-from peerpressure.reproduction import experiments
+from peerpressure.reproduction import _experiments
 
 STEPS = "200"
 COMMAND = [sys.executable, "-m", "peerpressure"]
@@ -94,7 +94,7 @@ def test_failures_are_one_line_with_their_status_and_leave_nothing(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(experiments, "convergence", fails)
+    monkeypatch.setattr(_experiments, "convergence", fails)
     assert cli.invoke(["paper", "--out", str(tmp_path / "out")]) == status
     shown = capfd.readouterr()
     assert shown.out == ""
@@ -106,7 +106,7 @@ def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(experiments, "convergence", fails)
+    monkeypatch.setattr(_experiments, "convergence", fails)
     with pytest.raises(ZeroDivisionError):
         cli.invoke(["paper", "--out", str(tmp_path / "out")])
 
@@ -117,8 +117,8 @@ def test_ctrl_c_ends_a_run_with_130_and_no_traceback(tmp_path: Path) -> None:
     code = f"""
 import sys, time
 from peerpressure import cli
-from peerpressure.reproduction import experiments
-experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
+from peerpressure.reproduction import _experiments
+_experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
 sys.argv = ["peerpressure", "paper", "--out", {str(out)!r}]
 cli.main()
 """
@@ -165,7 +165,7 @@ def test_the_options_defaults_are_the_experiments_own() -> None:
     import inspect
     from importlib import import_module
 
-    convergence = import_module("peerpressure.reproduction.convergence")
+    convergence = import_module("peerpressure.reproduction._convergence")
 
     defaults = {name: option.default for name, option in inspect.signature(cli.paper.paper).parameters.items()}
     assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, convergence.STEPS)

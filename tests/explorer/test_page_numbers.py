@@ -154,7 +154,7 @@ def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(
     open_page: Callable[..., Driver], catalogue: dict[str, Any]
 ) -> None:
     """With this seed the least distance to v is 9.99·10⁻ᵏ, where the next multiple of 10⁻ᵏ is no power of ten."""
-    (preset,) = [one for one in catalogue["presets"] if one["title"] == "Louder noise"]
+    (preset,) = [one for one in catalogue["presets"] if one["title"] == "More noise"]
     scenario = preset["state"]["scenario"]
     state = {"scenario": scenario | {"run": scenario["run"] | {"seed": 34}}, "view": preset["state"]["view"]}
     driver = open_page(fragment_of(state))

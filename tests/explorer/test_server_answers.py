@@ -14,7 +14,7 @@ from peerpressure.explorer.answers import exact_answer, run_answer
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.reproduction.convergence import convergence
+from peerpressure.reproduction import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean
 from peerpressure.trajectory import SUMMARIES

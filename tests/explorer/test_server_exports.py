@@ -25,8 +25,7 @@ from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.script import script
-from peerpressure.measures import Experiment
-from peerpressure.measures._results import estimates
+from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from

@@ -1,4 +1,4 @@
-"""Small fixed tables for the figures of what the paper leaves to future work, made up without running the model."""
+"""Small fixed tables for the figures of the extensions, made up without running the model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ def timescale_samples() -> dict[str, pd.DataFrame]:
             | {"sampled_mean": V - 0.021 * RATES, "standard_error": 0.004, "consensus_value": V}
         ),
         "timescale_sampled_limit": pd.DataFrame({"rate": np.repeat(RATES, 2), "run": [0, 1] * 3, "value": V - 0.01}),
-        "timescale_hidden_spread": pd.DataFrame(
+        "timescale_hidden_disagreement": pd.DataFrame(
             [
-                {"rate": rate, "steps": steps, "spread": 0.3 * np.exp(-rate * steps) + 0.01 / steps}
+                {"rate": rate, "steps": steps, "rms_disagreement": 0.3 * np.exp(-rate * steps) + 0.01 / steps}
                 for rate, steps in product(RATES, (10, 100))
             ]
         ),
         "timescale_decreasing": pd.concat(
             [
-                pd.DataFrame({"rate": rate, "lasting": lasting, "time": TIME, "shown": 0.2 / TIME, "held": held})
-                for rate, lasting, held in (
+                pd.DataFrame(
+                    {"rate": rate, "sum_diverges": diverges, "time": TIME, "public": 0.2 / TIME, "hidden": hidden}
+                )
+                for rate, diverges, hidden in (
                     ("0.5/t", True, 0.3 * TIME**-0.5),
                     ("0.5/t^2", False, 0.2 + 0.1 / TIME),
                 )
@@ -43,11 +45,11 @@ def timescale_samples() -> dict[str, pd.DataFrame]:
 def _opinions() -> pd.DataFrame:
     parts = []
     starts = {"lowest": 0.0, "middle": 0.45, "highest": 1.0}
-    for rate, (who, start), kind in product((0.003, 0.1), starts.items(), ("shown", "held")):
+    for rate, (agent, start), kind in product((0.003, 0.1), starts.items(), ("public", "hidden")):
         time = np.concatenate([[0], TIME])
-        mean = V + (start - V) * np.exp(-time * (rate if kind == "held" else 0.5))
+        mean = V + (start - V) * np.exp(-time * (rate if kind == "hidden" else 0.5))
         law = {"mean": mean, "low": mean - 0.02, "high": mean + 0.02, "path": mean + 0.01}
-        parts.append(pd.DataFrame({"rate": rate, "who": who, "kind": kind, "time": time} | law))
+        parts.append(pd.DataFrame({"rate": rate, "agent": agent, "kind": kind, "time": time} | law))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -56,7 +58,7 @@ def _forgetting() -> dict[str, pd.DataFrame]:
     told, errors = [], []
     for rate, limit in ((0.0, np.inf), (0.1, 5.0)):
         information = np.minimum(TIME, limit * TIME / (TIME + 5.0) if rate else TIME)
-        columns = {"time": TIME, "own_share": (1 - rate) ** TIME, "information": information, "limit": limit}
+        columns = {"time": TIME, "retention": (1 - rate) ** TIME, "information": information, "limit": limit}
         told.append(pd.DataFrame({"rate": rate} | columns))
         for target, variance in (("initial", 1.0 / steps + rate), ("current", 1.0 / steps ** (1 + 20 * rate))):
             own = {"steps": steps, "variance": variance, "sampled": 1.02 * variance, "standard_error": 0.02 * variance}
@@ -65,11 +67,12 @@ def _forgetting() -> dict[str, pd.DataFrame]:
 
 
 def temporal_samples() -> dict[str, pd.DataFrame]:
-    """Tables of networks that change."""
+    """Tables of temporal networks."""
     networks = {"constant": 0.0, "slow": 1e-4, "fast": -8e-3, "rewired": 3e-4, "isolated": 0.1}
     law = [
         pd.DataFrame({"network": name, "time": TIME, "bias": off, "std": 0.1 / np.sqrt(TIME)}).assign(
-            spread=(0.3 / TIME if name != "isolated" else 0.3 + 0.1 / TIME), distance=abs(off) + 0.3 / TIME
+            rms_disagreement=(0.3 / TIME if name != "isolated" else 0.3 + 0.1 / TIME),
+            rms_distance=abs(off) + 0.3 / TIME,
         )
         for name, off in networks.items()
     ]
@@ -77,47 +80,49 @@ def temporal_samples() -> dict[str, pd.DataFrame]:
         "pairs": 275,
         "edges": 160.5,
         "changes": [0.0, 2.0, 105.0, 41.0, 129.0],
-        "alone": [0.0, 0.0, 0.0, 0.0, 0.03],
+        "isolated": [0.0, 0.0, 0.0, 0.0, 0.03],
     }
     fates = ["consensus", "biased_consensus", "biased_consensus", "biased_consensus", "periodic"]
     common = [(name, V + off, off) for name, off in networks.items() if name != "isolated"]
     return {
-        "turnover_networks": pd.DataFrame({"network": list(networks)} | facts | {"outcome": fates}),
-        "turnover_targets": pd.DataFrame(common, columns=["network", "target", "off"]),
-        "turnover_law": pd.concat(law, ignore_index=True),
-        **_speaker(),
-        **_parting(),
+        "edge_turnover_networks": pd.DataFrame({"network": list(networks)} | facts | {"outcome": fates}),
+        "edge_turnover_targets": pd.DataFrame(common, columns=["network", "target", "bias"]),
+        "edge_turnover_law": pd.concat(law, ignore_index=True),
+        **_broadcaster(),
+        **_splitting(),
     }
 
 
-def _speaker() -> dict[str, pd.DataFrame]:
+def _broadcaster() -> dict[str, pd.DataFrame]:
     paths = []
-    for stretch, target in ((1, 0.15), (10, 0.05), (0, 0.01)):
+    for dwell, target in ((1, 0.15), (10, 0.05), (0, 0.01)):
         mean = target + 0.05 / TIME
         band = {"low": mean - 0.01, "high": mean + 0.01, "target": target}
-        paths.append(pd.DataFrame({"stretch": stretch, "time": TIME, "mean": mean} | band))
+        paths.append(pd.DataFrame({"dwell_time": dwell, "time": TIME, "mean": mean} | band))
     shares = [
-        {"weight": weight, "stretch": stretch, "share": 0.01 + 0.1 * weight / stretch, "std": 0.002}
-        | {"mean": 0.0101 + 0.1 * weight / stretch, "consensus_value": 0.01}
-        for weight, stretch in product((1.0, 4.0), (1, 10, 100))
+        {"weight": weight, "dwell_time": dwell, "share": 0.01 + 0.1 * weight / dwell, "std": 0.002}
+        | {"mean": 0.0101 + 0.1 * weight / dwell, "consensus_value": 0.01}
+        for weight, dwell in product((1.0, 4.0), (1, 10, 100))
     ]
-    return {"speaker_paths": pd.concat(paths), "speaker_shares": pd.DataFrame(shares)}
+    return {"broadcaster_paths": pd.concat(paths), "broadcaster_shares": pd.DataFrame(shares)}
 
 
-def _parting() -> dict[str, pd.DataFrame]:
-    courses = []
-    for course, (group, value) in product(("returning", "parted"), ((1, 0.15), (2, 0.48), (3, 0.85))):
-        mean = V + (value - V) * (1 / np.sqrt(TIME) if course == "returning" else 1 - 1 / TIME)
+def _splitting() -> dict[str, pd.DataFrame]:
+    paths = []
+    for bridges, (group, value) in product(("returning", "removed"), ((1, 0.15), (2, 0.48), (3, 0.85))):
+        mean = V + (value - V) * (1 / np.sqrt(TIME) if bridges == "returning" else 1 - 1 / TIME)
         law = {"mean": mean, "low": mean - 0.02, "high": mean + 0.02, "path": mean + 0.01}
-        ends = {"own_value": value, "consensus_value": V}
-        courses.append(pd.DataFrame({"course": course, "group": group, "time": TIME} | law | ends))
-    windows = [("returning", 31, 100, 3), ("parted", 101, 1000, 3)]
-    facts = {"steps": 1000, "window": 10, "rounds_connected": 0.2, "windows_connected": 0.7}
+        ends = {"group_value": value, "consensus_value": V}
+        paths.append(pd.DataFrame({"bridges": bridges, "group": group, "time": TIME} | law | ends))
+    windows = [("returning", 31, 100, 3), ("removed", 101, 1000, 3)]
+    facts = {"steps": 1000, "window": 10, "steps_connected": 0.2, "windows_connected": 0.7}
     return {
-        "parting_courses": pd.concat(courses, ignore_index=True),
-        "parting_windows": pd.DataFrame(windows, columns=["course", "first", "last", "pieces"]),
-        "parting_summary": pd.DataFrame(
-            {"course": ["returning", "parted"]} | facts | {"spread": [0.01, 0.7], "distance": [0.01, 0.35]}
+        "splitting_paths": pd.concat(paths, ignore_index=True),
+        "splitting_windows": pd.DataFrame(windows, columns=["bridges", "first", "last", "components"]),
+        "splitting_summary": pd.DataFrame(
+            {"bridges": ["returning", "removed"]}
+            | facts
+            | {"group_spread": [0.01, 0.7], "group_distance": [0.01, 0.35]}
         ),
     }
 
@@ -129,12 +134,12 @@ def continuous_samples() -> dict[str, pd.DataFrame]:
         pd.DataFrame({"step": h, "time": t, "mean": V - 0.1 * np.exp(-t) * (1 + h), "std": 0.1 * t / (1 + t**2)})
         for h, t in ((h, np.arange(0.0, 4.0 + 1e-9, h or 0.1)) for h in (0.0, 0.5, 1.0))
     ]
-    clocks = {"discrete": 0.03 + 0.1 / TIME, "continuous": 0.1 / TIME**2.0}
-    swings = [
-        pd.DataFrame({"clock": clock, "time": TIME, "agent_1": V, "swing": swing}).assign(
-            minimum=V - swing, maximum=V + swing
+    oscillations = {"discrete": 0.03 + 0.1 / TIME, "continuous": 0.1 / TIME**2.0}
+    runs = [
+        pd.DataFrame({"dynamics": dynamics, "time": TIME, "agent_1": V, "oscillation": size}).assign(
+            minimum=V - size, maximum=V + size
         )
-        for clock, swing in clocks.items()
+        for dynamics, size in oscillations.items()
     ]
     ends = [("discrete", "first", 0.47), ("discrete", "second", 0.53), ("continuous", "both", 0.501)]
     return {
@@ -142,8 +147,10 @@ def continuous_samples() -> dict[str, pd.DataFrame]:
         "shrinking_steps": pd.concat(paths, ignore_index=True),
         "weak_errors": pd.DataFrame({"step": steps, "mean_error": 0.02 * steps, "std_error": 0.01 * steps}),
         "strong_errors": pd.DataFrame({"step": steps, "error": 0.03 * steps, "standard_error": 0.001 * steps}),
-        "swing_paths": pd.concat(swings, ignore_index=True),
-        "swing_limits": pd.DataFrame(ends, columns=["clock", "side", "mean"]).assign(std=0.004, consensus_value=V),
+        "oscillation_paths": pd.concat(runs, ignore_index=True),
+        "oscillation_limits": pd.DataFrame(ends, columns=["dynamics", "side", "mean"]).assign(
+            std=0.004, consensus_value=V
+        ),
     }
 
 

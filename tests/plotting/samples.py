@@ -17,7 +17,7 @@ TERMS = {"intercept": -0.8, "agents": 0.0, "noise": 0.2}
 
 
 def path_of(run: str, low: float, high: float) -> pd.DataFrame:
-    """Extremes that close in on [low, high], and an agent who swings between them."""
+    """Extremes that close in on [low, high], and an agent that oscillates between them."""
     reach = 0.5 / np.sqrt(1 + TIMES)
     minimum, maximum = low - reach, high + reach
     return pd.DataFrame(
@@ -62,7 +62,7 @@ def _convergence() -> dict[str, pd.DataFrame]:
                 "mean": [np.mean(ends) for ends in runs.values()],
                 "spread": [0.01, 0.1, 1e-16],
                 "distance": [0.01, 0.1, 0.1],
-                "swing": [0.001, 0.1, 0.0],
+                "oscillation": [0.001, 0.1, 0.0],
                 "predicted": ["consensus", "oscillation", "biased_consensus"],
             }
         ),
@@ -71,16 +71,16 @@ def _convergence() -> dict[str, pd.DataFrame]:
 
 def _rates() -> dict[str, pd.DataFrame]:
     rng, time = np.random.default_rng(0), np.array([1, 10, 100, 1000])
-    errors = {"error": -0.1 / time, "distance": 0.3 / time, "spread": 0.2 / time}
+    errors = {"error": -0.1 / time, "rms_distance": 0.3 / time, "rms_disagreement": 0.2 / time}
     band = {"error_low": -0.2 / time, "error_high": -0.05 / time}
     return {
         "contraction": pd.concat(
             [
-                pd.DataFrame({"schedule": name, "time": time, "product": product, "forgets": forgets})
-                for name, product, forgets in (("t", 1 / (time + 1.0), True), ("2^√t", 0.03 + 0.5 / time, False))
+                pd.DataFrame({"schedule": name, "time": time, "product": product, "sum_diverges": diverges})
+                for name, product, diverges in (("t", 1 / (time + 1.0), True), ("2^√t", 0.03 + 0.5 / time, False))
             ]
         ),
-        "approach_exact": pd.DataFrame({"time": time} | errors | band | {"distance": 0.3 / np.sqrt(time)}),
+        "approach_exact": pd.DataFrame({"time": time} | errors | band | {"rms_distance": 0.3 / np.sqrt(time)}),
         "approach_paths": pd.concat([pd.DataFrame({"path": p, "time": time} | errors) for p in range(3)]),
         "tuning": pd.concat(
             [
@@ -88,8 +88,8 @@ def _rates() -> dict[str, pd.DataFrame]:
                 for name, power in (("t", -0.2), ("κt", -0.5))
             ]
         ),
-        "wrong_values": pd.DataFrame({"value": rng.normal(0.4, 0.01, 500)}),
-        "wrong_value_law": pd.DataFrame([{"mean": 0.4, "std": 0.01, "consensus_value": V}]),
+        "biased_consensus": pd.DataFrame({"value": rng.normal(0.4, 0.01, 500)}),
+        "biased_consensus_law": pd.DataFrame([{"mean": 0.4, "std": 0.01, "consensus_value": V}]),
     }
 
 
@@ -196,7 +196,8 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
         reach, calm = 0.3 / np.sqrt(time) + noise / time, 0.3 / np.sqrt(time)
         ends = {"minimum": V - reach, "maximum": V + reach, "expected_minimum": V - calm, "expected_maximum": V + calm}
         paths.append(pd.DataFrame({"noise": noise, "time": time} | ends))
-        parts = {"bias": -0.1 * time**-0.2, "std": 0.2 * noise * time**-0.3, "spread": calm, "distance": 2 * calm}
+        parts = {"bias": -0.1 * time**-0.2, "std": 0.2 * noise * time**-0.3, "rms_disagreement": calm}
+        parts["rms_distance"] = 2 * calm
         law.append(pd.DataFrame({"noise": noise, "time": time} | parts))
     powers = [
         {"noise": noise, "quantity": "bias", "source": "exact", "exponent": 0.2, "standard_error": 0.001}
@@ -212,7 +213,7 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
 
 def _beyond() -> dict[str, pd.DataFrame]:
     powers = {"ols": 0.0 * STEPS + 1.5, "wls": 3 / np.sqrt(STEPS), "innovations": 1 / STEPS}
-    watched = [
+    observed = [
         {
             "fraction": part,
             "group": group,
@@ -222,10 +223,10 @@ def _beyond() -> dict[str, pd.DataFrame]:
             "high": min(1, 1.2 * ratio),
         }
         for part in (0.2, 0.5, 0.8)
-        for group, ratio in (("seen", 0.5 - 0.35 * part), ("unseen", 0.9 - 0.2 * part))
+        for group, ratio in (("observed", 0.5 - 0.35 * part), ("unobserved", 0.9 - 0.2 * part))
     ]
-    spent = {"fresh": np.sqrt(STEPS), "growing": STEPS**0.25, "held": 1 + 0.0 * STEPS}
-    missed = {"fresh": STEPS**-0.5, "growing": STEPS**-0.25, "held": 0.1 + 0.0 * STEPS}
+    spent = {"white": np.sqrt(STEPS), "growing": STEPS**0.25, "frozen": 1 + 0.0 * STEPS}
+    missed = {"white": STEPS**-0.5, "growing": STEPS**-0.25, "frozen": 0.1 + 0.0 * STEPS}
     exact = np.geomspace(0.01, 10, 30)
     z = np.sin(np.arange(30) * 1.7)
     return {
@@ -237,7 +238,7 @@ def _beyond() -> dict[str, pd.DataFrame]:
                 for network, (name, variance) in product(("two_agents", "scale_free"), powers.items())
             ]
         ),
-        "partial_observers": pd.DataFrame(watched),
+        "partial_observers": pd.DataFrame(observed),
         "privacy_over_time": pd.concat(
             [
                 pd.DataFrame({"design": name, "steps": STEPS, "mu": spent[name], "rms_error": missed[name]}).assign(

@@ -1,4 +1,4 @@
-"""The figures of what the paper leaves to future work, on fixed tables: what is drawn, where, and how it is named."""
+"""The figures of the extensions on fixed tables: what is drawn, where, and how it is named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from peerpressure.plotting import ANIMATIONS, FIGURES, continuous, draw, extensions
+from peerpressure.plotting import ANIMATIONS, FIGURES, _continuous, _extensions, draw
 from tests.plotting.extension_samples import TIME, V
 from tests.plotting.samples import sample_tables
 
@@ -36,44 +36,46 @@ def words(axes: Axes) -> str:
     return " | ".join([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
 
 
-def test_adaptation_shows_what_is_shown_and_held_at_both_rates(tables: dict[str, pd.DataFrame]) -> None:
+def test_adaptation_shows_public_and_hidden_opinions_at_both_rates(tables: dict[str, pd.DataFrame]) -> None:
     opinions = tables["timescale_opinions"].query("time >= 1")
-    slow, fast = extensions.adaptation(tables["timescale_opinions"]).axes
+    slow, fast = _extensions.adaptation(tables["timescale_opinions"]).axes
     for axes, rate in ((slow, 0.003), (fast, 0.1)):
         assert rf"$\eta = {rate}$" in words(axes)
-        for _, own in opinions[opinions["rate"] == rate].groupby(["who", "kind"]):
+        for _, own in opinions[opinions["rate"] == rate].groupby(["agent", "kind"]):
             assert drawn(axes, own["time"], own["mean"])
             assert drawn(axes, own["time"], own["path"])
         assert len(axes.collections) == 3
-    assert "held" in words(slow)
-    assert "shown" in words(slow)
+    assert "hidden" in words(slow)
+    assert "public" in words(slow)
 
 
-def test_landing_shows_law_runs_and_target_and_the_spread_at_each_horizon(tables: dict[str, pd.DataFrame]) -> None:
-    law, spread = tables["timescale_consensus_limit"], tables["timescale_hidden_spread"]
+def test_consensus_limit_shows_law_runs_v_and_disagreement_at_each_horizon(
+    tables: dict[str, pd.DataFrame],
+) -> None:
+    law, disagreement = tables["timescale_consensus_limit"], tables["timescale_hidden_disagreement"]
     left, right = draw("consensus_limit", tables).axes
     assert drawn(left, law["rate"], law["mean"])
     assert drawn(left, tables["timescale_sampled_limit"]["rate"], tables["timescale_sampled_limit"]["value"])
     assert has_level(left, V)
     for steps in (10, 100):
-        own = spread[spread["steps"] == steps]
-        assert drawn(right, own["rate"], own["spread"])
+        own = disagreement[disagreement["steps"] == steps]
+        assert drawn(right, own["rate"], own["rms_disagreement"])
         assert f"$t = {steps}$" in words(right)
 
 
-def test_rates_that_add_up_look_unlike_those_that_do_not(tables: dict[str, pd.DataFrame]) -> None:
+def test_rates_with_divergent_and_convergent_sums_look_different(tables: dict[str, pd.DataFrame]) -> None:
     (axes,) = draw("decreasing_rates", tables).axes
-    held = {}
+    hidden = {}
     for rate, own in tables["timescale_decreasing"].groupby("rate"):
-        (held[rate],) = (line for line in axes.lines if np.array_equal(line.get_ydata(), own["held"]))
-    assert held["0.5/t"].get_color() != held["0.5/t^2"].get_color()
-    assert held["0.5/t"].get_linestyle() != held["0.5/t^2"].get_linestyle()
+        (hidden[rate],) = (line for line in axes.lines if np.array_equal(line.get_ydata(), own["hidden"]))
+    assert hidden["0.5/t"].get_color() != hidden["0.5/t^2"].get_color()
+    assert hidden["0.5/t"].get_linestyle() != hidden["0.5/t^2"].get_linestyle()
     assert r"$\eta_t = 0.5/t^{2}$" in words(axes)
 
 
-def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_floor(tables: dict[str, pd.DataFrame]) -> None:
-    told, known = draw("forgetting", tables).axes
-    flat = [line for line in told.lines if np.ptp(np.asarray(line.get_ydata(), dtype=float)) == 0]
+def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_least(tables: dict[str, pd.DataFrame]) -> None:
+    information, known = draw("forgetting", tables).axes
+    flat = [line for line in information.lines if np.ptp(np.asarray(line.get_ydata(), dtype=float)) == 0]
     assert [np.asarray(line.get_ydata())[0] for line in flat] == [5.0]
     assert (known.get_xscale(), known.get_yscale()) == ("log", "log")
     lines = [np.asarray(line.get_ydata(), dtype=float) for line in known.lines]
@@ -81,33 +83,33 @@ def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_floor(tab
     assert known.get_ylim()[0] == 1e-4
 
 
-def test_turnover_names_every_network_and_shows_where_distances_end(tables: dict[str, pd.DataFrame]) -> None:
-    law = tables["turnover_law"]
-    spread, distance = extensions.turnover(law, tables["turnover_targets"]).axes
+def test_edge_turnover_names_every_network_and_shows_the_biases(tables: dict[str, pd.DataFrame]) -> None:
+    law = tables["edge_turnover_law"]
+    disagreement, distance = _extensions.edge_turnover(law, tables["edge_turnover_targets"]).axes
     for name, own in law.groupby("network"):
-        assert drawn(spread, own["time"], own["spread"]), name
-        assert drawn(distance, own["time"], own["distance"]), name
+        assert drawn(disagreement, own["time"], own["rms_disagreement"]), name
+        assert drawn(distance, own["time"], own["rms_distance"]), name
     for off in (1e-4, 8e-3, 3e-4):
         assert has_level(distance, off)
-    assert all(name in words(spread) for name in ("constant", "slow turnover", "alone at times"))
+    assert all(name in words(disagreement) for name in ("constant", "slow turnover", "isolated at times"))
 
 
-def test_speaker_shows_paths_with_their_targets_and_shares(tables: dict[str, pd.DataFrame]) -> None:
-    paths, shares = draw("speaker", tables).axes
-    for target, name in ((0.15, "stretches of 1 step"), (0.05, "stretches of 10 steps"), (0.01, "constant")):
+def test_broadcaster_shows_paths_with_their_limits_and_shares(tables: dict[str, pd.DataFrame]) -> None:
+    paths, shares = draw("broadcaster", tables).axes
+    for target, name in ((0.15, "dwell time 1"), (0.05, "dwell time 10"), (0.01, "constant")):
         assert has_level(paths, target)
         assert name in words(paths)
-    for weight, own in tables["speaker_shares"].groupby("weight"):
-        assert drawn(shares, own["stretch"], own["share"])
-        assert drawn(shares, own["stretch"], own["mean"])
+    for weight, own in tables["broadcaster_shares"].groupby("weight"):
+        assert drawn(shares, own["dwell_time"], own["share"])
+        assert drawn(shares, own["dwell_time"], own["mean"])
         assert f"weight {weight:g}" in words(shares)
     assert has_level(shares, 0.01)
 
 
-def test_parting_marks_the_windows_that_are_broken(tables: dict[str, pd.DataFrame]) -> None:
-    figure = draw("parting", tables)
+def test_splitting_marks_the_windows_that_are_not_connected(tables: dict[str, pd.DataFrame]) -> None:
+    figure = draw("splitting", tables)
     for axes, ends in zip(figure.axes, ((31, 100), (101, 1000)), strict=True):
-        # Beside the strip that spans all time there is one for the broken windows.
+        # Beside the strip that spans all time there is one for the disconnected windows.
         strips = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
         assert [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in strips] == [(1, TIME[-1]), ends]
         assert all(patch.get_y() + patch.get_height() < 0.1 for patch in strips)
@@ -116,7 +118,7 @@ def test_parting_marks_the_windows_that_are_broken(tables: dict[str, pd.DataFram
 
 
 def test_a_density_comes_back_from_its_tables(tables: dict[str, pd.DataFrame]) -> None:
-    path = continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
+    path = _continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
     assert path.density.shape == (3, 24, 24)
     # What the tables leave out is less than a thousandth of the peak.
     np.testing.assert_allclose(path.density.sum(axis=(1, 2)) * path.grid.volume, 1.0, atol=5e-3)
@@ -140,13 +142,13 @@ def test_the_animation_has_a_frame_for_each_time_and_is_the_same_each_time(table
     assert set(ANIMATIONS) <= set(FIGURES)
 
 
-def test_the_swing_shows_both_clocks_their_limits_and_the_target(tables: dict[str, pd.DataFrame]) -> None:
-    extremes, swing = draw("swing", tables).axes
-    for clock, own in tables["swing_paths"].groupby("clock"):
+def test_the_oscillation_shows_both_kinds_of_time_their_limits_and_v(tables: dict[str, pd.DataFrame]) -> None:
+    extremes, changes = draw("oscillation", tables).axes
+    for dynamics, own in tables["oscillation_paths"].groupby("dynamics"):
         late = own[own["time"] >= 10]
         assert drawn(extremes, late["time"], late["minimum"])
-        assert drawn(swing, own["time"], own["swing"])
-        assert f"{clock} time" in words(swing)
+        assert drawn(changes, own["time"], own["oscillation"])
+        assert f"{dynamics} time" in words(changes)
     dots = sorted(y for line in extremes.lines if line.get_marker() == "o" for y in np.asarray(line.get_ydata()))
     assert dots == [0.47, 0.501, 0.53]
     assert has_level(extremes, V)

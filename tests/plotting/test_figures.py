@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from peerpressure.plotting import FIGURES, convergence, draw, network, rates, save, style
+from peerpressure.plotting import FIGURES, _convergence, draw, network, save, style
 from tests.plotting.samples import V, sample_tables
 
 
@@ -96,9 +96,9 @@ def test_layout_is_the_same_each_time_and_lies_wide() -> None:
 
 
 def test_agreement_shows_extremes_expectation_and_target(tables: dict[str, pd.DataFrame]) -> None:
-    early, late = convergence.agreement(tables["paths"], tables["summary"]).axes
+    early, late = _convergence.agreement(tables["paths"], tables["summary"]).axes
     slow = tables["paths"].query("run == 'slow_tree'")
-    for axes, part in ((early, slow.query(f"time <= {convergence.EARLY}")), (late, slow.query("time >= 1"))):
+    for axes, part in ((early, slow.query(f"time <= {_convergence.EARLY}")), (late, slow.query("time >= 1"))):
         for column in ("minimum", "maximum", "expected_minimum", "expected_maximum"):
             assert drawn(axes, part, "time", column)
         assert has_level(axes, V)
@@ -109,9 +109,9 @@ def test_agreement_shows_extremes_expectation_and_target(tables: dict[str, pd.Da
 
 
 def test_failure_shows_the_swing_and_the_biased_consensus(tables: dict[str, pd.DataFrame]) -> None:
-    tree, cycles = convergence.failure(tables["paths"], tables["summary"]).axes
+    tree, cycles = _convergence.failure(tables["paths"], tables["summary"]).axes
     fast = tables["paths"].query("run == 'fast_tree'")
-    assert drawn(tree, fast.query(f"time <= {2 * convergence.EARLY}"), "time", "agent_1")
+    assert drawn(tree, fast.query(f"time <= {2 * _convergence.EARLY}"), "time", "agent_1")
     assert drawn(tree.child_axes[0], fast.tail(17), "time", "agent_1")
     assert drawn(cycles, tables["paths"].query("run == 'fast_cycles' and time >= 1"), "time", "agent_1")
     assert has_level(tree, V)
@@ -121,20 +121,20 @@ def test_failure_shows_the_swing_and_the_biased_consensus(tables: dict[str, pd.D
 
 
 def test_a_short_run_has_no_inset(tables: dict[str, pd.DataFrame]) -> None:
-    _, late = convergence.agreement(tables["paths"].query("time <= 100"), tables["summary"]).axes
+    _, late = _convergence.agreement(tables["paths"].query("time <= 100"), tables["summary"]).axes
     assert late.child_axes == []
 
 
 @pytest.mark.parametrize("v", [0.3, 0.5])
 def test_failure_names_the_higher_of_the_two_values_above(v: float, tables: dict[str, pd.DataFrame]) -> None:
-    figure = convergence.failure(tables["paths"], tables["summary"].assign(consensus_value=v))
+    figure = _convergence.failure(tables["paths"], tables["summary"].assign(consensus_value=v))
     figure.draw_without_rendering()
     heights = {text.get_text()[:2]: text.get_window_extent().y0 for text in figure.axes[1].texts}
     assert (heights["$v"] > heights["al"]) == (v > 0.4)
 
 
 def test_contraction_names_every_schedule_and_tells_the_two_kinds_apart(tables: dict[str, pd.DataFrame]) -> None:
-    (axes,) = rates.contraction(tables["contraction"]).axes
+    (axes,) = _convergence.contraction(tables["contraction"]).axes
     for name, curve in tables["contraction"].groupby("schedule"):
         assert drawn(axes, curve, "time", "product"), name
     assert len({line.get_color() for line in axes.lines}) == 2
@@ -143,11 +143,11 @@ def test_contraction_names_every_schedule_and_tells_the_two_kinds_apart(tables: 
 
 
 def test_approach_shows_the_exact_law_and_every_path(tables: dict[str, pd.DataFrame]) -> None:
-    left, right = rates.approach(tables["approach_exact"], tables["approach_paths"]).axes
+    left, right = _convergence.approach(tables["approach_exact"], tables["approach_paths"]).axes
     exact = tables["approach_exact"]
     assert drawn(left, exact, "time", "error")
-    assert drawn(right, exact, "time", "distance")
-    assert drawn(right, exact, "time", "spread")
+    assert drawn(right, exact, "time", "rms_distance")
+    assert drawn(right, exact, "time", "rms_disagreement")
     assert len(left.lines) == 3 + 2
     assert len(right.lines) == 2 * 3 + 2
     assert has_level(left, 0.0)
@@ -155,7 +155,7 @@ def test_approach_shows_the_exact_law_and_every_path(tables: dict[str, pd.DataFr
 
 
 def test_tuning_shows_both_schedules_and_the_ideal(tables: dict[str, pd.DataFrame]) -> None:
-    (axes,) = rates.tuning(tables["tuning"]).axes
+    (axes,) = _convergence.tuning(tables["tuning"]).axes
     for _, curve in tables["tuning"].groupby("schedule"):
         assert drawn(axes, curve, "time", "rms")
         assert drawn(axes, curve, "time", "ideal")
@@ -163,9 +163,9 @@ def test_tuning_shows_both_schedules_and_the_ideal(tables: dict[str, pd.DataFram
 
 
 @pytest.mark.parametrize("v", [0.3, 0.5])
-def test_wrong_values_show_histogram_law_and_target_on_either_side(v: float, tables: dict[str, pd.DataFrame]) -> None:
-    law = tables["wrong_value_law"].assign(consensus_value=v)
-    (axes,) = convergence.wrong_values(tables["wrong_values"], law).axes
+def test_biased_consensus_shows_histogram_law_and_v_on_either_side(v: float, tables: dict[str, pd.DataFrame]) -> None:
+    law = tables["biased_consensus_law"].assign(consensus_value=v)
+    (axes,) = _convergence.biased_consensus(tables["biased_consensus"], law).axes
     bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
     assert sum(bar.get_height() * bar.get_width() for bar in bars) == pytest.approx(1.0)
     curve, target = axes.lines

@@ -8,9 +8,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.patches import Ellipse, PathPatch
+from scipy import stats
 
-from peerpressure.plotting import convergence, rates, recovery, render, style, sweep, two_agents
-from peerpressure.plotting.style import normal, smoothed
+from peerpressure.plotting import _convergence, _recovery, render, style, sweep
+from peerpressure.plotting.style import smoothed
 from tests.plotting.samples import NOISES, STEPS, sample_tables
 
 
@@ -30,7 +31,7 @@ def words(axes: Axes) -> str:
 
 def test_two_agents_shows_every_estimate_the_printed_line_and_each_covariance(tables: dict[str, pd.DataFrame]) -> None:
     estimates, covariances = tables["two_agents_estimates"], tables["two_agents_covariances"]
-    plane, turned = two_agents.two_agents(estimates, covariances).axes
+    plane, rotated = _recovery.two_agents(estimates, covariances).axes
     dots = [item for item in plane.collections if isinstance(item, PathCollection)]
     for cloud, method in zip(dots, ("ols", "innovations"), strict=True):
         own = estimates[estimates["method"] == method][["agent_1", "agent_2"]]
@@ -38,23 +39,23 @@ def test_two_agents_shows_every_estimate_the_printed_line_and_each_covariance(ta
     (xs, ys) = curves(plane)[0]
     assert np.allclose(np.add(xs, ys), 3.0)
     assert plane.images
-    ellipses = [patch for patch in turned.patches if isinstance(patch, Ellipse)]
+    ellipses = [patch for patch in rotated.patches if isinstance(patch, Ellipse)]
     assert len(ellipses) == 4
     claimed, true = ellipses[0], ellipses[2]
     # Half axes are √(χ²·(v ∓ c)).
     assert claimed.width / 2 == pytest.approx(np.sqrt(5.9915 * (2.19 + 2.18)), rel=1e-4)
     assert true.height / 2 == pytest.approx(np.sqrt(5.9915 * (1.56 - 1.54)), rel=1e-4)
-    assert "innovations" in words(turned)
+    assert "innovations" in words(rotated)
 
 
 def test_residuals_show_each_agent_the_histogram_the_fit_and_the_law(tables: dict[str, pd.DataFrame]) -> None:
     agents = tables["residual_agents"]
-    figure = recovery.residuals(tables["residuals"], agents, tables["residual_normality"])
+    figure = _recovery.residuals(tables["residuals"], agents, tables["residual_normality"])
     each, means = figure.axes
     assert len(each.lines) == len(agents) + 1
     fit, law, zero = means.lines
     for line, std in ((fit, 0.09), (law, 0.09)):
-        assert np.allclose(np.asarray(line.get_ydata()), normal(np.asarray(line.get_xdata()), 0.0, std))
+        assert np.allclose(np.asarray(line.get_ydata()), stats.norm.pdf(np.asarray(line.get_xdata()), scale=std))
     assert list(np.asarray(zero.get_xdata())) == [0.0, 0.0]
     assert "12 agents over 30 runs" in words(each)
 
@@ -90,7 +91,7 @@ def test_intervals_take_the_regressor_that_the_print_belongs_to(tables: dict[str
 
 
 def test_size_effect_shows_both_families(tables: dict[str, pd.DataFrame]) -> None:
-    (axes,) = recovery.size_effect(tables["size_effect"]).axes
+    (axes,) = _recovery.size_effect(tables["size_effect"]).axes
     for edges in (1, 2):
         own = tables["size_effect"].query(f"edges == {edges}")
         assert (own["agents"].tolist(), own["variance"].tolist()) in curves(axes)
@@ -99,7 +100,7 @@ def test_size_effect_shows_both_families(tables: dict[str, pd.DataFrame]) -> Non
 
 def test_noise_levels_show_every_level_and_the_common_expectation(tables: dict[str, pd.DataFrame]) -> None:
     paths, law = tables["noise_paths"], tables["noise_law"]
-    extremes, errors = convergence.noise_levels(paths, law).axes
+    extremes, errors = _convergence.noise_levels(paths, law).axes
     for noise in (0.5, 1.0, 2.0):
         own = paths[paths["noise"] == noise]
         for column in ("minimum", "maximum"):
@@ -111,7 +112,7 @@ def test_noise_levels_show_every_level_and_the_common_expectation(tables: dict[s
 
 
 def test_observers_show_every_method_and_the_bound(tables: dict[str, pd.DataFrame]) -> None:
-    for axes in recovery.observers(tables["observers"]).axes:
+    for axes in _recovery.observers(tables["observers"]).axes:
         drawn = curves(axes)
         assert (STEPS.tolist(), (1 / STEPS).tolist()) in drawn
         assert (STEPS.tolist(), [1.5] * len(STEPS)) in drawn
@@ -120,27 +121,29 @@ def test_observers_show_every_method_and_the_bound(tables: dict[str, pd.DataFram
 
 
 def test_partial_observers_show_both_groups(tables: dict[str, pd.DataFrame]) -> None:
-    (axes,) = recovery.partial_observers(tables["partial_observers"]).axes
-    seen = tables["partial_observers"].query("group == 'seen'")
-    assert ((100 * seen["fraction"]).tolist(), seen["ratio"].tolist()) in curves(axes)
-    assert "agents not watched" in words(axes)
+    (axes,) = _recovery.partial_observers(tables["partial_observers"]).axes
+    own = tables["partial_observers"].query("group == 'observed'")
+    assert ((100 * own["fraction"]).tolist(), own["ratio"].tolist()) in curves(axes)
+    assert "unobserved agents" in words(axes)
 
 
-def test_privacy_over_time_shows_what_is_spent_and_what_it_buys(tables: dict[str, pd.DataFrame]) -> None:
-    budget, error = recovery.privacy_over_time(tables["privacy_over_time"]).axes
+def test_privacy_over_time_shows_budget_and_error_of_each_design(tables: dict[str, pd.DataFrame]) -> None:
+    budget, error = _recovery.privacy_over_time(tables["privacy_over_time"]).axes
     assert len(budget.lines) == len(error.lines) == 3
-    assert "one mask, held" in words(budget)
+    assert "frozen noise" in words(budget)
 
 
 def test_a_design_with_nothing_spent_is_left_out_of_a_log_axis(tables: dict[str, pd.DataFrame]) -> None:
     designs = tables["privacy_over_time"]
-    budget, _ = recovery.privacy_over_time(designs.assign(mu=designs["mu"].where(designs["design"] != "held", 0))).axes
-    assert "one mask, held" not in words(budget)
+    budget, _ = _recovery.privacy_over_time(
+        designs.assign(mu=designs["mu"].where(designs["design"] != "frozen", 0))
+    ).axes
+    assert "frozen noise" not in words(budget)
 
 
 def test_exact_vs_sampled_shows_every_pair_and_the_band(tables: dict[str, pd.DataFrame]) -> None:
     pairs = tables["exact_vs_sampled"]
-    both, apart = rates.exact_vs_sampled(pairs).axes
+    both, apart = _convergence.exact_vs_sampled(pairs).axes
     shown = sorted(x for xs, _ in curves(both)[1:] for x in xs)
     assert shown == sorted(pairs["exact"])
     assert sorted(x for xs, ys in curves(apart)[1:] for x in xs) == sorted(pairs["z"])
@@ -154,7 +157,7 @@ def test_a_smoothed_sample_is_a_density_even_where_half_of_it_is_equal() -> None
 
 
 def test_svg_is_the_same_each_time_and_has_no_date(tables: dict[str, pd.DataFrame]) -> None:
-    first, second = (render(recovery.size_effect(tables["size_effect"]), "svg") for _ in range(2))
+    first, second = (render(_recovery.size_effect(tables["size_effect"]), "svg") for _ in range(2))
     assert first == second
     assert b"dc:date" not in first
 

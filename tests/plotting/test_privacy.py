@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure.plotting import privacy
+from peerpressure.plotting import network
 from peerpressure.plotting.style import save
 
 
@@ -35,7 +35,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_exposure_rings_the_observed_and_colours_the_rest(agents: pd.DataFrame, edges: pd.DataFrame) -> None:
-    axes = privacy.exposure(agents, edges).axes[0]
+    axes = network.exposure(agents, edges).axes[0]
     rings, dots = axes.collections[1:3]
     assert len(np.asarray(rings.get_offsets())) == 2
     np.testing.assert_array_equal(np.asarray(dots.get_array()), agents["ratio"])
@@ -43,27 +43,27 @@ def test_exposure_rings_the_observed_and_colours_the_rest(agents: pd.DataFrame, 
 
 
 def test_exposure_of_everyone_and_of_many(agents: pd.DataFrame) -> None:
-    assert "every agent" in privacy.exposure(
+    assert "every agent" in network.exposure(
         agents.assign(seen=True), pd.DataFrame({"source": [0, 1, 2, 3], "target": [1, 2, 3, 4]})
     ).axes[0].get_title(loc="left")
     many = pd.DataFrame({"seen": [False] * 61, "ratio": np.linspace(0, 1, 61)})
     star = pd.DataFrame({"source": [0] * 60, "target": np.arange(1, 61)})
-    assert privacy.exposure(many, star).axes
+    assert network.exposure(many, star).axes
 
 
 def test_frontier_names_every_design_that_can_be_drawn() -> None:
     errors, units = tables()
-    left, right = privacy.frontier(errors, units, 0.5).axes
+    left, right = network.frontier(errors, units, 0.5).axes
     written = {text.get_text() for text in left.texts}
     assert {"white", "growing as $t^{0.75}$", "frozen noise", "one shot", "my own", "limit"} == written
     assert "zero sum" not in {text.get_text() for text in right.texts}
     assert "100 steps" in left.get_title(loc="left")
-    assert "10 steps" in privacy.frontier(errors, units, 0.5, horizon=10).axes[0].get_title(loc="left")
+    assert "10 steps" in network.frontier(errors, units, 0.5, horizon=10).axes[0].get_title(loc="left")
 
 
 def test_names_at_the_ends_do_not_touch() -> None:
     errors, units = tables()
-    left = privacy.frontier(errors, units, 0.5).axes[0]
+    left = network.frontier(errors, units, 0.5).axes[0]
     low, high = np.log10(left.get_ylim())
     heights = np.sort([np.log10(text.xy[1]) for text in left.texts if text.get_text() != "limit"])  # type: ignore[attr-defined]
     assert (np.diff(heights) >= 0.06 * (high - low)).all()
@@ -71,7 +71,7 @@ def test_names_at_the_ends_do_not_touch() -> None:
 
 def test_files_do_not_change(tmp_path: Path, agents: pd.DataFrame, edges: pd.DataFrame) -> None:
     first, second = (
-        [file.read_bytes() for file in save(privacy.exposure(agents, edges), tmp_path / name, "exposure")]
+        [file.read_bytes() for file in save(network.exposure(agents, edges), tmp_path / name, "exposure")]
         for name in ("a", "b")
     )
     assert first == second

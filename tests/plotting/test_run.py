@@ -21,7 +21,7 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
     for replicate in range(replicates):
         reach = (1 + 0.4 * np.sin(7 * t)) / np.sqrt(1 + t)
         middle = 0.5 + 0.01 * replicate
-        held = np.exp(-t / t[-1])
+        hidden = np.exp(-t / t[-1])
         parts.append(
             pd.DataFrame(
                 {
@@ -32,10 +32,10 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
                     "mean": middle,
                     "spread": 2 * reach,
                     "distance": reach + abs(middle - 0.5),
-                    "hidden_minimum": middle - held,
-                    "hidden_maximum": middle + held,
+                    "hidden_minimum": middle - hidden,
+                    "hidden_maximum": middle + hidden,
                     "hidden_mean": middle + 0.001,
-                    "hidden_spread": 2 * held,
+                    "hidden_spread": 2 * hidden,
                 }
             )
         )
@@ -44,7 +44,7 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
 
 def network(rounds: int) -> pd.DataFrame:
     time = np.arange(1, rounds + 1)
-    return pd.DataFrame({"time": time, "edges": 40 + time % 7, "alone": time % 3})
+    return pd.DataFrame({"time": time, "edges": 40 + time % 7, "isolated": time % 3})
 
 
 def spent(steps: int = 500) -> pd.DataFrame:
@@ -60,8 +60,8 @@ FIGURES = {
     "opinions": lambda: run.opinions(summaries(np.arange(401)), 0.5),
     "opinions at real times": lambda: run.opinions(summaries(np.arange(401) * 0.05), 0.5),
     "hidden": lambda: run.hidden(summaries(np.arange(401)), 0.5),
-    "changing": lambda: run.changing(network(100)),
-    "changing for long": lambda: run.changing(network(2000)),
+    "temporal network": lambda: run.temporal_network(network(100)),
+    "temporal network for long": lambda: run.temporal_network(network(2000)),
     "spent": lambda: run.spent(spent()),
 }
 
@@ -129,15 +129,15 @@ def test_real_times_are_shown_as_they_are_and_long_runs_are_thinned_from_the_fir
 
 def test_a_short_run_on_a_changing_network_is_drawn_round_by_round() -> None:
     table = network(100)
-    left, right = run.changing(table).axes
+    left, right = run.temporal_network(table).axes
     assert np.array_equal(curves(left)[0], table["edges"])
-    assert np.array_equal(curves(right)[0], table["alone"])
+    assert np.array_equal(curves(right)[0], table["isolated"])
     assert left.get_ylim()[0] == 0
 
 
 def test_a_long_run_is_drawn_in_stretches_with_their_extremes() -> None:
     table = network(2000)
-    left, _ = run.changing(table).axes
+    left, _ = run.temporal_network(table).axes
     stretches = table.groupby(np.arange(2000) // 9)
     assert np.allclose(curves(left)[0], stretches["edges"].mean())
     assert np.allclose(np.asarray(left.lines[0].get_xdata(), dtype=np.float64), stretches["time"].mean())
@@ -154,7 +154,7 @@ def test_the_budget_spent_leaves_out_what_is_infinite() -> None:
     assert axes.get_xlim()[1] == 500
 
 
-@pytest.mark.parametrize(("target", "says"), [("initial", "hidden opinion $x_0$"), ("current", "held in the end")])
+@pytest.mark.parametrize(("target", "says"), [("initial", "hidden opinion $x_0$"), ("current", "current hidden")])
 def test_estimates_say_which_opinions_they_are_of(target: str, says: str) -> None:
     table = pd.DataFrame(
         {"method": "kalman", "replicate": 0, "hidden": [0.0, 1.0], "value": [0.1, 0.9], "std": 0.1, "identified": True}

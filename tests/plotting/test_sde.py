@@ -15,8 +15,8 @@ from PIL import Image
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.plotting import sde
-from peerpressure.plotting.continuous import animate_density
+from peerpressure.plotting import _continuous as continuous
+from peerpressure.plotting._continuous import animate_density
 from peerpressure.plotting.style import render
 from peerpressure.sde import SDE, DensityPath, solve_density
 
@@ -45,7 +45,7 @@ def drawn(axes: Axes, kind: type) -> list[object]:
 
 
 def test_panels_show_the_grid_and_the_exact_contours_over_it(pair: DensityPath) -> None:
-    panels = sde.density_panels(pair, V).axes
+    panels = continuous.density_panels(pair, V).axes
     assert [axes.get_title(loc="left") for axes in panels] == [
         "(a) $t = 0.4$",
         "(b) $t = 0.6$",
@@ -67,14 +67,14 @@ def test_panels_show_the_grid_and_the_exact_contours_over_it(pair: DensityPath) 
 @pytest.mark.parametrize("turned", [False, True])
 def test_names_stand_across_the_line_of_agreement(pair: DensityPath, turned: bool) -> None:
     path = solve_density(PAIR, [0.4, 0.6], [1, 0], cells=64, time_step=0.2) if turned else pair
-    axes = sde.density_panels(path, V).axes[0]
+    axes = continuous.density_panels(path, V).axes[0]
     (place,) = [text.get_position() for text in axes.texts if text.get_text() == "agreement"]
     assert (place[0] < place[1]) is turned
     assert axes.get_ylabel() == f"opinion of agent {path.names[1]}"
 
 
 def test_a_density_over_time_and_its_slices(one: DensityPath) -> None:
-    left, right = sde.density_over_time(one, V, "plain mean").axes
+    left, right = continuous.density_over_time(one, V, "plain mean").axes
     red = np.asarray(left.lines[0].get_ydata(), dtype=np.float64)
     np.testing.assert_allclose(red, [law.mean[0] for law in one.exact])
     lines, dots = right.lines[::2], right.lines[1::2]
@@ -90,19 +90,19 @@ def test_a_density_over_time_and_its_slices(one: DensityPath) -> None:
 def test_shrinking_steps_name_the_steps_and_the_orders(errors: pd.DataFrame) -> None:
     rows = [(h, t, 1.0 + h * t, 0.1 * t) for h in (0.0, 0.25, 1.0) for t in (0.0, 1.0, 2.0)]
     paths = pd.DataFrame(rows, columns=["step", "time", "mean", "std"])
-    left, middle, right = sde.shrinking_steps(paths, errors, "agent 3").axes
+    left, middle, right = continuous.shrinking_steps(paths, errors, "agent 3").axes
     assert len(left.lines) == len(middle.lines) == 3
     np.testing.assert_allclose(np.asarray(left.lines[-1].get_ydata(), dtype=float), 1.0)
-    assert {text.get_text() for text in middle.texts} == {"$h = 1$", "$h = 1/4$", "equation"}
-    assert {text.get_text() for text in right.texts} == {"slope 1", "mean, order 1.00", "deviation, order 2.00"}
+    assert {text.get_text() for text in middle.texts} == {"$h = 1$", "$h = 1/4$", "SDE"}
+    assert {text.get_text() for text in right.texts} == {"slope 1", "mean, order 1.00", "std, order 2.00"}
     assert left.get_ylabel() == "mean of agent 3"
 
 
 def test_orders_are_those_of_the_tables(errors: pd.DataFrame) -> None:
     strong = pd.DataFrame({"step": errors["step"], "error": 2 * errors["step"] ** 0.5, "standard_error": 0.01})
-    (axes,) = sde.orders(errors, strong).axes
+    (axes,) = continuous.euler_orders(errors, strong).axes
     written = {text.get_text() for text in axes.texts}
-    assert written >= {"strong: paths, order 0.50", "weak: mean, order 1.00", "weak: deviation, order 2.00"}
+    assert written >= {"strong: paths, order 0.50", "weak: mean, order 1.00", "weak: std, order 2.00"}
 
 
 def test_an_animation_has_one_frame_for_each_time(pair: DensityPath, tmp_path: Path) -> None:
@@ -124,14 +124,14 @@ def test_an_animation_has_one_frame_for_each_time(pair: DensityPath, tmp_path: P
 
 
 def test_figures_do_not_change(pair: DensityPath) -> None:
-    assert render(sde.density_panels(pair, V), "png") == render(sde.density_panels(pair, V), "png")
+    assert render(continuous.density_panels(pair, V), "png") == render(continuous.density_panels(pair, V), "png")
 
 
 def test_the_wrong_kind_of_density_is_refused(pair: DensityPath, one: DensityPath, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="a density of 2 quantities, got one of 1"):
-        sde.density_panels(one, V)
+        continuous.density_panels(one, V)
     with pytest.raises(InvalidInputError, match="a density of 1 quantity, got one of 2"):
-        sde.density_over_time(pair, V, "mean")
+        continuous.density_over_time(pair, V, "mean")
     with pytest.raises(InvalidInputError, match="a density of 2 quantities"):
         animate_density(one, V, tmp_path / "density.gif")
     assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ import pytest
 from peerpressure.plotting import ANIMATIONS, FIGURES, draw
 from peerpressure.report.html import image, moving_image
 from peerpressure.report.store import from_csv, to_csv
-from peerpressure.reproduction.page import Making, page
+from peerpressure.reproduction.paper import Provenance, page
 from tests.plotting.samples import sample_tables
 
 
@@ -29,7 +29,9 @@ def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFac
         for name, animate in ANIMATIONS.items()
     }
     place = tmp_path_factory.mktemp("report") / "report.html"
-    place.write_text(page(tables, pictures, moving, Making("1.2.3", 7, "peerpressure paper", [("seed", "7")])), "utf-8")
+    place.write_text(
+        page(tables, pictures, moving, Provenance("1.2.3", 7, "peerpressure paper", [("seed", "7")])), "utf-8"
+    )
     return place
 
 

@@ -13,9 +13,9 @@ from jinja2 import UndefinedError
 import peerpressure.report
 from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report.html import MOST_VECTOR_BYTES, Image, image, moving_image
-from peerpressure.reproduction.page import SECTIONS, VERDICTS, Making, page
+from peerpressure.reproduction.paper import SECTIONS, VERDICTS, Provenance, page
 
-MADE = Making("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
+MADE = Provenance("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)
 MOVING = dict.fromkeys(ANIMATIONS, Image("data:image/gif;base64,BBBB", 20, 10))
 SOURCES = Path(peerpressure.report.__file__).parent / "templates"

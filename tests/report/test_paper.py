@@ -17,7 +17,8 @@ from peerpressure.cli.paper import paper as command
 from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report import store
 from peerpressure.reproduction import paper, paper_tables, printed
-from peerpressure.reproduction.convergence import SEED, STEPS
+from peerpressure.reproduction._convergence import STEPS
+from peerpressure.reproduction.design import SEED
 
 REQUEST = paper.Request(seed=3, replications=5, steps=100)
 
@@ -27,12 +28,12 @@ def counted(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) ->
     """Experiments and drawing replaced by what counts how often they are called."""
     calls: list[dict[str, Any]] = []
 
-    def instead(*arguments: Any, tell: Callable[[str], None], **options: Any) -> dict[str, pd.DataFrame]:
+    def instead(*arguments: Any, progress: Callable[[str], None], **options: Any) -> dict[str, pd.DataFrame]:
         calls.append({"arguments": arguments, **options})
-        tell("an experiment")
+        progress("an experiment")
         return tables
 
-    monkeypatch.setattr("peerpressure.reproduction.paper_tables", instead)
+    monkeypatch.setattr(paper, "paper_tables", instead)
     monkeypatch.setattr("peerpressure.reproduction.paper._draw", _quick)
     return calls
 
@@ -66,13 +67,13 @@ def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: py
     some = {name: FIGURES[name] for name in ("size_effect", "density", "graph")}
     monkeypatch.setattr(paper, "FIGURES", some)
     told: list[str] = []
-    alone, together = (paper.draw_all(tables, workers, told.append) for workers in (1, 2))
-    assert alone == together
-    assert [drawn.name for drawn in alone] == list(some)
-    assert alone[0].pdf.startswith(b"%PDF")
-    assert alone[0].png.startswith(b"\x89PNG")
-    assert [drawn.gif is not None for drawn in alone] == [False, True, False]
-    assert set(alone[1].files) == {"density.pdf", "density.png", "density.gif"}
+    single, parallel = (paper.draw_all(tables, workers, told.append) for workers in (1, 2))
+    assert single == parallel
+    assert [drawn.name for drawn in single] == list(some)
+    assert single[0].pdf.startswith(b"%PDF")
+    assert single[0].png.startswith(b"\x89PNG")
+    assert [drawn.gif is not None for drawn in single] == [False, True, False]
+    assert set(single[1].files) == {"density.pdf", "density.png", "density.gif"}
     assert told[-1] == "drawing figures (3 of 3)"
 
 
@@ -88,7 +89,7 @@ def test_a_second_run_reuses_what_is_there_and_fresh_does_not(tmp_path: Path, co
     assert len(counted) == 2
 
 
-@pytest.mark.parametrize(("replications", "apart"), [(5, False), (paper.MANY, True)])
+@pytest.mark.parametrize(("replications", "apart"), [(5, False), (paper.LARGE_SWEEP, True)])
 def test_large_sweeps_have_a_place_for_their_workers(
     replications: int, apart: bool, tmp_path: Path, counted: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +152,7 @@ def test_a_run_that_fails_while_drawing_or_writing_leaves_the_former_report(
             paper.reproduce(tmp_path, REQUEST, fresh=True)
     assert contents(tmp_path) == before
     with monkeypatch.context() as patch:
-        patch.setattr("peerpressure.reproduction.page.page", lambda *_: "another report")
+        patch.setattr("peerpressure.reproduction.paper.page", lambda *_: "another report")
         patch.setattr(store, "replacing", fails)
         with pytest.raises(KeyboardInterrupt):
             paper.reproduce(tmp_path, REQUEST, fresh=True)
@@ -184,7 +185,7 @@ def test_the_command_passes_its_options_on_and_answers_for_programs(
     assert {Path(name) for name in answer["files"]} == {out / name for name in contents(out)}
     assert cli.invoke(["paper", "--out", str(out), *options]) == 0
     words = capfd.readouterr().out
-    for word in ("spread", "distance to v", "oscillation", "1 refuted", "reused", "report.html"):
+    for word in ("spread", "distance", "oscillation", "1 refuted", "reused", "report.html"):
         assert word in words
     assert cli.invoke(["paper", "--out", str(out), *options, "--fresh"]) == 0
     assert len(counted) == 2

@@ -112,6 +112,6 @@ def test_what_was_run_is_told_in_words(sections: dict[str, Any], row: str, says:
     assert ("time" in told) == ("time" in sections)
 
 
-def test_where_what_agents_hold_ended_is_told_where_it_moves() -> None:
-    assert "spread of what they hold" in dict(outcome_rows(experiment(agents={"adaptation": 0.1})))
-    assert "spread of what they hold" not in dict(outcome_rows(experiment()))
+def test_the_outcome_includes_hidden_opinions_where_they_adapt() -> None:
+    assert "spread of hidden opinions" in dict(outcome_rows(experiment(agents={"adaptation": 0.1})))
+    assert "spread of hidden opinions" not in dict(outcome_rows(experiment()))

@@ -11,8 +11,18 @@ import pytest
 from hypothesis import given, strategies as st
 from markupsafe import Markup
 
-from peerpressure.report.html import formula, typeset, with_formulas
-from peerpressure.report.tables import MISSING, Column, Form, aligned, number, pick, table
+from peerpressure.report.html import (
+    MISSING,
+    Column,
+    Form,
+    aligned,
+    formula,
+    number,
+    pick,
+    table,
+    typeset,
+    with_formulas,
+)
 
 PAD = re.compile(r'<span class="pad" aria-hidden="true">([.0]*)</span>')
 

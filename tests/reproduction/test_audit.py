@@ -23,26 +23,18 @@ from peerpressure.reproduction import (
     sweep_ba,
     two_agents_recovery,
 )
-from peerpressure.reproduction.audit import (
-    CHECKS,
-    Check,
-    convergence as consensus,
-    hurried,
-    protection,
-    recovery,
-    two_agents,
-)
-from peerpressure.reproduction.beyond import observers, partial_observers
+from peerpressure.reproduction._beyond import observers, partial_observers
+from peerpressure.reproduction._sweep import fit
+from peerpressure.reproduction.claims import CHECKS, Check, _empirical, _theory, protection, with_fast_pressure
+from peerpressure.reproduction.design import scale_free_model
 from peerpressure.reproduction.printed import PrintedTerm
-from peerpressure.reproduction.rates import scale_free_model
-from peerpressure.reproduction.regression import fit
 from peerpressure.theory.two_agents import printed_gram
 
 Turn = Callable[[Evidence], Evidence]
 TIMES = (10, 100, 1_000)
 SMALL = scale_free_model(3, agents=12, noise=1.0)
 MANY = scale_free_model(3, agents=30)
-HELD = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0, temporal="frozen"), start=[0.0, 0.0])
+FROZEN = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0, temporal="frozen"), start=[0.0, 0.0])
 
 
 def pair_of(**changes: object) -> Turn:
@@ -62,7 +54,7 @@ def evidence() -> Evidence:
     two, one = (sweep_ba(3, edges=edges) for edges in (2, 1))
     return Evidence(
         slow=MANY,
-        fast=hurried(MANY),
+        fast=with_fast_pressure(MANY),
         steps=1_000,
         runs=convergence(3, 1_000, agents=30).tables()["summary"],
         pair=pair,
@@ -88,30 +80,30 @@ def test_every_claim_has_a_row_with_a_verdict_and_a_reason(evidence: Evidence) -
 
 
 STANDING: dict[Check, str] = {
-    consensus.contracts: "confirmed",
-    consensus.reaches_v: "confirmed",
-    consensus.noise_vanishes: "corrected",
-    consensus.growth_condition: "confirmed",
-    consensus.oscillates: "corrected",
-    consensus.slows_down: "corrected",
-    two_agents.coefficients: "confirmed",
-    two_agents.even_variance: "corrected",
-    two_agents.odd_variance: "corrected",
-    two_agents.gram: "corrected",
-    two_agents.series_limit: "confirmed",
-    two_agents.inverse_limit: "confirmed",
-    two_agents.sigma: "refuted",
-    two_agents.instability: "refuted",
-    recovery.simplest_case: "refuted",
-    recovery.cannot_be_recovered: "refuted",
-    recovery.protected: "refuted",
-    recovery.normal_residuals: "corrected",
-    recovery.response: "corrected",
-    recovery.label: "corrected",
-    recovery.print_agrees: "confirmed",
-    recovery.regression_two: "corrected",
-    recovery.regression_one: "corrected",
-    recovery.linear_in_variance: "confirmed",
+    _theory.contracts: "confirmed",
+    _theory.reaches_v: "confirmed",
+    _theory.noise_vanishes: "corrected",
+    _theory.growth_condition: "confirmed",
+    _theory.oscillates: "corrected",
+    _empirical.slows_down: "corrected",
+    _theory.coefficients: "confirmed",
+    _theory.even_variance: "corrected",
+    _theory.odd_variance: "corrected",
+    _theory.gram: "corrected",
+    _theory.series_limit: "confirmed",
+    _theory.inverse_limit: "confirmed",
+    _theory.sigma: "refuted",
+    _theory.instability: "refuted",
+    _empirical.simplest_case: "refuted",
+    _empirical.cannot_be_recovered: "refuted",
+    _empirical.protected: "refuted",
+    _empirical.normal_residuals: "corrected",
+    _empirical.response: "corrected",
+    _empirical.label: "corrected",
+    _empirical.print_agrees: "confirmed",
+    _empirical.regression_two: "corrected",
+    _empirical.regression_one: "corrected",
+    _empirical.linear_in_variance: "confirmed",
 }
 
 
@@ -192,67 +184,67 @@ def _sizes(power: float) -> Turn:
 TUNED = replace(MANY, pressure=Linear.tuned(MANY.network, MANY.s))
 WEAK = replace(MANY, stubbornness=np.full(30, 1e-18))
 TURNS: list[tuple[Check, str, Turn]] = [
-    (consensus.contracts, "refuted", lambda e: replace(e, slow=WEAK)),
-    (consensus.reaches_v, "refuted", _hasty),
-    (consensus.reaches_v, "cannot be tested", lambda e: replace(e, slow=replace(MANY, pressure=Linear(10.0)))),
-    (consensus.noise_vanishes, "refuted", _hasty),
-    (consensus.noise_vanishes, "confirmed", lambda e: replace(e, fast=e.slow)),
-    (consensus.growth_condition, "refuted", _hasty),
-    (consensus.oscillates, "confirmed", _runs(fast_cycles="fast_tree")),
-    (consensus.oscillates, "refuted", _runs(fast_tree="fast_cycles")),
-    (consensus.slows_down, "confirmed", _louder([0.001, 5.0], TUNED)),
-    (consensus.slows_down, "refuted", _louder([1.0, 1.001], MANY)),
-    (two_agents.coefficients, "refuted", pair_of(stubbornness=2.0)),
-    (two_agents.even_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
-    (two_agents.even_variance, "refuted", pair_of(stubbornness=2.0)),
-    (two_agents.odd_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
-    (two_agents.odd_variance, "refuted", pair_of(stubbornness=2.0)),
-    (two_agents.gram, "refuted", pair_of(stubbornness=2.0)),
+    (_theory.contracts, "refuted", lambda e: replace(e, slow=WEAK)),
+    (_theory.reaches_v, "refuted", _hasty),
+    (_theory.reaches_v, "cannot be tested", lambda e: replace(e, slow=replace(MANY, pressure=Linear(10.0)))),
+    (_theory.noise_vanishes, "refuted", _hasty),
+    (_theory.noise_vanishes, "confirmed", lambda e: replace(e, fast=e.slow)),
+    (_theory.growth_condition, "refuted", _hasty),
+    (_theory.oscillates, "confirmed", _runs(fast_cycles="fast_tree")),
+    (_theory.oscillates, "refuted", _runs(fast_tree="fast_cycles")),
+    (_empirical.slows_down, "confirmed", _louder([0.001, 5.0], TUNED)),
+    (_empirical.slows_down, "refuted", _louder([1.0, 1.001], MANY)),
+    (_theory.coefficients, "refuted", pair_of(stubbornness=2.0)),
+    (_theory.even_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
+    (_theory.even_variance, "refuted", pair_of(stubbornness=2.0)),
+    (_theory.odd_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
+    (_theory.odd_variance, "refuted", pair_of(stubbornness=2.0)),
+    (_theory.gram, "refuted", pair_of(stubbornness=2.0)),
     (
-        two_agents.gram,
+        _theory.gram,
         "confirmed",
         lambda e: replace(e, pair=replace(e.pair, law=replace(e.pair.law, H=printed_gram(100)))),
     ),
-    (two_agents.series_limit, "refuted", pair_of(stubbornness=2.0)),
-    (two_agents.inverse_limit, "refuted", pair_of(stubbornness=2.0)),
-    (two_agents.sigma, "confirmed", pair_of(pressure=Constant(0.0))),
-    (two_agents.instability, "confirmed", pair_of(noise=Gaussian(1e-12))),
-    (recovery.simplest_case, "confirmed", lambda e: replace(e, observers=watched(SMALL))),
-    (recovery.cannot_be_recovered, "confirmed", lambda e: replace(e, observers=watched(HELD))),
-    (recovery.protected, "confirmed", lambda e: replace(e, protection=protection(HELD, TIMES))),
-    (recovery.protected, "cannot be tested", lambda e: replace(e, protection=protection(SMALL, (5, 10)))),
+    (_theory.series_limit, "refuted", pair_of(stubbornness=2.0)),
+    (_theory.inverse_limit, "refuted", pair_of(stubbornness=2.0)),
+    (_theory.sigma, "confirmed", pair_of(pressure=Constant(0.0))),
+    (_theory.instability, "confirmed", pair_of(noise=Gaussian(1e-12))),
+    (_empirical.simplest_case, "confirmed", lambda e: replace(e, observers=watched(SMALL))),
+    (_empirical.cannot_be_recovered, "confirmed", lambda e: replace(e, observers=watched(FROZEN))),
+    (_empirical.protected, "confirmed", lambda e: replace(e, protection=protection(FROZEN, TIMES))),
+    (_empirical.protected, "cannot be tested", lambda e: replace(e, protection=protection(SMALL, (5, 10)))),
     (
-        recovery.normal_residuals,
+        _empirical.normal_residuals,
         "confirmed",
         lambda e: replace(
             e, residuals=residuals(3, 5, steps=20, model=Model(cycle(40), np.zeros(40), noise=Gaussian(1)))
         ),
     ),
     (
-        recovery.normal_residuals,
+        _empirical.normal_residuals,
         "refuted",
         lambda e: replace(
             e, residuals=residuals(1, 2, steps=2, model=Model(cycle(201), np.zeros(201), noise=StudentT(df=2.2)))
         ),
     ),
-    (recovery.normal_residuals, "cannot be tested", lambda e: replace(e, residuals=residuals(3, 5, agents=12))),
-    (recovery.response, "confirmed", lambda e: _printing(e, "noise", "residual_variance")),
-    (recovery.response, "refuted", _misprint(estimate=100.0, t=1000.0)),
-    (recovery.label, "confirmed", lambda e: _printing(e, "noise_variance")),
-    (recovery.label, "refuted", _misprint(t=1.0)),
-    (recovery.print_agrees, "refuted", _misprint(p=0.05)),
-    (recovery.print_agrees, "refuted", _misprint(high=0.5)),
-    (recovery.regression_two, "confirmed", lambda e: _printing(e, "noise_variance")),
-    (recovery.regression_two, "refuted", _misprint(estimate=-1.0)),
-    (recovery.regression_one, "confirmed", lambda e: _printing(e, "noise_variance")),
-    (recovery.regression_one, "refuted", _misprint(estimate=-1.0)),
-    (recovery.linear_in_variance, "refuted", _sweeps(lambda rows: rows.assign(noise=rows["noise"] ** 2))),
-    (recovery.linear_in_variance, "cannot be tested", _sweeps(lambda rows: rows[rows["noise"] < 6.2])),
-    (recovery.independent_of_size, "confirmed", _sizes(0.0)),
-    (recovery.independent_of_size, "corrected", _sizes(-0.03)),
-    (recovery.independent_of_size, "refuted", _sizes(-1.0)),
-    (recovery.identical_families, "confirmed", _same_family),
-    (recovery.identical_families, "refuted", _sweeps(_larger, (1,))),
+    (_empirical.normal_residuals, "cannot be tested", lambda e: replace(e, residuals=residuals(3, 5, agents=12))),
+    (_empirical.response, "confirmed", lambda e: _printing(e, "noise", "residual_variance")),
+    (_empirical.response, "refuted", _misprint(estimate=100.0, t=1000.0)),
+    (_empirical.label, "confirmed", lambda e: _printing(e, "noise_variance")),
+    (_empirical.label, "refuted", _misprint(t=1.0)),
+    (_empirical.print_agrees, "refuted", _misprint(p=0.05)),
+    (_empirical.print_agrees, "refuted", _misprint(high=0.5)),
+    (_empirical.regression_two, "confirmed", lambda e: _printing(e, "noise_variance")),
+    (_empirical.regression_two, "refuted", _misprint(estimate=-1.0)),
+    (_empirical.regression_one, "confirmed", lambda e: _printing(e, "noise_variance")),
+    (_empirical.regression_one, "refuted", _misprint(estimate=-1.0)),
+    (_empirical.linear_in_variance, "refuted", _sweeps(lambda rows: rows.assign(noise=rows["noise"] ** 2))),
+    (_empirical.linear_in_variance, "cannot be tested", _sweeps(lambda rows: rows[rows["noise"] < 6.2])),
+    (_empirical.independent_of_size, "confirmed", _sizes(0.0)),
+    (_empirical.independent_of_size, "corrected", _sizes(-0.03)),
+    (_empirical.independent_of_size, "refuted", _sizes(-1.0)),
+    (_empirical.identical_families, "confirmed", _same_family),
+    (_empirical.identical_families, "refuted", _sweeps(_larger, (1,))),
 ]
 
 

@@ -38,18 +38,19 @@ def test_the_tuned_schedule_wins_in_the_end_and_meets_the_ideal(tables: dict[str
     assert np.abs(z).max() < 5
 
 
-def test_seeing_more_tells_more_of_everyone(tables: dict[str, pd.DataFrame]) -> None:
+def test_observing_more_agents_tells_more_about_all(tables: dict[str, pd.DataFrame]) -> None:
     partial = tables["partial_observers"]
-    seen, unseen = (partial[partial["group"] == group].set_index("fraction") for group in ("seen", "unseen"))
-    shared = unseen.index
-    assert (seen.loc[shared, "ratio"] < unseen["ratio"]).all()
+    observed, hidden = (
+        partial[partial["group"] == group].set_index("fraction") for group in ("observed", "unobserved")
+    )
+    assert (observed.loc[hidden.index, "ratio"] < hidden["ratio"]).all()
     assert partial["ratio"].between(0, 1).all()
-    assert seen.loc[1.0, "agents"] == 12
+    assert observed.loc[1.0, "agents"] == 12
 
 
-def test_only_growing_or_held_noise_bounds_what_is_told(tables: dict[str, pd.DataFrame]) -> None:
-    told = tables["privacy_over_time"].set_index(["design", "steps"])
-    assert told.loc[("fresh", 1_000), "information"] == pytest.approx(1_000 / 100)
-    assert told.loc[("held", 1_000), "information"] == told.loc[("held", 1), "information"]
-    assert told.loc[("growing", 1_000), "information"] < 6 * told.loc[("growing", 1), "information"]
-    assert told.loc[("fresh", 1_000), "rms_error"] < told.loc[("held", 1_000), "rms_error"]
+def test_only_growing_or_frozen_noise_bounds_the_information(tables: dict[str, pd.DataFrame]) -> None:
+    spent = tables["privacy_over_time"].set_index(["design", "steps"])
+    assert spent.loc[("white", 1_000), "information"] == pytest.approx(1_000 / 100)
+    assert spent.loc[("frozen", 1_000), "information"] == spent.loc[("frozen", 1), "information"]
+    assert spent.loc[("growing", 1_000), "information"] < 6 * spent.loc[("growing", 1), "information"]
+    assert spent.loc[("white", 1_000), "rms_error"] < spent.loc[("frozen", 1_000), "rms_error"]

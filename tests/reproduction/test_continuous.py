@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure.reproduction.continuous import SEEN, density_tables, euler_tables, pair_sde, swing_tables
+from peerpressure.reproduction._continuous import VISIBLE, density_tables, euler_tables, oscillation_tables, pair_sde
 from peerpressure.sde import exact_density
 from peerpressure.sde._convergence import observed_order
 
@@ -17,8 +17,8 @@ def density() -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def swing() -> dict[str, pd.DataFrame]:
-    return swing_tables(9, agents=20)
+def oscillation() -> dict[str, pd.DataFrame]:
+    return oscillation_tables(9, agents=20)
 
 
 def test_the_law_is_the_exact_one_and_the_grid_is_near_it(density: dict[str, pd.DataFrame]) -> None:
@@ -41,7 +41,7 @@ def test_the_cells_that_are_kept_hold_nearly_all(density: dict[str, pd.DataFrame
     masses = cells.groupby("time")["density"].sum() * volume
     assert masses.between(0.995, 1.0 + 1e-9).all()
     peaks = cells.groupby("time")["density"].agg(["min", "max"])
-    assert (peaks["min"] > SEEN * peaks["max"]).all()
+    assert (peaks["min"] > VISIBLE * peaks["max"]).all()
 
 
 def test_errors_fall_in_proportion_to_the_step() -> None:
@@ -56,16 +56,16 @@ def test_errors_fall_in_proportion_to_the_step() -> None:
     assert abs(ends.loc[0.5, "mean"] - ends.loc[0.0, "mean"]) <= coarse["mean_error"]
 
 
-def test_the_discrete_tree_swings_by_what_is_predicted_and_the_other_rests(swing: dict[str, pd.DataFrame]) -> None:
-    limits = swing["swing_limits"].set_index(["clock", "side"])
-    ends = swing["swing_paths"].groupby("clock").last()
+def test_the_tree_oscillates_as_predicted_in_discrete_time_only(oscillation: dict[str, pd.DataFrame]) -> None:
+    limits = oscillation["oscillation_limits"].set_index(["dynamics", "side"])
+    ends = oscillation["oscillation_paths"].groupby("dynamics").last()
     first, second = limits.loc[("discrete", "first")], limits.loc[("discrete", "second")]
     gap, error = abs(first["mean"] - second["mean"]), first["std"] + second["std"]
-    assert abs(ends.loc["discrete", "swing"] - gap) < 5 * error
+    assert abs(ends.loc["discrete", "oscillation"] - gap) < 5 * error
     assert ends.loc["discrete", "maximum"] - ends.loc["discrete", "minimum"] == pytest.approx(
-        ends.loc["discrete", "swing"], abs=1e-6
+        ends.loc["discrete", "oscillation"], abs=1e-6
     )
     agreed = limits.loc[("continuous", "both")]
     assert ends.loc["continuous", "maximum"] - ends.loc["continuous", "minimum"] < 1e-6
     assert abs(ends.loc["continuous", "agent_1"] - agreed["mean"]) < 5 * agreed["std"]
-    assert ends.loc["continuous", "swing"] < 1e-6 < ends.loc["discrete", "swing"]
+    assert ends.loc["continuous", "oscillation"] < 1e-6 < ends.loc["discrete", "oscillation"]

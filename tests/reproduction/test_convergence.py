@@ -10,7 +10,8 @@ from pandas.testing import assert_frame_equal
 from peerpressure import Linear, StretchedExponential
 from peerpressure.errors import InvalidInputError
 from peerpressure.reproduction import ConvergenceResult, convergence
-from peerpressure.reproduction.convergence import NOISE, kept_times
+from peerpressure.reproduction._convergence import kept_times
+from peerpressure.reproduction.design import NOISE
 from peerpressure.theory._limits import predicted_limit
 from peerpressure.theory._moments import moments
 
@@ -103,7 +104,7 @@ def test_the_three_runs_differ_in_kind(tables: dict[str, pd.DataFrame]) -> None:
     # On the tree each agent crosses from one extreme to the other at each step.
     tree = summary.loc["fast_tree"]
     assert tree["spread"] > 1e-4
-    assert tree["swing"] == pytest.approx(tree["spread"], rel=1e-6)
+    assert tree["oscillation"] == pytest.approx(tree["spread"], rel=1e-6)
     cycles = summary.loc["fast_cycles"]
     assert cycles["spread"] < 1e-9
     assert cycles["distance"] == pytest.approx(abs(cycles["mean"] - cycles["consensus_value"]))

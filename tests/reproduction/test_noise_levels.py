@@ -1,4 +1,4 @@
-"""Louder noise: the exact law, its fitted powers, and samples of both."""
+"""Larger noise: the exact law, its fitted powers, and samples of both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pandas.testing import assert_frame_equal
 
 from peerpressure import Linear, simulate
 from peerpressure.reproduction import NoiseLevelsResult, noise_levels
-from peerpressure.reproduction.rates import scale_free_model
+from peerpressure.reproduction.design import scale_free_model
 
 
 @pytest.fixture(scope="module")
@@ -18,23 +18,24 @@ def result() -> NoiseLevelsResult:
     return noise_levels(seed=4, replications=200, steps=600, levels=[0.5, 5.0], model=scale_free_model(4, agents=30))
 
 
-def test_distance_splits_into_spread_bias_and_deviation(result: NoiseLevelsResult) -> None:
+def test_rms_distance_splits_into_disagreement_bias_and_deviation(result: NoiseLevelsResult) -> None:
     law = result.law
-    np.testing.assert_allclose(law["distance"] ** 2, law["spread"] ** 2 + law["bias"] ** 2 + law["std"] ** 2, rtol=1e-9)
+    squares = law["rms_disagreement"] ** 2 + law["bias"] ** 2 + law["std"] ** 2
+    np.testing.assert_allclose(law["rms_distance"] ** 2, squares, rtol=1e-9)
 
 
 def test_noise_adds_variance_and_leaves_the_bias(result: NoiseLevelsResult) -> None:
-    quiet, loud = (group.reset_index() for _, group in result.law.groupby("noise"))
-    np.testing.assert_array_equal(quiet["bias"], loud["bias"])
-    np.testing.assert_allclose(loud["std"], 10 * quiet["std"])
+    small, large = (group.reset_index() for _, group in result.law.groupby("noise"))
+    np.testing.assert_array_equal(small["bias"], large["bias"])
+    np.testing.assert_allclose(large["std"], 10 * small["std"])
 
 
 def test_powers_are_the_predicted_ones_at_every_level(result: NoiseLevelsResult) -> None:
     fits = result.exponents.set_index(["noise", "quantity", "source"])
     for level in (0.5, 5.0):
         assert fits.loc[(level, "bias", "exact"), "exponent"] == pytest.approx(result.model.kappa, rel=0.02)
-        assert fits.loc[(level, "spread", "exact"), "exponent"] == pytest.approx(1, rel=0.01)
-        for quantity in ("distance", "spread"):
+        assert fits.loc[(level, "rms_disagreement", "exact"), "exponent"] == pytest.approx(1, rel=0.01)
+        for quantity in ("rms_distance", "rms_disagreement"):
             exact, sampled = (fits.loc[(level, quantity, source)] for source in ("exact", "sampled"))
             assert abs(sampled["exponent"] - exact["exponent"]) < 4 * sampled["standard_error"] + 0.002
 
@@ -51,8 +52,8 @@ def test_a_tuned_schedule_lets_noise_set_the_rate() -> None:
     model = scale_free_model(4, agents=30)
     tuned = replace(model, pressure=Linear.tuned(model.network, model.s))
     fits = noise_levels(seed=4, replications=2, steps=600, levels=[0.001, 5.0], model=tuned).exponents
-    quiet, loud = fits.query("quantity == 'distance' and source == 'exact'")["exponent"]
-    assert quiet > loud + 0.2
+    small, large = fits.query("quantity == 'rms_distance' and source == 'exact'")["exponent"]
+    assert small > large + 0.2
 
 
 def test_one_seed_gives_one_result() -> None:

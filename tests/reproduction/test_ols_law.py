@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from peerpressure import Gaussian, Model, simulate
 from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import recover
-from peerpressure.reproduction import regression
-from peerpressure.reproduction.convergence import agents_drawn
-from peerpressure.reproduction.regression import expected_variance, ols_law, variance_over_agents
+from peerpressure.reproduction import _regression
+from peerpressure.reproduction._regression import expected_variance, ols_law, variance_over_agents
+from peerpressure.reproduction.design import agents_drawn
 
 STEPS = 30
 
@@ -55,7 +55,7 @@ def test_residuals_are_the_estimators_own(model: Model) -> None:
 def test_batches_do_not_show(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     law = ols_law(model, STEPS)
     whole = law.residuals(7, 9)
-    monkeypatch.setattr(regression, "BATCH_NUMBERS", 3 * (STEPS + 1) * model.n)
+    monkeypatch.setattr(_regression, "BATCH_NUMBERS", 3 * (STEPS + 1) * model.n)
     np.testing.assert_allclose(law.residuals(7, 9), whole, atol=1e-12)
 
 

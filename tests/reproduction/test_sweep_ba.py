@@ -10,8 +10,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from peerpressure.reproduction import Comparison, SweepResult, printed, size_effect, sweep_ba
-from peerpressure.reproduction.comparison import against_print, differences, printed_estimate
-from peerpressure.reproduction.regression import error_ratio, fit
+from peerpressure.reproduction._sweep import against_print, differences, error_ratio, fit, printed_estimate
 
 SIZES, NOISES = (20, 30, 50), (5.5, 7.0, 8.5, 10.0)
 

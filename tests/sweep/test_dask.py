@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from peerpressure.sweep import SweepError, collect, run_sweep, status
-from peerpressure.sweep._dask import compute_batch
+from peerpressure.sweep._runners import compute_batch
 
 from .running import Cluster, csv, noisy_plan, parent, results, wait_until
 
@@ -55,7 +55,7 @@ def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cl
 
 
 def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peerpressure.sweep._dask._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("peerpressure.sweep._runners._CONNECT_SECONDS", 0.5)
     with pytest.raises(SweepError, match="no scheduler at"):
         run_sweep(noisy_plan(), tmp_path, dask="tcp://127.0.0.1:9")
 

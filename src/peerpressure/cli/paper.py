@@ -59,7 +59,7 @@ def paper(
             Request(seed, replications, steps),
             workers=workers or os.cpu_count() or 1,
             fresh=fresh,
-            tell=show_stage,
+            progress=show_stage,
         )
     if as_json:
         _print_json(made, seed)
@@ -77,13 +77,13 @@ def _print_summary(made: Reproduction) -> None:
     summary, verdicts = made.tables["summary"], made.tables["audit"]["verdict"]
     first = summary.iloc[0]
     title = f"After {first['steps']:,} steps; consensus value v = {first['consensus_value']:.4f}"
-    names = ("graph", "ρ_t", "in the end", "mean", "spread", "distance to v", "swing")
+    names = ("graph", "ρ_t", "in the end", "mean", "spread", "distance", "oscillation")
     rows = [
         [
             "tree" if run.bipartite else "odd cycles",
             run.pressure,
             run.predicted.replace("_", " "),
-            *(f"{value:.4f}" for value in (run.mean, run.spread, run.distance, run.swing)),
+            *(f"{value:.4f}" for value in (run.mean, run.spread, run.distance, run.oscillation)),
         ]
         for run in summary.itertuples()
     ]

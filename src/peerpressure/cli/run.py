@@ -34,13 +34,12 @@ def run(
     scenario = open_scenario(file)
     folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
     check_folder(folder)
-    from peerpressure.measures import Experiment
-    from peerpressure.measures._results import disk_needed
-    from peerpressure.report.run import may_be_written, refuse_without_room, run_files, write_run
+    from peerpressure.measures import Experiment, disk_needed
+    from peerpressure.report.run import check_space, may_be_written, run_files, write_run
 
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
-    refuse_without_room(folder, disk_needed(scenario))
+    check_space(folder, disk_needed(scenario))
     experiment = Experiment(scenario, progress=True)
     # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
     _ = experiment.run

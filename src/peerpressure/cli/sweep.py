@@ -151,7 +151,7 @@ def plot(
     table = collect_results(folder, partial=True)
     with progress_line() as show_stage:
         from peerpressure.plotting import save
-        from peerpressure.plotting.sweep_plots import sweep_plot
+        from peerpressure.plotting.sweep import sweep_plot
 
         show_stage("drawing")
         drawn = sweep_plot(table, kind, measure=measure, x=x, by=by)

@@ -16,7 +16,7 @@ from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.requests import FATAL, RequestError
-from peerpressure.measures._results import estimates, summaries
+from peerpressure.measures import estimates, summaries
 from peerpressure.progress import checkpoint
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import Record, simulate

@@ -1,8 +1,15 @@
-"""Measures of scenarios, and sweeps of them: what is computed at every point of a grid."""
+"""Scenarios carried out: their results, their measures, and sweeps of both over a grid of parameters."""
 
-from peerpressure.measures._experiment import Experiment, read_outputs
+from peerpressure.measures._experiment import (
+    Experiment,
+    disk_needed,
+    estimates,
+    read_outputs,
+    results,
+    states,
+    summaries,
+)
 from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
-from peerpressure.measures._results import results
 from peerpressure.measures._sweep_file import Sweep, load_sweep
 
 __all__ = [
@@ -10,10 +17,14 @@ __all__ = [
     "Experiment",
     "Measure",
     "Sweep",
+    "disk_needed",
+    "estimates",
     "load_sweep",
     "measure",
     "measure_scenario",
     "read_outputs",
     "results",
+    "states",
+    "summaries",
     "with_fields",
 ]

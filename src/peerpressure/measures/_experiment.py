@@ -1,11 +1,13 @@
-"""A network that changes in numbers: how many edges it has in each step, and how many agents are alone."""
+"""A scenario carried out: its run, verdict, estimates and privacy, and the tables of its results."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,70 +26,47 @@ from peerpressure.tables import naming
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Counts: TypeAlias = NDArray[np.int64]
-
-
-class Meetings(NamedTuple):
-    """The number of edges, and of agents without a neighbour, at some steps."""
-
-    edges: Counts
-    alone: Counts
-
-
-def meetings(network: TemporalNetwork, times: ArrayLike) -> Meetings:
-    """Return how many edges there are at each of the steps, and how many agents are alone.
-
-    >>> meetings(TemporalNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0]), [1, 4])
-    Meetings(edges=array([2, 1]), alone=array([0, 1]))
-    """
-    asked = np.asarray(times, dtype=np.int64)
-    rounds = asked if network.period is None else (asked - 1) % network.period + 1
-    pairs = network.sources * np.int64(network.n) + network.targets
-    begun = _changes(pairs, network.weights > 0)
-    edges = _running(network.event_times, begun, rounds)
-    return Meetings(edges, network.n - _with_neighbours(network, begun, rounds))
-
-
-def _with_neighbours(network: TemporalNetwork, begun: Counts, rounds: Counts) -> Counts:
-    """Return how many agents have a neighbour at each of the steps, from the edges that begin (1) or end (−1)."""
-    ends, when = np.concatenate([network.sources, network.targets]), np.tile(network.event_times, 2)
-    order = np.lexsort((when, ends))
-    agents, when, total = ends[order], when[order], np.cumsum(np.tile(begun, 2)[order])
-    # What an agent has after all that happens in a step is what it has there.
-    last = np.flatnonzero(np.diff(agents, append=-1) | np.diff(when, append=-1))
-    others = np.append(0, total)[np.searchsorted(agents, agents[last])]
-    joined = _changes(agents[last], total[last] > others)
-    in_time = np.argsort(when[last], kind="stable")
-    return _running(when[last][in_time], joined[in_time], rounds)
-
-
-def _changes(groups: NDArray[np.integer[Any]], states: NDArray[np.bool_]) -> Counts:
-    """Return by how much each state differs from the one before it in its group; before the first there was none."""
-    order = np.argsort(groups, kind="stable")
-    first = np.diff(groups[order], prepend=-1) != 0
-    ordered = states[order].astype(np.int64)
-    change = np.empty_like(ordered)
-    change[order] = np.where(first, ordered, np.diff(ordered, prepend=0))
-    return change
-
-
-def _running(when: Counts, change: Counts, rounds: Counts) -> Counts:
-    """Return the sum of the changes up to each of the steps."""
-    return np.append(0, np.cumsum(change))[np.searchsorted(when, rounds, side="right")]
-
-
-# A scenario carried out: its run, its verdict, and what an observer makes of it, each computed when asked for.
-
-MOST_COMPARED = 200_000  # agents × steps up to which ways of hiding are compared in about a second
+MOST_COMPARED = 200_000  # agents × steps up to which noise designs are compared in about a second
+ROUNDING = 1e-6  # tolerance of recorded times, as a share of a step
+MOST_BUDGETS = 24  # times at which the privacy budget is computed
+NUMBER = 20  # characters of a number in a table, with all its digits
+PAGES = 5_000_000  # bytes of figures and report, which do not grow with the run
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A scenario with all that follows from it.
+    """A scenario and its results, each computed when first used.
 
-    ``record`` takes the place of what the scenario keeps, and ``threshold`` is the spread below which agents count as
-    agreed; ``threads`` and ``progress`` go to the simulation.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    record : Record, optional
+        What the simulation records, in place of what the scenario asks for.
+    threshold : float, default 0.01
+        Spread below which agents count as agreed.
+    threads : int, optional
+        Threads of the simulation.
+    progress : bool, default False
+        Whether the simulation reports its progress.
+
+    See Also
+    --------
+    results : The tables of an experiment.
+    measure : Single numbers of an experiment.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import scenario_from
+    >>> run = {"steps": 3, "seed": 1}
+    >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
+    >>> Experiment(scenario).run.final.public.shape
+    (1, 2)
     """
 
     scenario: Scenario
@@ -98,7 +77,7 @@ class Experiment:
 
     @cached_property
     def system(self) -> Model | SDE:
-        """What is run: the model, or its equation where time is continuous."""
+        """The simulated system: the model, or its SDE where time is continuous."""
         return self.scenario.system()
 
     @property
@@ -108,12 +87,12 @@ class Experiment:
 
     @property
     def steps(self) -> int:
-        """The length of the run."""
+        """The number of steps."""
         return self.scenario.run.steps
 
     @cached_property
     def run(self) -> Trajectory:
-        """The run."""
+        """The simulated run."""
         asked = self.scenario.run
         return simulate(
             self.system,
@@ -127,34 +106,34 @@ class Experiment:
 
     @property
     def lists_states(self) -> bool:
-        """Whether a table of all that agents showed was asked for and is on record."""
+        """Whether a table of all states is asked for and recorded."""
         return self.scenario.output.states and self.run.states is not None
 
     @cached_property
     def fate(self) -> Verdict:
-        """What becomes of the agents, whatever the length of the run."""
+        """The long-run verdict."""
         return diagnose(self.system)
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What becomes of the agents, and where they stand at the end."""
+        """The long-run verdict, with the state at the end of the run."""
         return diagnose(self.system, self.steps)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """What the observer makes of the run, by each method."""
+        """The observer's estimates, by method."""
         methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
         look, prior = self.scenario.observation(), self.scenario.prior()
         return {method: recover(self.system, self.run, method, look, prior, self.target) for method in methods}
 
     @property
     def target(self) -> Target:
-        """Whether the observer is after what agents held at first, or after what they hold in the end."""
+        """Whether the observer estimates the initial or the current hidden opinions."""
         return "initial" if self.scenario.observe is None else self.scenario.observe.target
 
     @cached_property
     def truth(self) -> NDArray[np.float64]:
-        """What the estimates are of, (replicates, agents)."""
+        """The true values of the estimates, (replicates, agents)."""
         run = self.run
         if self.target == "initial" or run.hidden_path is None:
             return np.broadcast_to(self.model.x0, run.final.public.shape)
@@ -168,16 +147,16 @@ class Experiment:
 
     @cached_property
     def budget(self) -> Budget:
-        """The privacy of one run, against an observer of every step but the start."""
+        """The privacy budget of one run, against an observer of every step from the first on."""
         return self.budget_after(self.steps)
 
     @cached_property
     def recorded_budget(self) -> Budget:
-        """The privacy of what the run records: all its replicates, and y₀ unless only the final state is kept."""
+        """The privacy budget of the recorded data: all replicates, and y₀ unless only the final state is recorded."""
         return self.budget_after(self.steps, recorded=True)
 
     def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
-        """Return the privacy up to some step, of one run with y₀ unseen or of all that is recorded."""
+        """Return the privacy budget up to a step, of one run without y₀ or of all recorded data."""
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
         keep = self.record or run.recording()
         return budget(
@@ -192,7 +171,7 @@ class Experiment:
 
     @cached_property
     def frontier(self) -> Frontier | None:
-        """What other ways of hiding would cost; None where that takes long, or the model is not the plain one."""
+        """The cost of other noise designs; None where that takes long, or the model is extended."""
         plain = isinstance(self.system, Model) and self.model.is_plain
         if not plain or self.model.n * self.steps > MOST_COMPARED:
             return None
@@ -201,13 +180,252 @@ class Experiment:
         return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), sensitivity=asked.sensitivity)
 
 
-# Outputs that were made elsewhere, as a run of the system that is taken to have made them.
+def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
+    """Return the tables of an experiment: agents, and those that are recorded or asked for.
 
-ROUNDING = 1e-6  # by how much of a step a time may miss the one that it stands for
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        ``agents``; ``summaries`` if they are recorded; ``network`` for a temporal network; ``estimates`` for an
+        observer; ``budget`` and ``frontier`` for privacy.
+
+    See Also
+    --------
+    Experiment : The experiment itself.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import scenario_from
+    >>> run = {"steps": 3, "seed": 1}
+    >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
+    >>> list(results(Experiment(scenario)))
+    ['agents', 'summaries']
+    """
+    tables = {"agents": agents(experiment)}
+    if experiment.run.spread is not None:
+        tables["summaries"] = summaries(experiment)
+    if experiment.model.temporal_network is not None:
+        tables["network"] = network(experiment)
+    if experiment.scenario.observe is not None:
+        tables["estimates"] = estimates(experiment)
+    if experiment.scenario.privacy is not None and isinstance(experiment.system, Model):
+        tables["budget"] = spent(experiment)
+        if experiment.frontier is not None:
+            tables["frontier"] = experiment.frontier.table
+    return tables
+
+
+def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
+    """Yield all states, in tables of about ``most`` rows: a run can be larger than a table in memory."""
+    assert run.states is not None
+    stride = max(1, most // run.agents.size)
+    for k in range(run.replicates.size):
+        for first in range(0, run.times.size, stride):
+            part = np.s_[k : k + 1], np.s_[first : first + stride]
+            yield replace(
+                run,
+                replicates=run.replicates[part[0]],
+                times=run.times[part[1]],
+                states=run.states[part],
+                hidden=run.hidden if run.hidden_path is None else run.hidden_path[part],
+                minimum=None,
+                maximum=None,
+                mean=None,
+            ).to_dataframe()
+
+
+def disk_needed(scenario: Scenario) -> int:
+    """Return an upper estimate of the bytes that the results of a scenario take on disk."""
+    keep, n, replicates, output = (
+        scenario.run.recording(),
+        scenario.graph.n,
+        scenario.run.replicates,
+        scenario.output,
+    )
+    agents = n if keep.agents is None else len(keep.agents)
+    times = math.ceil(scenario.run.steps / keep.every) + 1
+    opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
+    label = 1 + max(len(str(name)) for name in scenario.graph.labels)
+    methods = 0 if scenario.observe is None else len(scenario.observe.methods)
+    rows = replicates * times
+    total = rows * agents * 8 * opinions * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * opinions)) * keep.summaries
+    total += rows * agents * (16 + label + NUMBER * opinions) * (output.states and keep.states)
+    total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
+    total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
+    return total + PAGES * (output.figures or output.report) + 50_000
+
+
+def summaries(experiment: Experiment) -> pd.DataFrame:
+    """Return minimum, maximum, mean, spread (max − min) and distance (max |y_i − v|) per replicate and time.
+
+    Where hidden opinions adapt and all of them are recorded, ``hidden_minimum``, ``hidden_maximum``, ``hidden_mean``
+    and ``hidden_spread`` follow.
+    """
+    import pandas as pd
+
+    run = experiment.run
+    rows, times = run.replicates.size, run.times.size
+    columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
+    for name in ("minimum", "maximum", "mean", "spread", "distance"):
+        columns[name] = np.asarray(getattr(run, name)).ravel()
+    hidden = run.hidden_path
+    if hidden is not None and run.agents.size == run.model.n:
+        columns |= {"hidden_minimum": hidden.min(axis=2).ravel(), "hidden_maximum": hidden.max(axis=2).ravel()}
+        columns |= {"hidden_mean": hidden.mean(axis=2).ravel(), "hidden_spread": np.ptp(hidden, axis=2).ravel()}
+    return pd.DataFrame(columns)
+
+
+def network(experiment: Experiment) -> pd.DataFrame:
+    """Return the number of edges and of isolated agents in each step of a temporal network."""
+    import pandas as pd
+
+    assert experiment.model.temporal_network is not None
+    times = np.arange(1, experiment.steps + 1)
+    return pd.DataFrame({"time": times, **network_counts(experiment.model.temporal_network, times)._asdict()})
+
+
+def agents(experiment: Experiment) -> pd.DataFrame:
+    """Return the agents with their final opinions over replicates and, with [privacy], their exposure."""
+    import pandas as pd
+
+    model, final = experiment.model, experiment.run.final.public
+    columns: dict[str, Any] = {
+        "agent": list(model.network.labels),
+        "degree": model.network.degrees if model.network.is_weighted else model.network.degrees.astype(int),
+        "stubbornness": model.s,
+        "hidden": model.x0,
+        "final_mean": final.mean(axis=0),
+        "final_std": final.std(axis=0),
+    }
+    hidden = experiment.run.final.hidden
+    if hidden is not None:
+        columns |= {"final_hidden_mean": hidden.mean(axis=0), "final_hidden_std": hidden.std(axis=0)}
+    if experiment.scenario.privacy is not None:
+        exposed = experiment.exposure.table
+        columns |= {name: exposed[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
+        columns["epsilon"] = experiment.budget.table["epsilon"].to_numpy()
+        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].to_numpy()
+    return pd.DataFrame(columns)
+
+
+def spent(experiment: Experiment) -> pd.DataFrame:
+    """Return over time the information about the most exposed agent, and the ε that holds for all agents.
+
+    ``epsilon`` is that of one run without y₀, ``epsilon_recorded`` that of all recorded data; both hold at ``delta``
+    for opinions that differ by up to ``sensitivity``.
+    """
+    import pandas as pd
+
+    times = np.unique(np.geomspace(1, experiment.steps, MOST_BUDGETS).round().astype(int))
+    budgets = [experiment.budget_after(int(t)) for t in times]
+    columns = {name: [getattr(one, name) for one in budgets] for name in ("information", "epsilon")}
+    columns["epsilon_recorded"] = [experiment.budget_after(int(t), recorded=True).epsilon for t in times]
+    terms = {"delta": budgets[0].delta, "sensitivity": budgets[0].sensitivity}
+    return pd.DataFrame({"time": times, **columns, **terms})
+
+
+def estimates(experiment: Experiment) -> pd.DataFrame:
+    """Return estimated and true hidden opinions, one row per method, replicate and agent."""
+    import pandas as pd
+
+    parts = [
+        table.assign(method=method, hidden=experiment.truth.ravel())
+        for method, estimate in experiment.estimates.items()
+        for table in [estimate.to_dataframe()]
+    ]
+    return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "hidden", "value", "std", "identified"]]
+
+
+class NetworkCounts(NamedTuple):
+    """The number of edges and of isolated agents at some steps."""
+
+    edges: Counts
+    isolated: Counts
+
+
+def network_counts(network: TemporalNetwork, times: ArrayLike) -> NetworkCounts:
+    """Return the number of edges and of isolated agents at each of the steps.
+
+    >>> network_counts(TemporalNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0]), [1, 4])
+    NetworkCounts(edges=array([2, 1]), isolated=array([0, 1]))
+    """
+    given = np.asarray(times, dtype=np.int64)
+    steps = given if network.period is None else (given - 1) % network.period + 1
+    pairs = network.sources * np.int64(network.n) + network.targets
+    begun = _changes(pairs, network.weights > 0)
+    edges = _running(network.event_times, begun, steps)
+    return NetworkCounts(edges, network.n - _with_neighbours(network, begun, steps))
+
+
+def _with_neighbours(network: TemporalNetwork, begun: Counts, steps: Counts) -> Counts:
+    """Return the number of agents with a neighbour at each of the steps, from the edges that begin (1) or end (−1)."""
+    ends, when = np.concatenate([network.sources, network.targets]), np.tile(network.event_times, 2)
+    order = np.lexsort((when, ends))
+    agents, when, total = ends[order], when[order], np.cumsum(np.tile(begun, 2)[order])
+    # The count after the last event of a step is the count of the step.
+    last = np.flatnonzero(np.diff(agents, append=-1) | np.diff(when, append=-1))
+    others = np.append(0, total)[np.searchsorted(agents, agents[last])]
+    joined = _changes(agents[last], total[last] > others)
+    in_time = np.argsort(when[last], kind="stable")
+    return _running(when[last][in_time], joined[in_time], steps)
+
+
+def _changes(groups: NDArray[np.integer[Any]], states: NDArray[np.bool_]) -> Counts:
+    """Return the change of each state from the previous one of its group; the first changes from none."""
+    order = np.argsort(groups, kind="stable")
+    first = np.diff(groups[order], prepend=-1) != 0
+    ordered = states[order].astype(np.int64)
+    change = np.empty_like(ordered)
+    change[order] = np.where(first, ordered, np.diff(ordered, prepend=0))
+    return change
+
+
+def _running(when: Counts, change: Counts, steps: Counts) -> Counts:
+    """Return the sum of the changes up to each of the steps."""
+    return np.append(0, np.cumsum(change))[np.searchsorted(when, steps, side="right")]
 
 
 def read_outputs(path: str | Path, system: Model | SDE) -> Trajectory:
-    """Return the outputs in a file, laid out as ``Trajectory.from_csv`` takes them; an SDE has real times."""
+    r"""Return the outputs in a file as a run of the system; an SDE has real times.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file as ``Trajectory.from_csv`` reads it.
+    system : Model or SDE
+        The system that is assumed to have produced the outputs.
+
+    Returns
+    -------
+    Trajectory
+        The outputs, as ``recover`` takes them.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    InvalidInputError
+        If a time is not a multiple of the SDE's step.
+
+    See Also
+    --------
+    recover : Estimates hidden opinions from a run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from peerpressure.networks import k2
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "outputs.csv")
+    ...     _ = file.write_text("time,agent,public\n0,0,1.0\n0,1,2.0\n")
+    ...     read_outputs(file, Model(k2(), [1.0, 2.0])).states
+    array([[[1., 2.]]])
+    """
     if isinstance(system, Model):
         return Trajectory.from_csv(path, system)
     import pandas as pd

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.measures._experiment import Experiment, meetings
+from peerpressure.measures._experiment import Experiment, network_counts
 from peerpressure.model import Model
 from peerpressure.networks import shortest_window
 from peerpressure.parameters import summary
@@ -106,7 +106,7 @@ def hidden_spread(experiment: Experiment) -> Values:
 def isolated(experiment: Experiment) -> Values:
     """Share of isolated agents, on average over the steps and in the worst step."""
     network, steps = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
-    share = np.zeros(1) if network is None else meetings(network, steps).alone / network.n
+    share = np.zeros(1) if network is None else network_counts(network, steps).isolated / network.n
     yield "mean", None, float(share.mean())
     yield "worst", None, float(share.max())
 

@@ -1,4 +1,4 @@
-"""The figures, one function each: tables in, a Matplotlib figure out; none of them simulates."""
+"""The figures, one function each: tables in, a Matplotlib figure out; figures never simulate."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -6,58 +6,87 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.plotting import continuous, convergence, extensions, network, rates, recovery, sweep, two_agents
+from peerpressure.plotting import _continuous, _convergence, _extensions, _recovery, network, sweep
 from peerpressure.plotting.style import render, save
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Each figure with the tables that it is drawn from, in the order in which they are read.
+# Each figure of the report with its tables, in the order of the report.
 FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingProxyType(
     {
         "graph": (network.graph, ("agents", "edges")),
-        "agreement": (convergence.agreement, ("paths", "summary")),
-        "failure": (convergence.failure, ("paths", "summary")),
-        "contraction": (rates.contraction, ("contraction",)),
-        "wrong_values": (convergence.wrong_values, ("wrong_values", "wrong_value_law")),
-        "approach": (rates.approach, ("approach_exact", "approach_paths")),
-        "tuning": (rates.tuning, ("tuning",)),
-        "two_agents": (two_agents.two_agents, ("two_agents_estimates", "two_agents_covariances")),
-        "residuals": (recovery.residuals, ("residuals", "residual_agents", "residual_normality")),
+        "agreement": (_convergence.agreement, ("paths", "summary")),
+        "failure": (_convergence.failure, ("paths", "summary")),
+        "contraction": (_convergence.contraction, ("contraction",)),
+        "biased_consensus": (_convergence.biased_consensus, ("biased_consensus", "biased_consensus_law")),
+        "approach": (_convergence.approach, ("approach_exact", "approach_paths")),
+        "tuning": (_convergence.tuning, ("tuning",)),
+        "two_agents": (_recovery.two_agents, ("two_agents_estimates", "two_agents_covariances")),
+        "residuals": (_recovery.residuals, ("residuals", "residual_agents", "residual_normality")),
         "boxes_two": (sweep.boxes_two, ("sweep_boxes",)),
         "shapes_two": (sweep.shapes_two, ("sweep_residuals",)),
         "boxes_one": (sweep.boxes_one, ("sweep_boxes",)),
         "shapes_one": (sweep.shapes_one, ("sweep_residuals",)),
         "intervals": (sweep.intervals, ("intervals",)),
-        "size_effect": (recovery.size_effect, ("size_effect",)),
-        "noise_levels": (convergence.noise_levels, ("noise_paths", "noise_law")),
-        "observers": (recovery.observers, ("observers",)),
-        "partial_observers": (recovery.partial_observers, ("partial_observers",)),
-        "privacy_over_time": (recovery.privacy_over_time, ("privacy_over_time",)),
-        "exact_vs_sampled": (rates.exact_vs_sampled, ("exact_vs_sampled",)),
-        "adaptation": (extensions.adaptation, ("timescale_opinions",)),
+        "size_effect": (_recovery.size_effect, ("size_effect",)),
+        "noise_levels": (_convergence.noise_levels, ("noise_paths", "noise_law")),
+        "observers": (_recovery.observers, ("observers",)),
+        "partial_observers": (_recovery.partial_observers, ("partial_observers",)),
+        "privacy_over_time": (_recovery.privacy_over_time, ("privacy_over_time",)),
+        "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
+        "adaptation": (_extensions.adaptation, ("timescale_opinions",)),
         "consensus_limit": (
-            extensions.consensus_limit,
-            ("timescale_consensus_limit", "timescale_sampled_limit", "timescale_hidden_spread"),
+            _extensions.consensus_limit,
+            ("timescale_consensus_limit", "timescale_sampled_limit", "timescale_hidden_disagreement"),
         ),
-        "decreasing_rates": (extensions.decreasing_rates, ("timescale_decreasing",)),
-        "forgetting": (extensions.forgetting, ("forgetting_information", "forgetting_recovery")),
-        "turnover": (extensions.turnover, ("turnover_law", "turnover_targets")),
-        "speaker": (extensions.speaker, ("speaker_paths", "speaker_shares")),
-        "parting": (extensions.parting, ("parting_courses", "parting_windows")),
-        "density": (continuous.density, ("density_law", "density_cells", "density_grid")),
-        "shrinking_steps": (continuous.shrinking_steps, ("shrinking_steps", "weak_errors")),
-        "euler_orders": (continuous.orders, ("weak_errors", "strong_errors")),
-        "swing": (continuous.swing, ("swing_paths", "swing_limits")),
+        "decreasing_rates": (_extensions.decreasing_rates, ("timescale_decreasing",)),
+        "forgetting": (_extensions.forgetting, ("forgetting_information", "forgetting_recovery")),
+        "edge_turnover": (_extensions.edge_turnover, ("edge_turnover_law", "edge_turnover_targets")),
+        "broadcaster": (_extensions.broadcaster, ("broadcaster_paths", "broadcaster_shares")),
+        "splitting": (_extensions.splitting, ("splitting_paths", "splitting_windows")),
+        "density": (_continuous.density, ("density_law", "density_cells", "density_grid")),
+        "shrinking_steps": (_continuous.shrinking_steps, ("shrinking_steps", "weak_errors")),
+        "euler_orders": (_continuous.euler_orders, ("weak_errors", "strong_errors")),
+        "oscillation": (_continuous.oscillation, ("oscillation_paths", "oscillation_limits")),
     }
 )
 
-# Those that also move: what returns an animated GIF, from the tables of the figure of that name.
-ANIMATIONS: Mapping[str, Callable[..., bytes]] = MappingProxyType({"density": continuous.density_animation})
+# Figures that also have an animated GIF, drawn from the same tables.
+ANIMATIONS: Mapping[str, Callable[..., bytes]] = MappingProxyType({"density": _continuous.density_animation})
 
 
 def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
-    """Return the figure of this name, drawn from the tables that it needs."""
+    """Return a figure of the report.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``FIGURES``.
+    tables : mapping of str to pandas.DataFrame
+        The tables by name, as ``peerpressure.reproduction.paper_tables`` returns them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, not attached to any window.
+
+    Raises
+    ------
+    KeyError
+        If there is no such figure, or a table that it needs is missing.
+
+    See Also
+    --------
+    save : Writes a figure as PDF and PNG.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> effect = {"edges": [1, 1, 2, 2], "agents": [20, 30, 20, 30], "variance": 1.0, "standard_error": 0.1}
+    >>> draw("size_effect", {"size_effect": pd.DataFrame(effect)}).axes[0].get_xlabel()
+    'number of agents $|V|$'
+    """
     function, needed = FIGURES[name]
     return function(*(tables[table] for table in needed))
 

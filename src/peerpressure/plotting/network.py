@@ -1,7 +1,9 @@
-"""The network, drawn."""
+"""Figures on the network: agents and edges, exposure to an observer, and the trade-off of privacy and accuracy."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import networkx as nx
@@ -12,18 +14,46 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.plotting.style import GREY, INK, ONE_COLUMN, OPINIONS, styled
+from peerpressure.plotting.style import (
+    BLUE,
+    DOTTED,
+    GOLD,
+    GREY,
+    INK,
+    ONE_COLUMN,
+    OPINIONS,
+    RED,
+    TEAL,
+    TWO_COLUMNS,
+    label,
+    panel,
+    styled,
+)
 
 Places: TypeAlias = NDArray[np.float64]
-NAME_AT = (18, 24, 30, 38, 48, 60)  # points from agent 1 to its name
-ROOM = 9.5  # points that its name needs to itself
+NAME_AT = (18, 24, 30, 38, 48, 60)  # distances in points from agent 1 to its name
+ROOM = 9.5  # free points around the name
 LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
 RASTER = 3_000  # dots and lines from which a vector picture holds them as an image
+# Least distance of names at the ends of curves, as a share of the axis.
+_GAP = 0.062
+# Colour and line by the beginning of a design's name.
+_LOOKS: Mapping[str, tuple[str, str]] = {
+    "white": (BLUE, "-"),
+    "growing": (GOLD, "-"),
+    "AR": (TEAL, "-"),
+    "frozen": (INK, "-"),
+    "one": (INK, "--"),
+    "zero": (RED, "-"),
+}
+_PLAIN = (GREY, "-")
+# Curves that exceed the others by more than this factor are cut off.
+_REACH = 30.0
 
 
 @styled
 def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> Figure:
-    """Draw one network of the experiment: agents as dots, sized by degree and coloured by hidden opinion."""
+    """Draw one network of the experiment, with dots sized by degree and coloured by hidden opinion."""
     own = edges[edges["network"] == network]
     ends = own[["source", "target"]].to_numpy() - 1
     places = layout(len(agents), ends)
@@ -54,12 +84,12 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
 
 
 def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points: float) -> None:
-    """Name the agent whose path the other figures follow, at the nearest spot with room for its name."""
+    """Name the agent whose path other figures follow, at the nearest spot with room for its name."""
     angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
     spots = np.array([(r * np.cos(a), r * np.sin(a)) for r in NAME_AT for a in angles])
     along = np.linspace(0, 1, 7)[:, None, None]
     crowd = ((1 - along) * places[ends[:, 0]] + along * places[ends[:, 1]]).reshape(-1, 2)
-    # A name is wider than it is high, so that what lies beside it counts as nearer.
+    # A name is wider than it is high, so that horizontal distances count half.
     apart = ((crowd - places[0]) * points - spots[:, None, :]) * (0.5, 1.0)
     room = np.hypot(apart[:, :, 0], apart[:, :, 1]).min(axis=1)
     free = np.flatnonzero(room >= ROOM)
@@ -77,7 +107,7 @@ def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points
 
 
 def layout(agents: int, ends: NDArray[np.int64]) -> Places:
-    """Return a place for each agent, (agents, 2), by distances along edges; it lies wide and owes nothing to chance."""
+    """Return a position per agent, (agents, 2): a deterministic Kamada–Kawai layout, rotated to be wide."""
     net = nx.Graph()
     net.add_nodes_from(range(agents))
     net.add_edges_from(ends.tolist())
@@ -85,8 +115,8 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
     places = np.array([found[agent] for agent in range(agents)])
     centred = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    turned: Places = centred @ axes.T
-    return turned
+    rotated: Places = centred @ axes.T
+    return rotated
 
 
 @styled
@@ -96,7 +126,7 @@ def coloured_network(
     degrees: NDArray[Any],
     values: NDArray[Any],
     limits: tuple[float, float],
-    label: str,
+    name: str,
 ) -> Figure:
     """Draw agents as dots, sized by degree and coloured by a value, with a colour bar of these limits below."""
     frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
@@ -128,6 +158,153 @@ def coloured_network(
     axes.set_ylim(-frame[1], frame[1])
     axes.axis("off")
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01)
-    bar.set_label(label, labelpad=1)
+    bar.set_label(name, labelpad=1)
     bar.outline.set_visible(False)
     return figure
+
+
+@styled
+def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
+    """Draw the network with agents coloured by posterior over prior variance; observed agents are ringed.
+
+    ``agents`` is the table of an exposure, one row per agent, and ``edges`` has positions ``source``, ``target``.
+    """
+    ends = edges[["source", "target"]].to_numpy()
+    places = layout(len(agents), ends)
+    width, height = np.ptp(places, axis=0)
+    figure = Figure(figsize=(ONE_COLUMN, 0.6 + ONE_COLUMN * min(max(height / width, 0.3), 1.2)))
+    axes = figure.add_subplot()
+    axes.add_collection(LineCollection(list(places[ends]), colors=GREY, linewidths=0.5, zorder=1))
+    observed = agents["seen"].to_numpy(dtype=bool)
+    size = 38.0 if len(agents) <= 60 else 2300 / len(agents)
+    axes.scatter(
+        places[observed, 0],
+        places[observed, 1],
+        s=2.6 * size,
+        facecolors="white",
+        edgecolors=RED,
+        linewidths=1.1,
+        zorder=2,
+    )
+    dots = axes.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=size,
+        c=agents["ratio"],
+        cmap=OPINIONS,
+        vmin=0.0,
+        vmax=1.0,
+        edgecolors="white",
+        linewidths=0.3,
+        zorder=3,
+    )
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.margins(0.05)
+    bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.62, aspect=32, pad=0.01, ticks=[0.0, 0.5, 1.0])
+    bar.ax.set_xticklabels(["0, known", "½", "1, nothing learned"])
+    bar.set_label("posterior / prior variance", labelpad=1)
+    bar.outline.set_visible(False)
+    count = int(observed.sum())
+    title = "every agent is observed" if observed.all() else f"ringed: the {count} observed of {len(agents)} agents"
+    axes.set_title(title, color=RED if count else INK)
+    return figure
+
+
+@styled
+def frontier(errors: pd.DataFrame, units: pd.DataFrame, limit: float, horizon: int | None = None) -> Figure:
+    """Show the error of each noise design at a given budget, and error and information over time under unit noise.
+
+    ``errors`` and ``units`` are the tables of a frontier, and ``limit``/μ is the lower bound on the error of unbiased
+    designs. The first panel is drawn at one horizon, by default the last.
+    """
+    chosen = int(errors["horizon"].max()) if horizon is None else horizon
+    figure = Figure(figsize=(TWO_COLUMNS, 3.0))
+    left, right = figure.subplots(1, 2)
+    at = errors[errors["horizon"] == chosen]
+    names = list(dict.fromkeys(errors["design"]))
+    _budgets(left, at, names, limit)
+    _courses(right, units, names, limit)
+    panel(left, "a", f"noise for a budget over {chosen:,} steps")
+    panel(right, "b", "noise of std 1, over time")
+    return figure
+
+
+def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -> None:
+    mu = np.sort(at["mu"].unique())
+    axes.loglog(mu, limit / mu, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=5)
+    finals = {}
+    tame = at[np.isfinite(at["rms_error"]) & ~at["design"].str.startswith("zero sum")]
+    for name in names:
+        curve = at[(at["design"] == name) & (at["rms_error"] <= _REACH * tame["rms_error"].max())]
+        if len(curve):
+            colour, line = _look(name)
+            axes.loglog(curve["mu"], curve["rms_error"], color=colour, linestyle=line)
+            finals[name] = float(curve["rms_error"].iloc[-1])
+    axes.set_xlim(mu[0], mu[-1])
+    _name_ends(axes, float(mu[-1]), finals)
+    label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -30), color=INK)
+    axes.set_xlabel(r"privacy budget $\mu$ (less private $\rightarrow$)")
+    axes.set_ylabel("RMS error of the consensus mode")
+
+
+def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float) -> None:
+    """Draw error against information, one dot per horizon, from small to large."""
+    shown = units[np.isfinite(units["information"]) & (units["rms_error"] > 0)]
+    reach = shown[~shown["design"].str.startswith("zero sum")]["information"].max()
+    shown = shown[shown["information"] <= _REACH * reach]
+    drawn = [name for name in names if name in set(shown["design"])]
+    for k, name in enumerate(drawn):
+        curve = shown[shown["design"] == name]
+        _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
+        words, colour = _written(name), _look(name)[0]
+        axes.text(0.99, 0.99 - _GAP * k, words, color=colour, transform=axes.transAxes, ha="right", va="top")
+    ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
+    axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1)
+    axes.set_xlim(*ends)
+    label(axes, "limit", (ends[0], limit / np.sqrt(ends[0])), xytext=(14, -4), color=INK)
+    axes.set_xlabel(r"Fisher information about an agent (less private $\rightarrow$)")
+
+
+def _course(axes: Axes, name: str, information: NDArray[np.float64], error: NDArray[np.float64]) -> None:
+    colour, _ = _look(name)
+    axes.loglog(information, error, color=colour, linewidth=0.9)
+    axes.scatter(information, error, s=np.linspace(5, 22, error.size), color=colour, zorder=3)
+
+
+def _name_ends(axes: Axes, x: float, finals: Mapping[str, float]) -> None:
+    """Write names beside the right ends of curves, moved apart as little as possible, each with a line to its curve."""
+    low, high = np.log10(axes.get_ylim())
+    names = sorted(finals, key=finals.__getitem__)
+    heights = _apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
+    for name, height in zip(names, heights, strict=True):
+        colour = _look(name)[0]
+        axes.plot([x, 1.35 * x], [finals[name], 10**height], color=colour, linewidth=0.4, clip_on=False)
+        spot = (1.35 * x, 10**height)
+        label(axes, _written(name), spot, xytext=(2, 0), va="center", color=colour, annotation_clip=False)
+
+
+def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Return the increasing heights at least a gap apart that are nearest to the given ones.
+
+    >>> _apart(np.array([0.0, 0.1, 3.0]), 1.0)
+    array([-0.45,  0.55,  3.  ])
+    """
+    from scipy.optimize import isotonic_regression
+
+    steps = gap * np.arange(heights.size)
+    return np.asarray(isotonic_regression(heights - steps).x + steps)
+
+
+def _look(name: str) -> tuple[str, str]:
+    """Return colour and line of a design, the same in every panel."""
+    return next((look for start, look in _LOOKS.items() if name.startswith(start)), _PLAIN)
+
+
+def _written(name: str) -> str:
+    """Return a design's name with its powers as mathematics.
+
+    >>> _written("growing as t^0.25")
+    'growing as $t^{0.25}$'
+    """
+    return re.sub(r"(\w)\^([\d.]+)", r"$\1^{\2}$", name)

@@ -1,4 +1,4 @@
-"""One run of a scenario: what agents show and hold over time, what an observer makes of it, and who is exposed."""
+"""Figures of one run: public and hidden opinions, a temporal network, estimates, exposure and privacy budget."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from peerpressure.plotting.style import (
     BLUE,
+    DOTTED,
     GREY,
     INK,
     ONE_COLUMN,
@@ -29,12 +30,18 @@ from peerpressure.plotting.style import (
 MOST_PATHS = 30  # replicates drawn one by one
 MOST_PANELS = 3
 MOST_DOTS = 2_000  # agents drawn one by one
-MOST_TIMES = 250  # more would not show
+MOST_TIMES = 250  # more are not visible
+MOST_STEPS = 240  # drawn one by one; longer runs are drawn in bins of several steps
+
+Numbers: TypeAlias = NDArray[np.int64]
 
 
 @styled
 def opinions(summaries: pd.DataFrame, v: float) -> Figure:
-    """Show the range of public opinions over time, and how spread and distance to v fall."""
+    """Show the range of public opinions over time, and their spread and distance to v.
+
+    Spread is max − min over agents, and distance is max |y_i − v|.
+    """
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
@@ -43,36 +50,36 @@ def opinions(summaries: pd.DataFrame, v: float) -> Figure:
     _fall(right, shown, {"spread": ("spread", BLUE), "distance": ("distance to $v$", TEAL)})
     for axes in (left, right):
         _time_axis(axes, shown["time"])
-    panel(left, "a", "what agents show")
-    panel(right, "b", "how far apart, how far off")
+    panel(left, "a", "public opinions")
+    panel(right, "b", "spread and distance")
     return figure
 
 
 @styled
 def hidden(summaries: pd.DataFrame, v: float) -> Figure:
-    """Show the range of what agents hold over time, and how its spread compares with that of what they show."""
+    """Show the range of hidden opinions over time, and the spread of hidden and of public opinions."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
     _range(left, shown, ("hidden_minimum", "hidden_maximum", "hidden_mean"), TEAL, v)
     left.set_ylabel("hidden opinion $x_{t+1}$")
-    _fall(right, shown, {"hidden_spread": ("of hidden opinions", TEAL), "spread": ("of public opinions", BLUE)})
+    _fall(right, shown, {"hidden_spread": ("hidden opinions", TEAL), "spread": ("public opinions", BLUE)})
     right.set_ylabel("spread, max − min")
     for axes in (left, right):
         _time_axis(axes, shown["time"])
-    panel(left, "a", "what agents hold")
-    panel(right, "b", "how far apart")
+    panel(left, "a", "hidden opinions")
+    panel(right, "b", "spread")
     return figure
 
 
 def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at some times after 0, evenly spread over a log axis, first and last among them."""
-    moving = summaries[summaries["time"] > 0]
-    times = np.unique(moving["time"])
+    """Return the rows at log-spaced times after 0, with the first and the last."""
+    later = summaries[summaries["time"] > 0]
+    times = np.unique(later["time"])
     if times.size <= MOST_TIMES:
-        return moving
+        return later
     wanted = np.searchsorted(times, np.geomspace(times[0], times[-1], MOST_TIMES))
-    return moving[moving["time"].isin(times[wanted.clip(max=times.size - 1)])]
+    return later[later["time"].isin(times[wanted.clip(max=times.size - 1)])]
 
 
 def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, v: float) -> None:
@@ -84,16 +91,16 @@ def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], c
         axes.plot(middle.index, middle[name], color=colour, linewidth=0.9)
     for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
         axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
-    axes.axhline(v, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=3)
+    axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=3)
     label(axes, "$v$", (float(middle.index[-1]), v), xytext=(3, 0), va="center", annotation_clip=False)
-    # The words stand in the margins, where no curve comes.
+    # The names stand in the margins, which no curve reaches.
     axes.margins(y=0.14)
     axes.text(0.02, 0.985, "highest and lowest", transform=axes.transAxes, color=colour, va="top")
     axes.text(0.98, 0.015, "means", transform=axes.transAxes, color=RED, ha="right", va="bottom")
 
 
 def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]]) -> None:
-    """Draw columns, each with its words and colour, on a log axis, the middle half of replicates shaded."""
+    """Draw the median over replicates of each column on a log axis, with the interquartile range shaded."""
     for k, (name, (words, colour)) in enumerate(curves.items()):
         by_time = summaries.groupby("time")[name]
         median = by_time.median()
@@ -111,7 +118,7 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
 
 
 def _make_room_above(axes: Axes) -> None:
-    """Raise the top of the axes, so that words there stand above all curves."""
+    """Raise the top of the axes, so that names stand above all curves."""
     scale = axes.yaxis.get_transform()
     low, high = scale.transform(np.array(axes.get_ylim()))
     axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
@@ -126,11 +133,11 @@ def _time_axis(axes: Axes, times: pd.Series) -> None:
 
 @styled
 def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
-    """Show estimated against hidden opinions in the first replicate, one panel for each method.
+    """Show estimated against hidden opinions in the first replicate, one panel per method.
 
-    The opinions are those of the start, or "current" ones that agents hold in the end.
+    The target is the "initial" or the "current" hidden opinion.
     """
-    held = "opinion held in the end" if target == "current" else "hidden opinion $x_0$"
+    truth = "current hidden opinion" if target == "current" else "hidden opinion $x_0$"
     first = table[(table["replicate"] == table["replicate"].min()) & table["identified"]]
     methods = list(dict.fromkeys(table["method"]))[:MOST_PANELS]
     width = ONE_COLUMN if len(methods) == 1 else TWO_COLUMNS
@@ -138,7 +145,7 @@ def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
     panels = figure.subplots(1, len(methods), sharex=True, sharey=True, squeeze=False)[0]
     for axes, method, letter in zip(panels, methods, "abc", strict=False):
         _against(axes, first[first["method"] == method])
-        axes.set_xlabel(held)
+        axes.set_xlabel(truth)
         axes.set_title(f"({letter}) {method}" if len(methods) > 1 else method, loc="left")
     panels[0].set_ylabel("estimate")
     return figure
@@ -147,10 +154,10 @@ def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
 def _against(axes: Axes, rows: pd.DataFrame) -> None:
     shown = rows.head(MOST_DOTS)
     if shown.empty:
-        axes.text(0.5, 0.5, "nobody can be identified", transform=axes.transAxes, ha="center", color=GREY)
+        axes.text(0.5, 0.5, "no agent can be identified", transform=axes.transAxes, ha="center", color=GREY)
         return
     reach = [float(shown["hidden"].min()), float(shown["hidden"].max())]
-    axes.plot(reach, reach, color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
+    axes.plot(reach, reach, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=1)
     axes.errorbar(
         shown["hidden"], shown["value"], yerr=1.96 * shown["std"], fmt="none", ecolor=BLUE, alpha=0.3, elinewidth=0.7
     )
@@ -159,65 +166,61 @@ def _against(axes: Axes, rows: pd.DataFrame) -> None:
 
 @styled
 def exposed(agents: pd.DataFrame) -> Figure:
-    """Show how many bits the observer learns about each agent, by its degree."""
+    """Show the bits that the observer learns about each agent, against its degree."""
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
     finite = agents[np.isfinite(agents["bits"])].head(MOST_DOTS)
-    for seen, words, colour in ((True, "seen", BLUE), (False, "not seen", RED)):
-        group = finite[finite["seen"] == seen]
+    for observed, words, colour in ((True, "observed", BLUE), (False, "not observed", RED)):
+        group = finite[finite["seen"] == observed]
         axes.plot(group["degree"], group["bits"], "o", color=colour, markersize=2.8, markeredgewidth=0, alpha=0.7)
         if len(group):
-            axes.text(0.98, 0.97 if seen else 0.89, words, transform=axes.transAxes, color=colour, ha="right", va="top")
+            axes.text(
+                0.98, 0.97 if observed else 0.89, words, transform=axes.transAxes, color=colour, ha="right", va="top"
+            )
     if len(finite) and finite["degree"].max() >= 8 * finite["degree"].min():
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
     axes.set_ylim(0, 1.2 * max(float(finite["bits"].max()), 1e-9) if len(finite) else 1)
     axes.set_xlabel("degree $d$")
-    axes.set_ylabel("learned about an agent, bits")
+    axes.set_ylabel("information about an agent, bits")
     return figure
 
 
 @styled
 def spent(budget: pd.DataFrame) -> Figure:
-    """Show the ε of differential privacy that holds for every agent in one run with y₀ unseen, over time."""
+    """Show over time the ε of differential privacy that holds for every agent in one run without y₀."""
     figure = Figure(figsize=(ONE_COLUMN, 2.3))
     axes = figure.add_subplot()
     finite = budget[np.isfinite(budget["epsilon"]) & (budget["epsilon"] > 0)]
     axes.loglog(finite["time"], finite["epsilon"], color=BLUE, marker="o", markersize=2.2)
     axes.margins(y=0.15)
     _time_axis(axes, budget["time"])
-    axes.set_ylabel(r"$\varepsilon$ of one run, $y_0$ unseen")
+    axes.set_ylabel(r"$\varepsilon$ of one run, $y_0$ unobserved")
     plain_ticks(axes.yaxis)
     return figure
 
 
-# One run on a network that changes: how many edges there are, and how many agents are alone.
-
-Numbers: TypeAlias = NDArray[np.int64]
-MOST_ROUNDS = 240  # drawn one by one; of more, stretches of some steps are
-
-
 @styled
-def changing(network: pd.DataFrame) -> Figure:
-    """Show the number of edges, and of agents without a neighbour, over time.
+def temporal_network(network: pd.DataFrame) -> Figure:
+    """Show the number of edges and of isolated agents over time.
 
-    ``network`` has one row for each step, with ``time``, ``edges`` and ``alone``. Of a long run each stretch of steps
-    is drawn as its mean, and as a band from its lowest to its highest number.
+    ``network`` has one row per step, with ``time``, ``edges`` and ``isolated``. A long run is drawn in bins of steps,
+    each as its mean and a band from its lowest to its highest number.
     """
     figure = Figure(figsize=(TWO_COLUMNS, 2.2))
     left, right = figure.subplots(1, 2)
-    for axes, name, colour in ((left, "edges", BLUE), (right, "alone", RED)):
+    for axes, name, colour in ((left, "edges", BLUE), (right, "isolated", RED)):
         _course(axes, network["time"].to_numpy(), network[name].to_numpy(), colour)
         axes.set_xlabel("time $t$")
     left.set_ylabel("edges")
     right.set_ylabel("agents")
-    panel(left, "a", "who listen to each other")
-    panel(right, "b", "who are alone")
+    panel(left, "a", "edges")
+    panel(right, "b", "isolated agents")
     return figure
 
 
 def _course(axes: Axes, times: Numbers, values: Numbers, colour: str) -> None:
-    length = -(-times.size // MOST_ROUNDS)
+    length = -(-times.size // MOST_STEPS)
     if length == 1:
         axes.step(times, values, where="mid", color=colour, linewidth=0.9)
     else:

@@ -1,4 +1,4 @@
-"""How every figure looks, and how it is written to files that do not change from run to run."""
+"""The common style of all figures, shared drawing helpers, and reproducible figure files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from matplotlib.axis import Axis
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy import stats
 
 from peerpressure.files import replacing
 
 ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
 
-# Apart in lightness as well as in hue, so that they differ in grey and for every kind of colour vision.
+# Different in lightness as well as in hue, so that they are distinct in grey and for every kind of colour vision.
 INK: Final = "#20262b"
 BLUE: Final = "#1f5c99"
 RED: Final = "#c8512b"
@@ -31,6 +32,9 @@ GOLD: Final = "#dfa92f"
 GREY: Final = "#8a939b"
 PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
 OPINIONS: Final = "cividis"  # the colour map of opinions
+DOTTED: Final = (0, (1, 1.5))  # the line of exact limits and reference values
+# Formulas whose mathematics is more than a power.
+_FORMULAS: Final = {"2^√t": r"2^{\sqrt{t}}", "t*log(1 + t)": r"t\,\log(1+t)", "κt": r"\kappa t"}
 
 _SETTINGS: Final[dict[Any, Any]] = {
     # Both fonts ship with Matplotlib, so a figure looks the same on every machine.
@@ -63,7 +67,7 @@ _SETTINGS: Final[dict[Any, Any]] = {
     "lines.linewidth": 1.1,
     "lines.solid_capstyle": "round",
     "pdf.fonttype": 42,
-    # Names inside an SVG are drawn from this and not from chance, and letters are shapes, whatever fonts a reader has.
+    # A fixed salt makes the identifiers inside an SVG reproducible; outlines make letters independent of fonts.
     "svg.hashsalt": "peerpressure",
     "svg.fonttype": "path",
     "savefig.dpi": 300,
@@ -78,7 +82,7 @@ P = ParamSpec("P")
 
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
-    """Put Matplotlib into this style, and back into the caller's at the end."""
+    """Apply this style, and restore the caller's settings at the end."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
@@ -86,7 +90,7 @@ def _own_settings() -> Iterator[None]:
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Have a figure function draw in this style, whatever the caller's own settings are."""
+    """Make a figure function draw in this style, whatever the caller's settings are."""
 
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
@@ -97,7 +101,7 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> None:
-    """Write beside what is drawn, at a point of the data, with a thin halo that keeps lines from crossing it."""
+    """Write a text at a point of the data, with a thin halo that separates it from lines."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.0, foreground="white")]
@@ -105,7 +109,7 @@ def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> Non
 
 
 def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, gap: float = 0.08) -> None:
-    """Write names in their colours to the right of where curves end, moved up where they would touch.
+    """Write names in their colours to the right of the ends of curves, moved up where they would overlap.
 
     ``ends`` gives the height and the colour of each; the axes' limits must be set.
     """
@@ -118,8 +122,7 @@ def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, ga
 
 
 def visible(name: str) -> Colormap:
-    """Return a colour map without its lightest end, in which lines do not show on white."""
-    import numpy as np
+    """Return a colour map without its lightest end, which is invisible on white."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -127,7 +130,7 @@ def visible(name: str) -> Colormap:
 
 
 def plain_ticks(axis: Axis) -> None:
-    """Write plain numbers on a log axis too short for powers of ten to mark it."""
+    """Write plain numbers on a log axis that spans too few powers of ten to be marked by them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -138,12 +141,36 @@ def plain_ticks(axis: Axis) -> None:
 
 
 def panel(axes: Axes, letter: str, title: str) -> None:
-    """Head a panel with its letter and what it shows."""
+    """Set the title of a panel: its letter and subject."""
     axes.set_title(f"({letter}) {title}", loc="left")
 
 
 def render(figure: Figure, kind: str, **options: Any) -> bytes:
-    """Return the figure as a PDF, PNG (300 dpi) or SVG file, with no date inside: one figure, one file."""
+    """Return the figure as a PDF, PNG (300 dpi) or SVG file without a date, so that equal figures give equal files.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    kind : {"pdf", "png", "svg"}
+        The format.
+    **options
+        Further options of ``Figure.savefig``.
+
+    Returns
+    -------
+    bytes
+        The content of the file.
+
+    See Also
+    --------
+    save : Writes a figure to a folder.
+
+    Examples
+    --------
+    >>> render(Figure(), "pdf")[:4]
+    b'%PDF'
+    """
     metadata = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}[kind]
     file = io.BytesIO()
     with _own_settings():
@@ -152,7 +179,33 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
-    """Write the figure as PDF and PNG, each whole or not at all."""
+    """Write the figure as PDF and PNG, each atomically.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    folder : str or Path
+        Where to write; the folder is created if necessary.
+    name : str
+        Name of the files, without suffix.
+
+    Returns
+    -------
+    list of Path
+        The written files.
+
+    See Also
+    --------
+    render : Returns the content of one file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(Figure(), folder, "empty")]
+    ['empty.pdf', 'empty.png']
+    """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
@@ -164,13 +217,14 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     return written
 
 
-# Densities: the normal one, and a sample smoothed into one.
+def formula(text: str) -> str:
+    """Return a schedule's formula in Matplotlib's mathematics.
 
-
-def normal(x: NDArray[np.float64], mean: float | NDArray[np.float64], std: float) -> NDArray[np.float64]:
-    """Return the density of N(mean, std²)."""
-    density: NDArray[np.float64] = np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * np.sqrt(2 * np.pi))
-    return density
+    >>> print(formula("t^1.5"), formula("0.5/t^2"), formula("0.01"))
+    t^{1.5} 0.5/t^{2} 0.01
+    """
+    base, power, exponent = text.partition("^")
+    return _FORMULAS.get(text, f"{base}^{{{exponent}}}" if power else text)
 
 
 def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -181,7 +235,8 @@ def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
     1.0
     """
     low, high = np.percentile(sample, (25, 75))
-    spread = min(float(sample.std(ddof=1)), (high - low) / 1.34) or float(sample.std(ddof=1))
-    width = 0.9 * spread * sample.size**-0.2
-    density: NDArray[np.float64] = normal(x[:, None], sample[None, :], width).mean(axis=1)
+    std = float(sample.std(ddof=1))
+    scale = min(std, (high - low) / 1.34) or std
+    # SciPy takes the width in units of the sample's standard deviation.
+    density: NDArray[np.float64] = stats.gaussian_kde(sample, bw_method=0.9 * scale * sample.size**-0.2 / std)(x)
     return density

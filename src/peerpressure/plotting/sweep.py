@@ -1,25 +1,50 @@
-"""Residual variance over graph sizes and noise levels, and what regressions make of it."""
+"""Figures of sweeps: the paper's boxes, densities and intervals, and one measure over the axes of any sweep."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 
-from peerpressure.plotting.style import BLUE, GREY, INK, OPINIONS, RED, TWO_COLUMNS, panel, smoothed, styled, visible
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.plotting.style import (
+    BLUE,
+    DOTTED,
+    GREY,
+    INK,
+    ONE_COLUMN,
+    OPINIONS,
+    PALETTE,
+    RED,
+    TWO_COLUMNS,
+    panel,
+    plain_ticks,
+    smoothed,
+    styled,
+    visible,
+)
 
 SIZES = (20, 50, 80)
 _AXES = {"noise_variance": r"noise variance $\sigma_0^2$", "agents": "number of agents $|V|$"}
+_SOURCES = {"printed": (INK, "s"), "measured": (BLUE, "o"), "exact": (RED, "D")}
+_TERMS = {"intercept": "intercept", "agents": "$|V|$", "noise": "noise"}
+OWN_COLUMNS = ("replication", "measure", "detail", "replicate", "value")
+MOST_PANELS = 3
+MOST_NAMED = 12  # tick labels of a heat map
 
 
 @styled
 def boxes(levels: pd.DataFrame, edges: int) -> Figure:
-    """Show ⟨σ²⟩ by noise variance and by graph size as boxes, with the exact mean on top."""
+    """Show box plots of ⟨σ²⟩ by noise variance and by graph size, with the exact mean."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, by in ((left, "noise_variance"), (right, "agents")):
@@ -61,15 +86,13 @@ def _stats(row: pd.Series) -> dict[str, float]:
 
 
 def _light(colour: str) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
-
     r, g, b = (0.5 + 0.5 * part for part in to_rgb(colour))
     return r, g, b
 
 
 @styled
 def shapes(values: pd.DataFrame, edges: int) -> Figure:
-    """Show the density of mean residuals for three graph sizes, one curve for each noise variance."""
+    """Show the density of mean residuals for three graph sizes, one curve per noise variance."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.3))
     own = values[values["edges"] == edges]
     scale = Normalize(own["noise_variance"].min(), own["noise_variance"].max())
@@ -99,20 +122,17 @@ def _family(edges: int) -> str:
 boxes_two, boxes_one = partial(boxes, edges=2), partial(boxes, edges=1)
 shapes_two, shapes_one = partial(shapes, edges=2), partial(shapes, edges=1)
 
-_SOURCES = {"printed": (INK, "s"), "measured": (BLUE, "o"), "exact": (RED, "D")}
-_TERMS = {"intercept": "intercept", "agents": "$|V|$", "noise": "noise"}
-
 
 @styled
 def intervals(values: pd.DataFrame) -> Figure:
     """Show estimates and 95 % intervals of each coefficient: printed, measured and exact, for both graph families."""
-    # The regressor that the printed numbers belong to, whatever their label says.
+    # The printed numbers are consistent with σ₀ as the regressor, in spite of their label.
     own = values[(values["regressor"] == "noise") | (values["source"] == "printed")]
     figure = Figure(figsize=(TWO_COLUMNS, 2.2))
     panels = figure.subplots(1, len(_TERMS), sharey=True)
     for axes, (term, name), letter in zip(panels, _TERMS.items(), "abc", strict=True):
         _coefficient(axes, own[own["term"] == term])
-        axes.axvline(0.0, color=GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=0)
+        axes.axvline(0.0, color=GREY, linewidth=0.6, linestyle=DOTTED, zorder=0)
         axes.set_xlabel("coefficient")
         panel(axes, letter, name if term != "noise" else r"noise deviation $\sigma_0$")
     return figure
@@ -134,3 +154,191 @@ def _coefficient(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_yticks(ticks, names)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SweepPlot:
+    """A figure, with its measure and axes."""
+
+    figure: Figure
+    measure: str
+    x: str
+    by: str | None
+
+
+def sweep_plot(
+    table: pd.DataFrame, kind: str = "lines", *, measure: str | None = None, x: str | None = None, by: str | None = None
+) -> SweepPlot:
+    """Draw one measure over one or two axes of a sweep's table; measure and axes default to the first ones."""
+    axes = [name for name in table.columns if name not in OWN_COLUMNS]
+    chosen = _choice(measure, list(dict.fromkeys(table["measure"])), "a measure of this sweep")
+    along = _choice(x, axes, "an axis of this sweep")
+    others = [name for name in axes if name != along]
+    across = _choice(by, others, "another axis of this sweep") if by or others else None
+    if kind not in KINDS:
+        raise InvalidInputError(message("a plot must be lines, boxes or heat", got=repr(kind), remedy="choose one"))
+    if kind == "heat" and across is None:
+        remedy = "draw lines or boxes, or sweep another field too"
+        raise InvalidInputError(message("a heat map must have two axes", got="one", remedy=remedy))
+    rows = table[(table["measure"] == chosen) & np.isfinite(table["value"].astype(float))]
+    if rows.empty:
+        rule, remedy = "a measure must have finite values to be drawn", "choose another measure"
+        raise InvalidInputError(message(rule, got=f"none of {chosen}", remedy=remedy))
+    return SweepPlot(_draw(rows, kind, chosen, along, across), chosen, along, across)
+
+
+def _choice(wanted: str | None, there: Sequence[str], what: str) -> str:
+    if not there:
+        raise InvalidInputError(message(f"a plot needs {what}", got="a sweep without", remedy="sweep a field"))
+    if wanted is not None and wanted not in there:
+        raise InvalidInputError(message(f"it must be {what}", got=repr(wanted), remedy=f"there are {', '.join(there)}"))
+    return wanted or there[0]
+
+
+@styled
+def _draw(rows: pd.DataFrame, kind: str, measure: str, x: str, by: str | None) -> Figure:
+    # The details of a verdict are its outcomes, which share one panel.
+    details = [""] if measure == "verdict" else list(dict.fromkeys(rows["detail"].fillna("")))[:MOST_PANELS]
+    figure = Figure(figsize=(ONE_COLUMN if len(details) == 1 else TWO_COLUMNS, 2.7))
+    panels = figure.subplots(1, len(details), squeeze=False, sharey=kind != "heat")[0]
+    for axes, detail in zip(panels, details, strict=True):
+        KINDS[kind](axes, rows if measure == "verdict" else rows[rows["detail"].fillna("") == detail], measure, x, by)
+        axes.set_title(words(detail or (measure if kind == "heat" else "")), loc="left")
+        axes.set_xlabel(words(x))
+    panels[0].set_ylabel(words(by or "") if kind == "heat" else words(measure))
+    return figure
+
+
+def words(name: str) -> str:
+    """Return the name of a field or measure in words.
+
+    >>> words("pressure.slope"), words("time_to_consensus")
+    ('pressure: slope', 'time to consensus')
+    """
+    return name.replace(".", ": ").replace("_", " ")
+
+
+def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
+    """Draw the mean at every value of x with its standard error, one line per value of the other axis."""
+    groups: list[tuple[Any, pd.DataFrame]] = [("", rows)] if by is None else list(rows.groupby(by, sort=False))
+    places = _places(rows[x])
+    colours = _colours(len(groups))
+    for (value, group), colour in zip(groups, colours, strict=True):
+        # Replicates of one unit share their graph, so that only units are independent.
+        unit = group.groupby([x, "replication"], sort=False)["value"].mean().groupby(level=0, sort=False)
+        mean, error = unit.mean(), unit.sem().fillna(0.0)
+        at = [places[key] for key in mean.index]
+        order = np.argsort(at)
+        right, high, half = np.asarray(at)[order], mean.to_numpy()[order], error.to_numpy()[order]
+        axes.fill_between(right, high - half, high + half, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(right, high, color=colour, marker="o", markersize=2.6, label=_short(value))
+    _tick(axes, places)
+    _log_where_wide(axes, rows, places)
+    _legend(axes, by)
+
+
+def box_plots(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
+    """Draw quartiles at every value of x, side by side for the values of the other axis."""
+    groups: list[tuple[Any, pd.DataFrame]] = [("", rows)] if by is None else list(rows.groupby(by, sort=False))
+    values = list(dict.fromkeys(_sorted(rows[x])))
+    width = 0.7 / len(groups)
+    for i, ((value, group), colour) in enumerate(zip(groups, _colours(len(groups)), strict=True)):
+        offset = (i - (len(groups) - 1) / 2) * width
+        own = [group.loc[group[x] == v, "value"].to_numpy(dtype=float) for v in values]
+        axes.boxplot(
+            own,
+            positions=[place + offset for place in range(len(values))],
+            widths=0.8 * width,
+            patch_artist=True,
+            manage_ticks=False,
+            boxprops={"facecolor": "none", "edgecolor": colour, "linewidth": 0.9},
+            medianprops={"color": INK, "linewidth": 1.1},
+            whiskerprops={"color": colour, "linewidth": 0.8},
+            capprops={"color": colour, "linewidth": 0.8},
+            flierprops={"marker": "o", "markersize": 1.6, "markerfacecolor": colour, "markeredgewidth": 0},
+        )
+        if by is not None:
+            axes.plot([], [], color=colour, label=_short(value))
+    axes.set_xticks(range(len(values)), [_short(value) for value in values])
+    _legend(axes, by)
+
+
+def heat(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
+    """Draw the mean over two axes as colours."""
+    means = rows.pivot_table(index=by, columns=x, values="value", aggfunc="mean", sort=False)
+    means = means.loc[list(dict.fromkeys(_sorted(means.index))), list(dict.fromkeys(_sorted(means.columns)))]
+    picture = axes.imshow(means.to_numpy(), aspect="auto", origin="lower", cmap=visible(OPINIONS), interpolation="none")
+    for axis, names in ((axes.xaxis, means.columns), (axes.yaxis, means.index)):
+        step = max(1, -(-len(names) // MOST_NAMED))
+        axis.set_ticks(range(0, len(names), step), [_short(name) for name in names[::step]])
+    bar = axes.figure.colorbar(picture, ax=axes, aspect=26, pad=0.02)
+    bar.outline.set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=0)
+
+
+KINDS: Mapping[str, Callable[[Axes, pd.DataFrame, str, str, str | None], None]] = {
+    "lines": lines,
+    "boxes": box_plots,
+    "heat": heat,
+}
+
+
+def _colours(count: int) -> list[Any]:
+    if count <= len(PALETTE):
+        return list(PALETTE[:count])
+    return [visible(OPINIONS)(share) for share in np.linspace(0, 1, count)]
+
+
+def _legend(axes: Axes, by: str | None) -> None:
+    if by is not None:
+        axes.legend(title=words(by), frameon=False, fontsize=7, title_fontsize=7, handlelength=1.4)
+
+
+def _sorted(values: Any) -> list[Any]:
+    given = list(values)
+    return sorted(given) if all(isinstance(value, int | float) for value in given) else given
+
+
+def _places(values: pd.Series) -> dict[Any, float]:
+    """Return the position of each value of an axis: numbers at their value, words side by side."""
+    distinct = list(dict.fromkeys(values))
+    if all(isinstance(value, int | float | np.number) for value in distinct):
+        return {value: float(value) for value in distinct}
+    return {value: float(i) for i, value in enumerate(distinct)}
+
+
+def _tick(axes: Axes, places: Mapping[Any, float]) -> None:
+    if any(isinstance(value, str) for value in places):
+        axes.set_xticks(list(places.values()), [_short(value) for value in places])
+
+
+def _log_where_wide(axes: Axes, rows: pd.DataFrame, places: Mapping[Any, float]) -> None:
+    """Use log axes for positive values that span more than a factor of 20."""
+    at, values = np.array(list(places.values())), rows["value"].to_numpy(dtype=float)
+    words_on_axis = any(isinstance(value, str) for value in places)
+    if not words_on_axis and at.min() > 0 and at.max() > 20 * at.min():
+        axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
+    if values.min() > 0 and values.max() > 20 * values.min():
+        axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
+
+
+def _short(value: Any) -> str:
+    """Return a short text for a value of an axis; a table, given as JSON, becomes its values.
+
+    >>> _short(0.1234567), _short('{"kind": "power", "exponent": 0.5}')
+    ('0.1235', 'power 0.5')
+    """
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = str(value)
+    if text.startswith(("{", "[")):
+        inner = json.loads(text)
+        parts = list(inner.values()) if isinstance(inner, dict) else inner
+        # Words come before the numbers that qualify them.
+        text = " ".join(map(_short, sorted(parts, key=lambda part: not isinstance(part, str))))
+    return text[:24]

@@ -1,15 +1,21 @@
-"""Mathematics for a page: formulas as drawn letters, the same in every browser, with no script and no font to fetch."""
+"""The parts of an HTML page: formulas, numbers, tables and images, and the templates that hold them."""
 
 from __future__ import annotations
 
 import base64
+import math
 import re
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
 from html import escape
-from typing import Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -19,22 +25,46 @@ from matplotlib.textpath import TextPath
 from peerpressure.plotting import render
 from peerpressure.plotting.style import ONE_COLUMN
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _SIZE: Final = 100.0  # units to the em
 _FONT: Final = FontProperties(family="STIXGeneral", math_fontfamily="stix")
 _COMMANDS: Final = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 _IN_TEXT: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_RULES: Final = (
+    # A number that rounds to 0 needs no power.
+    (re.compile(r"\b0(?:\.0+)?e[+-]?\d+\b"), "0"),
+    (re.compile(r"(\d)e([+-])0*(\d+)\b"), r"\1×10^\2\3"),
+    (re.compile(r"\^\+"), "^"),
+    # A hyphen before a number is a minus, unless it joins words.
+    (re.compile(r"(?<![\w)])-(?=[\d.])"), "−"),
+    (re.compile(r"\^-"), "^−"),
+    (re.compile(r"\^([−]?[\w√]+(?:\.\d+)?)"), r"<sup>\1</sup>"),
+    (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
+)
+MISSING: Final = "–"
+SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
+_MINUS: Final = "\N{MINUS SIGN}"
+# Thousands of curves are smaller, and faster to show, as a raster image.
+MOST_VECTOR_BYTES: Final = 220_000
+DOTS_PER_INCH: Final = 200
+# Print sizes are small on a screen, which has 96 pixels to the inch.
+PIXELS_PER_INCH: Final = 1.2 * 96
 
 
 @lru_cache(maxsize=512)
 def formula(latex: str) -> str:
-    """Return a formula, in Matplotlib's part of LaTeX, as an SVG that stands on the line and has the text's colour.
+    """Return a formula, in Matplotlib's subset of LaTeX, as an SVG aligned with the baseline in the text's colour.
+
+    Formulas are drawn as outlines, so that a page needs no script and no font.
 
     >>> formula("x^2")[:56]
     '<svg class="formula" role="img" aria-label="x^2" viewBox'
     """
     outline = TextPath((0, 0), f"${latex}$", size=_SIZE, prop=_FONT)
     box = outline.get_extents()
-    # The origin is kept on the left, since an italic letter may begin behind it.
+    # The origin stays on the left: an italic letter may begin to the left of it.
     left, width = min(0.0, box.x0), box.x1 - min(0.0, box.x0)
     view = f"{left:.0f} {-box.y1:.0f} {width:.0f} {box.height:.0f}"
     sizes = {"width": width, "height": box.height, "vertical-align": box.y0}
@@ -47,7 +77,7 @@ def formula(latex: str) -> str:
 
 
 def _drawn(outline: Path) -> str:
-    """Return the outline as path commands; heights count down in SVG and up here."""
+    """Return the outline as SVG path commands, whose y axis points down."""
     parts = []
     for points, code in outline.iter_segments(curves=True, simplify=False):
         numbers = "" if code == Path.CLOSEPOLY else " ".join(f"{x:.1f} {-y:.1f}" for x, y in points.reshape(-1, 2))
@@ -56,7 +86,7 @@ def _drawn(outline: Path) -> str:
 
 
 def with_formulas(text: str) -> str:
-    r"""Return a text with what stands in \\(…\\) drawn in the line and in \\[…\\] on a line of its own."""
+    r"""Return a text whose formulas are drawn, \\(…\\) in the line and \\[…\\] on a line of its own."""
 
     def drawn(found: re.Match[str]) -> str:
         return formula(found[1]) if found[1] else f'<div class="display">{formula(found[2])}</div>'
@@ -64,47 +94,151 @@ def with_formulas(text: str) -> str:
     return _IN_TEXT.sub(drawn, text)
 
 
-# Plain text made fit to print: powers and indices set high and low, true minus signs, powers of ten.
-
-_RULES: Final = (
-    # A number that steps to nothing needs no power.
-    (re.compile(r"\b0(?:\.0+)?e[+-]?\d+\b"), "0"),
-    (re.compile(r"(\d)e([+-])0*(\d+)\b"), r"\1×10^\2\3"),
-    (re.compile(r"\^\+"), "^"),
-    # A hyphen before a number is a minus, unless it joins words.
-    (re.compile(r"(?<![\w)])-(?=[\d.])"), "−"),
-    (re.compile(r"\^-"), "^−"),
-    (re.compile(r"\^([−]?[\w√]+(?:\.\d+)?)"), r"<sup>\1</sup>"),
-    (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
-)
-
-
 def typeset(text: str) -> Markup:
-    """Return a text as markup, with everything else in it escaped.
+    """Return plain text as markup, with superscripts, subscripts, minus signs and powers of ten; the rest is escaped.
 
     >>> typeset("y_(t−1) < 1.5e-07·t^-0.5 for Σ_{t=1}")
     Markup('y<sub>t−1</sub> &lt; 1.5×10<sup>−7</sup>·t<sup>−0.5</sup> for Σ<sub>t=1</sub>')
     """
-    # Every rule leaves escaped text escaped: none of them makes or breaks an entity.
+    # The rules keep escaped text escaped: none of them makes or breaks an entity.
     safe = str(Markup.escape(text))
     for pattern, replacement in _RULES:
         safe = pattern.sub(replacement, safe)
     return Markup(safe)
 
 
-# Figures inside a page: as vectors where these are small, as dots where they are not.
+class Form(Enum):
+    """Meaning of a column's digits: significant digits, decimals, or none for round numbers."""
 
-# A cloud of thousands of curves is smaller, and quicker to show, as dots.
-MOST_VECTOR_BYTES: Final = 220_000
-DOTS_PER_INCH: Final = 200
-# Print sizes are small on a screen, which has 96 pixels to the inch.
-PIXELS_PER_INCH: Final = 1.2 * 96
+    SIGNIFICANT = "significant"
+    FIXED = "fixed"
+    PLAIN = "plain"
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """A column of a printed table; with ``zero_is_none`` a zero is a missing value, and ``names`` replace words."""
+
+    name: str
+    heading: str | Markup
+    digits: int = 3
+    form: Form = Form.SIGNIFICANT
+    zero_is_none: bool = False
+    names: Mapping[str, str | Markup] = field(default_factory=dict)
+
+    def cell(self, value: Any) -> str | Markup:
+        """Return a text of the column as markup."""
+        return self.names.get(value, typeset(word(value)))
+
+    def text(self, value: Any) -> str:
+        """Return a number of the column as text."""
+        return MISSING if self.zero_is_none and value == 0 else number(value, self.digits, self.form)
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows of cells, each cell a text or markup; ``numeric`` columns are aligned at the decimal point."""
+
+    headings: Sequence[str | Markup]
+    rows: Sequence[Sequence[str | Markup]]
+    numeric: Sequence[bool]
+    rows_left_out: int = 0
+
+
+def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> Table:
+    """Return the chosen columns of all rows, or of the first ``most``, as a printed table."""
+    shown = data if most is None else data.head(most)
+    numeric = [_is_numeric(data[column.name].tolist()) for column in columns]
+    cells = [
+        aligned([column.text(value) for value in shown[column.name]])
+        if is_number
+        else [column.cell(value) for value in shown[column.name]]
+        for column, is_number in zip(columns, numeric, strict=True)
+    ]
+    rows = list(zip(*cells, strict=True))
+    return Table([column.heading for column in columns], rows, numeric, len(data) - len(shown))
+
+
+def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
+    """Return a number rounded for reading.
+
+    >>> number(0.012345), number(-1234567.0), number(3.14159, 2, Form.FIXED), number(10.0, form=Form.PLAIN)
+    ('0.0123', '−1.23×10^6', '3.14', '10')
+    """
+    if _is_missing(value):
+        return MISSING
+    if isinstance(value, (int, np.integer)):
+        return f"{value:,}".replace("-", _MINUS)
+    value = float(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{_MINUS}∞"
+    if form is Form.PLAIN:
+        return f"{value:g}".replace("-", _MINUS)
+    if value and form is Form.SIGNIFICANT and not SMALL <= abs(value) < LARGE:
+        head, tail = f"{value:.{digits - 1}e}".split("e")
+        return f"{head}×10^{int(tail)}".replace("-", _MINUS)
+    decimals = digits if form is Form.FIXED or not value else max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}".replace("-", _MINUS)
+
+
+def word(value: Any) -> str:
+    """Return a cell that is not a number.
+
+    >>> word(True), word("slow_tree"), word(float("nan"))
+    ('yes', 'slow tree', '–')
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return MISSING if _is_missing(value) else str(value).replace("_", " ")
+
+
+def aligned(texts: Sequence[str]) -> list[Markup]:
+    """Return numbers padded on the right by invisible digits, so that right alignment aligns their decimal points."""
+    tails = [_tail(text) for text in texts]
+    longest = max(map(len, tails), default=0)
+    return [typeset(text) + _pad(tail, longest, text) for text, tail in zip(texts, tails, strict=True)]
+
+
+def _tail(text: str) -> str:
+    """Return a number from its decimal point on."""
+    return "." + text.partition(".")[2] if "." in text and "×" not in text else ""
+
+
+def _pad(tail: str, longest: int, text: str) -> Markup:
+    """Return the padding of a tail up to the longest: a point if it has none, and digits."""
+    missing = longest - len(tail)
+    if not missing or "×" in text or text == MISSING:
+        return Markup("")
+    filling = ("0" if tail else ".") + "0" * (missing - 1)
+    return Markup('<span class="pad" aria-hidden="true">{}</span>').format(filling)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_numeric(values: Sequence[Any]) -> bool:
+    return all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values)
+
+
+def pick(data: pd.DataFrame, column: str, where: Mapping[str, Any]) -> Any:
+    """Return the value of a column in the first row that matches."""
+    return matching(data, where)[column].iloc[0]
+
+
+def matching(data: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows in which each named column has its value."""
+    for name, value in where.items():
+        data = data[data[name] == value]
+    return data
 
 
 @final
 @dataclass(frozen=True)
 class Image:
-    """A picture as a data address, with its size in CSS pixels."""
+    """A picture as a data URL, with its size in CSS pixels."""
 
     address: str
     width: int
@@ -112,12 +246,12 @@ class Image:
 
     @property
     def wide(self) -> bool:
-        """Whether it has panels side by side, which a phone cannot show at a size to be read."""
+        """Whether it has panels side by side, which a phone cannot show legibly."""
         return self.width > 1.5 * self.height
 
 
 def image(figure: Figure) -> Image:
-    """Return the figure as SVG, or as PNG if that would weigh too much; the same figure gives the same bytes."""
+    """Return the figure as SVG, or as PNG where that is much smaller; the same figure gives the same bytes."""
     width, height = (round(PIXELS_PER_INCH * side) for side in figure.get_size_inches())
     data, kind = _rounded(render(figure, "svg")), "svg+xml"
     if len(data) > MOST_VECTOR_BYTES:
@@ -137,5 +271,32 @@ def _address(data: bytes, kind: str) -> str:
 
 
 def _rounded(svg: bytes) -> bytes:
-    """Return an SVG whose paths are rounded to a hundredth of a point, which no eye can see."""
+    """Return an SVG whose paths are rounded to a hundredth of a point, which is invisible."""
     return re.sub(rb' d="[^"]*"', lambda path: re.sub(rb"(\.\d\d)\d+", rb"\1", path[0]), svg)
+
+
+class Mathematics(Extension):
+    r"""Draws mathematics in templates: \\(…\\) in a line, \\[…\\] on a line of its own."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Return the source of a template with its formulas drawn."""
+        return with_formulas(source)
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    """Return the templates of all pages; a name that a template uses and is not given is an error."""
+    environment = Environment(
+        loader=PackageLoader("peerpressure.report"),
+        extensions=[Mathematics],
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": _typeset_number, "typeset": typeset}
+    return environment
+
+
+def _typeset_number(value: Any, digits: int = 3) -> Markup:
+    return typeset(number(value, digits))

@@ -1,4 +1,4 @@
-"""One run in a few rows of words and numbers, for the page and for the terminal."""
+"""The results of one run: rows for the terminal, a report as an HTML page, and the folder of all files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, TooLargeError, message
 from peerpressure.files import umask
-from peerpressure.measures import Experiment, results
-from peerpressure.measures._results import states
-from peerpressure.plotting import privacy, run
-from peerpressure.plotting.style import styled
+from peerpressure.measures import Experiment, results, states
+from peerpressure.plotting import network, run
+from peerpressure.plotting.style import render, styled
 from peerpressure.privacy import Budget
-from peerpressure.report.html import Image, image, typeset
+from peerpressure.report.html import Column, Image, Table, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
-from peerpressure.report.tables import Column, number, table
 from peerpressure.storage import write_netcdf
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
@@ -32,17 +30,28 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+MOST_PLACED = 120  # agents whose layout takes a second or two
+MOST_JOINED = 8  # edges per agent above which a drawing is unreadable
+LISTED = 12  # agents on the page; the table beside it has all of them
+
+MARKS = ("run.nc", "verdict.json")
+TABLES = ("agents", "summaries", "network", "estimates", "budget", "frontier", "states")
+FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
+OWN = frozenset(
+    [*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png"))]
+) | {"report.html"}
+
 
 def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Return what was run."""
+    """Return the parameters of the run in words."""
     model, asked = experiment.model, experiment.scenario.run
     s, x = model.s, model.x0
-    network = repr(model.network if model.temporal_network is None else model.temporal_network)
-    moving = "" if model.adaptation is None else f", adapting by {model.adaptation}"
+    graph = repr(model.network if model.temporal_network is None else model.temporal_network)
+    adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
-        ("network", network.partition("(")[2].removesuffix(")")),
-        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{moving}"),
+        ("network", graph.partition("(")[2].removesuffix(")")),
+        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
         ("noise", str(model.noise)),
@@ -52,16 +61,16 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 
 def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Return where the simulated agents ended, over replicates."""
+    """Return measures of the final state, over replicates."""
     final, v = experiment.run.final.public, experiment.model.consensus_value
     values = {
-        "mean of agents": final.mean(axis=1),
-        "spread (max − min)": np.ptp(final, axis=1),
-        "distance of the farthest to v": np.abs(final - v).max(axis=1),
+        "mean": final.mean(axis=1),
+        "spread, max − min": np.ptp(final, axis=1),
+        "distance, max |y − v|": np.abs(final - v).max(axis=1),
     }
-    held = experiment.run.final.hidden
-    if held is not None:
-        values |= {"mean of what agents hold": held.mean(axis=1), "spread of what they hold": np.ptp(held, axis=1)}
+    hidden = experiment.run.final.hidden
+    if hidden is not None:
+        values |= {"mean of hidden opinions": hidden.mean(axis=1), "spread of hidden opinions": np.ptp(hidden, axis=1)}
     return [(name, _with_scatter(value)) for name, value in values.items()]
 
 
@@ -75,7 +84,7 @@ def _with_scatter(values: NDArray[np.float64]) -> str:
 
 
 def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
-    """Return, for each method, who is identified, the error that it claims and the error that it makes."""
+    """Return, for each method, the number of identified agents, the standard error and the actual RMS error."""
     if experiment.scenario.observe is None:
         return []
     rows = []
@@ -88,35 +97,31 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
 
 
 def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Return how exposed agents are, the ε of one run and of all that is recorded, and what these assume."""
+    """Return the exposure of agents, the ε of one run and of the recorded data, and the assumptions."""
     if experiment.scenario.privacy is None:
         return []
-    told, one, recorded = experiment.exposure.table, experiment.budget, experiment.recorded_budget
+    bits, one, recorded = experiment.exposure.table["bits"], experiment.budget, experiment.recorded_budget
     return [
-        ("learned on average", f"{number(float(told['bits'].mean()))} bits from one run"),
-        ("about the most exposed", f"{number(float(told['bits'].max()))} bits, agent {told['bits'].idxmax()}"),
-        ("ε of one run, y₀ unseen", _epsilon(one)),
-        ("ε of what is recorded", recorded_epsilon(recorded)),
-        ("assumed", " ".join([*one.assumptions, "The results folder also holds the hidden opinions themselves."])),
+        ("mean information", f"{number(float(bits.mean()))} bits per agent from one run"),
+        ("most exposed agent", f"{number(float(bits.max()))} bits, agent {bits.idxmax()}"),
+        ("ε of one run, y₀ unobserved", _epsilon(one)),
+        ("ε of the recorded data", recorded_epsilon(recorded)),
+        (
+            "assumptions",
+            " ".join([*one.assumptions, "The results folder also holds the hidden opinions."]),
+        ),
     ]
 
 
-def _epsilon(told: Budget) -> str:
-    value = "unknown" if math.isnan(told.epsilon) else number(told.epsilon)
-    return f"{value} at δ = {told.delta:g} and Δ = {told.sensitivity:g}"
+def _epsilon(budget: Budget) -> str:
+    value = "unknown" if math.isnan(budget.epsilon) else number(budget.epsilon)
+    return f"{value} at δ = {budget.delta:g} and Δ = {budget.sensitivity:g}"
 
 
-def recorded_epsilon(told: Budget) -> str:
-    """Return the ε of a record, with how much of the mechanism is in it."""
-    runs = f"{told.runs:,} run{'s' * (told.runs != 1)}"
-    return f"{_epsilon(told)}, {runs} {'with y₀' if told.sees_start else 'from step 1 on'}"
-
-
-# The page of one run: what was asked, what becomes of the agents, what was seen, and how to run it again.
-
-MOST_PLACED = 120  # agents for whom places in a drawing are found within a second or two
-MOST_JOINED = 8  # edges for each agent, beyond which a drawing shows nothing but edges
-LISTED = 12  # agents named on the page; the table beside it has all of them
+def recorded_epsilon(budget: Budget) -> str:
+    """Return the ε of recorded data, with the number of runs and whether y₀ is among them."""
+    runs = f"{budget.runs:,} run{'s' * (budget.runs != 1)}"
+    return f"{_epsilon(budget)}, {runs} {'with y₀' if budget.sees_start else 'from step 1 on'}"
 
 
 @final
@@ -131,21 +136,21 @@ class Picture:
 
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
-    "every replicate, and the consensus value v (dotted). Right, spread max − min and distance to v: median and middle "
-    "half of the replicates.",
+    "every replicate, and the consensus value v (dotted). Right, spread max − min and distance max |y − v|: median and "
+    "interquartile range over replicates.",
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
-    "opinions: median and middle half of the replicates.",
-    "network": "The number of edges in every step, and of the agents without a neighbour, who show what they think.",
-    "estimates": "What the observer makes of each hidden opinion in the first replicate, with 95 % intervals; a "
+    "opinions: median and interquartile range over replicates.",
+    "network": "The number of edges and of isolated agents in every step; an isolated agent expresses its own opinion.",
+    "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
-    "exposure": "Bits that the observer learns about each agent beyond what it believed before.",
-    "exposure_map": "What is left of the observer's uncertainty about each agent, drawn on the network.",
+    "exposure": "Information in bits that the observer gains about each agent beyond the prior.",
+    "exposure_map": "Posterior over prior variance of each agent, drawn on the network.",
     "budget": "The ε of differential privacy that holds for every agent against an observer of all agents in one run, "
-    "from step 1 on; y₀ is not observed, and one opinion moves by at most Δ.",
-    "frontier": "Left, how far from v agents end by each way of hiding, when its noise is just enough for a budget μ. "
-    "Right, what noise of deviation 1 tells about an agent and costs in accuracy as time goes on, from small dots to "
-    "large ones. No unbiased way is below the dotted limit.",
+    "from step 1 on; y₀ is not observed, and one opinion changes by at most Δ.",
+    "frontier": "Left, the error of the consensus under each noise design, when its noise just meets a budget μ. "
+    "Right, the information about an agent and the error of the consensus under noise of standard deviation 1 over "
+    "time, from small dots to large ones. No unbiased design is below the dotted limit.",
 }
 
 
@@ -157,7 +162,7 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
         if "hidden_mean" in tables["summaries"]:
             made["hidden"] = run.hidden(tables["summaries"], v)
     if "network" in tables:
-        made["network"] = run.changing(tables["network"])
+        made["network"] = run.temporal_network(tables["network"])
     if "estimates" in tables:
         made["estimates"] = run.estimates(tables["estimates"], experiment.target)
     return made | _privacy_figures(experiment, tables)
@@ -165,7 +170,7 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
 
 @styled
 def settled(figure: Figure) -> Figure:
-    """Return the figure with its layout worked out once, and not again for each kind of file."""
+    """Return the figure with its layout computed once instead of once per format."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
@@ -175,77 +180,64 @@ def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame])
     if experiment.scenario.privacy is None:
         return {}
     made = {"exposure": run.exposed(tables["agents"])}
-    network = experiment.model.network
-    if network.n <= MOST_PLACED and network.edge_count <= MOST_JOINED * network.n:
-        told = experiment.exposure
-        made["exposure_map"] = privacy.exposure(told.table, told.edges())
+    graph = experiment.model.network
+    if graph.n <= MOST_PLACED and graph.edge_count <= MOST_JOINED * graph.n:
+        exposed = experiment.exposure
+        made["exposure_map"] = network.exposure(exposed.table, exposed.edges())
     if "budget" in tables and np.isfinite(tables["budget"]["epsilon"]).any():
         made["budget"] = run.spent(tables["budget"])
     compared = experiment.frontier
     if compared is not None:
-        made["frontier"] = privacy.frontier(compared.table, compared.units, compared.limit)
+        made["frontier"] = network.frontier(compared.table, compared.units, compared.limit)
     return made
 
 
 def run_page(
     experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Figure], title: str
 ) -> str:
-    """Return the page as HTML that is complete in itself."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("peerpressure.report", "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["typeset"] = typeset
-    return environment.get_template("run.html").render(
-        title=title,
-        version=__version__,
-        heading=heading(experiment.verdict),
-        reason=experiment.verdict.reason,
-        facts=verdict_rows(experiment.verdict),
-        model=model_rows(experiment),
-        outcome=outcome_rows(experiment),
-        observer=observer_rows(experiment),
-        privacy=privacy_rows(experiment),
-        agents=_agents(tables["agents"]),
-        pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
-        files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
-        scenario=experiment.scenario.to_toml().strip(),
+    """Return the report of a run as a self-contained HTML page."""
+    return (
+        templates()
+        .get_template("run.html")
+        .render(
+            title=title,
+            version=__version__,
+            heading=heading(experiment.verdict),
+            reason=experiment.verdict.reason,
+            facts=verdict_rows(experiment.verdict),
+            model=model_rows(experiment),
+            outcome=outcome_rows(experiment),
+            observer=observer_rows(experiment),
+            privacy=privacy_rows(experiment),
+            agents=_agents(tables["agents"]),
+            pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
+            files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
+            scenario=experiment.scenario.to_toml().strip(),
+        )
     )
 
 
-def _agents(agents: pd.DataFrame) -> object:
+def _agents(agents: pd.DataFrame) -> Table:
     columns = [
         Column("agent", "agent"),
         Column("degree", "degree"),
         Column("stubbornness", "stubbornness"),
         Column("hidden", "hidden"),
-        Column("final_mean", "shown at the end"),
+        Column("final_mean", "final public"),
         Column("final_std", "± over replicates", digits=2),
     ]
     if "final_hidden_mean" in agents:
-        columns.append(Column("final_hidden_mean", "hidden at the end"))
+        columns.append(Column("final_hidden_mean", "final hidden"))
     if "bits" in agents:
-        columns.append(Column("bits", "bits exposed"))
+        columns.append(Column("bits", "exposure, bits"))
     names = agents.assign(agent=agents["agent"].map(str))
     return table(names, columns, most=LISTED)
 
 
-# The folder of one run: results, figures and the page, all made before any of it is written.
-
-MARKS = ("run.nc", "verdict.json")
-TABLES = ("agents", "summaries", "network", "estimates", "budget", "frontier", "states")
-FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
-OWN = frozenset(
-    [*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png"))]
-) | {"report.html"}
-
-
 def run_files(
-    experiment: Experiment, title: str, tell: Callable[[str], None] = lambda stage: None
+    experiment: Experiment, title: str, progress: Callable[[str], None] = lambda stage: None
 ) -> dict[str, Content]:
-    """Return the files of a run by name; what grows with the length of the run is made when it is written."""
+    """Return the files of a run by name; files that grow with the run are produced while they are written."""
     asked = experiment.scenario.output
     tables = results(experiment)
     files: dict[str, Content] = {
@@ -257,11 +249,7 @@ def run_files(
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:
-        from peerpressure.plotting.style import render
-
-        pass
-
-        tell("drawing")
+        progress("drawing")
         drawn = {name: settled(figure) for name, figure in figures(experiment, tables).items()}
         if asked.figures:
             files |= {
@@ -277,15 +265,15 @@ def _verdict(experiment: Experiment) -> bytes:
 
 
 def may_be_written(out: Path) -> bool:
-    """Say whether a folder is new, empty or the results of a run, so that nobody's own files are at risk."""
+    """Return whether a folder is new, empty or holds the results of a run, so that no other files are at risk."""
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 
-def refuse_without_room(out: Path, needed: int) -> None:
-    """Refuse a place that takes no new folder, or has less room than the results need, before any work is done."""
+def check_space(out: Path, needed: int) -> None:
+    """Raise, before any work is done, if the folder cannot be written or the disk lacks space for the results."""
     there = next(place for place in (out, *out.absolute().parents) if place.exists())
     try:
-        # Whether one may write is best found out by doing so.
+        # Permissions are best checked by writing.
         with tempfile.TemporaryDirectory(dir=there.parent if there == out else there):
             free = shutil.disk_usage(there).free
     except OSError as error:
@@ -297,7 +285,7 @@ def refuse_without_room(out: Path, needed: int) -> None:
 
 
 def amount(size: float) -> str:
-    """Return a number of bytes in words.
+    """Return a number of bytes with a unit.
 
     >>> amount(2_722_720_000)
     '2.72 GB'
@@ -310,9 +298,9 @@ def amount(size: float) -> str:
 
 
 def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
-    """Write the files, all or none: a folder of results appears, or changes, once everything is on the disk.
+    """Write the files, all or none: the folder appears or changes once everything is on the disk.
 
-    Where that fails, the results go to a temporary folder, which the error names.
+    If that fails, the results go to a temporary folder, which the error names.
     """
     try:
         return _write_all(files, out)
@@ -339,12 +327,12 @@ def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
         if out.exists():
             for name in files:
                 (part / name).replace(out / name)
-            # What an earlier run left and this one does not have would be taken for a part of it.
+            # Files of an earlier run would be mistaken for results of this one.
             for name in OWN - files.keys():
                 (out / name).unlink(missing_ok=True)
             part.rmdir()
         else:
-            # A temporary folder is private, and results are as open as any other.
+            # A temporary folder is private; results get the usual permissions.
             part.chmod(0o777 & ~umask())
             part.rename(out)
     except BaseException:
@@ -354,7 +342,7 @@ def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
 
 
 def _rescued(files: Mapping[str, Content], name: str) -> Path | None:
-    """Write the files to a temporary folder; None if there is no room there either."""
+    """Write the files to a temporary folder; None if that fails too."""
     place = None
     try:
         place = Path(tempfile.mkdtemp(prefix="peerpressure-"))

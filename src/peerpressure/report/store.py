@@ -1,4 +1,4 @@
-"""What is on the disk: tables as CSV that read back as they were, a manifest that says what made them, whole files."""
+"""Result files: tables as lossless CSV, a manifest of what made them, and atomic writing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.json"
 Files: TypeAlias = Mapping[str, bytes]  # by path below the folder
-Content: TypeAlias = (
-    bytes | Callable[[IO[bytes]], None]
-)  # what is too large to be held at once is written by a function
-PART = 1_000_000  # rows of a long table that are made at a time
+Content: TypeAlias = bytes | Callable[[IO[bytes]], None]  # a function writes what is too large for memory
+PART = 1_000_000  # rows of a long table that are built at a time
 
 
 def to_csv(table: pd.DataFrame) -> bytes:
-    """Return a table as CSV; numbers are written in full, so that they read back to the last bit."""
+    """Return a table as CSV; numbers have all their digits and read back exactly."""
     return bytes(table.to_csv(index=False, lineterminator="\n").encode())
 
 
@@ -39,17 +37,17 @@ def write_csv(tables: Iterable[pd.DataFrame], file: IO[bytes]) -> None:
 
 
 def from_csv(data: bytes) -> pd.DataFrame:
-    """Return the table that ``to_csv`` wrote, to the last bit; only an empty cell is a missing value."""
+    """Return the table that ``to_csv`` wrote, exactly; only an empty cell is a missing value."""
     import pandas as pd
 
-    # Read by hand, for pandas' own reader steps the last bit or not, as its version has it.
+    # Versions of pandas differ in whether their reader rounds the last bit, so it is not used.
     names, *rows = csv.reader(io.StringIO(data.decode(), newline=""))
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return pd.DataFrame({name: _typed(column) for name, column in zip(names, columns, strict=True)})
 
 
 def _typed(texts: Sequence[str]) -> list[Any]:
-    """Return a column's values as booleans, whole numbers, numbers or texts, whatever fits them all."""
+    """Return a column's values as booleans, integers, floats or texts, the first type that fits them all."""
     if texts and set(texts) <= {"True", "False"}:
         return [text == "True" for text in texts]
     for kind in (int, float):
@@ -59,7 +57,7 @@ def _typed(texts: Sequence[str]) -> list[Any]:
 
 
 def request_key(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what results depend on: the request, the version, and the very sources, which a version may not tell."""
+    """Return what results depend on: the request, the version, and a hash of the sources, which change in between."""
     return {"version": __version__, "sources": _sources(), **request}
 
 
@@ -72,25 +70,25 @@ def _sources() -> str:
 
 
 def manifest(key: Mapping[str, Any], files: Files) -> bytes:
-    """Return what to write beside the files: what made them, and a hash of each."""
+    """Return the manifest: what made the files, and a hash of each."""
     content = {"made_with": dict(key), "files": {name: _hash(data) for name, data in sorted(files.items())}}
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def stored(folder: Path, key: Mapping[str, Any]) -> tuple[dict[str, bytes], frozenset[str]]:
-    """Return those files that the same request made and nobody touched since, and the names of those it lacks."""
+    """Return the unchanged files that the same request made, and the names of those that are missing or changed."""
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
         hashes = dict(content["files"]) if content["made_with"] == dict(key) else {}
     except (OSError, ValueError, KeyError, TypeError):
-        # No manifest, or one that no run of ours left whole: there is nothing to trust.
+        # Without a valid manifest no file can be trusted.
         hashes = {}
     kept = {name: data for name, known in hashes.items() if (data := _read(folder / name)) and _hash(data) == known}
     return kept, frozenset(hashes) - set(kept)
 
 
 def publish(folder: Path, files: Mapping[str, Content]) -> list[Path]:
-    """Put files in their places one by one, each whole, in the given order; what is there already stays untouched."""
+    """Write files one by one, each atomically, in the given order; a file with the same content stays untouched."""
     written = []
     for name, data in files.items():
         target = folder / name

@@ -1,18 +1,15 @@
-"""The experiments, one module each: parameters in, tidy tables out; the tables' columns stand in each module."""
+"""The paper's experiments and those beyond it: parameters in, tidy tables out; each function documents its tables."""
 
-from peerpressure.reproduction.adaptation import TwoTimescalesResult, two_timescales
-from peerpressure.reproduction.audit import Evidence, Finding, audit
-from peerpressure.reproduction.beyond import BeyondResult, beyond
-from peerpressure.reproduction.comparison import Comparison
-from peerpressure.reproduction.continuous import continuous_time
-from peerpressure.reproduction.convergence import ConvergenceResult, convergence
-from peerpressure.reproduction.experiments import paper_tables
-from peerpressure.reproduction.forgetting import ForgettingResult, forgetting
-from peerpressure.reproduction.noise_levels import NoiseLevelsResult, noise_levels
-from peerpressure.reproduction.regression import ResidualsResult, residuals
-from peerpressure.reproduction.sweep import SweepResult, size_effect, sweep_ba
-from peerpressure.reproduction.temporal import temporal_networks
-from peerpressure.reproduction.two_agents import TwoAgentsResult, two_agents_recovery
+from peerpressure.reproduction._adaptation import ForgettingResult, TwoTimescalesResult, forgetting, two_timescales
+from peerpressure.reproduction._beyond import BeyondResult, beyond
+from peerpressure.reproduction._continuous import continuous_time
+from peerpressure.reproduction._convergence import ConvergenceResult, convergence
+from peerpressure.reproduction._experiments import paper_tables
+from peerpressure.reproduction._noise_levels import NoiseLevelsResult, noise_levels
+from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult, residuals, two_agents_recovery
+from peerpressure.reproduction._sweep import Comparison, SweepResult, size_effect, sweep_ba
+from peerpressure.reproduction._temporal import temporal_networks
+from peerpressure.reproduction.claims import Evidence, Finding, audit
 
 __all__ = [
     "BeyondResult",

@@ -1,4 +1,4 @@
-"""The verb that runs a sweep: plan, ledger, result files and runner brought together."""
+"""``run_sweep``: computes the units of a plan with a ledger, result files and a runner."""
 
 from __future__ import annotations
 
@@ -43,11 +43,51 @@ def run_sweep(
     fresh: bool = False,
     progress: Progress = False,
 ) -> SweepStatus:
-    """Compute the units of a plan that ``folder`` does not hold yet, and return how it went.
+    """Compute the units of a plan that a folder does not contain yet.
 
-    Units run in ``workers`` processes (one per core by default), or on the Dask cluster at the address ``dask``. The
-    sweep may be interrupted or killed at any time and run again; finished units are not computed twice. A unit that
-    raises is recorded and left alone until ``retry_failed``. ``fresh`` first deletes what the folder holds.
+    A sweep may be interrupted or killed at any time and run again; finished units are not computed twice.
+
+    Parameters
+    ----------
+    plan : Plan
+        The units.
+    folder : path-like
+        Folder of the ledger and the result files.
+    workers : int, optional
+        Number of processes, by default one per core.
+    dask : str, optional
+        Address of a Dask scheduler, in place of processes.
+    retry_failed : bool, default False
+        Whether units that raised in an earlier run are computed again.
+    fresh : bool, default False
+        Whether to delete the content of the folder first.
+    progress : bool or callable, default False
+        Whether to report progress, or a function of the numbers of finished and of all units.
+
+    Returns
+    -------
+    SweepStatus
+        Counts of units by state, and the failures.
+
+    Raises
+    ------
+    SweepBusyError
+        If another process runs the sweep.
+    OtherSweepError
+        If the folder contains results of another task, version or seed.
+    SweepError
+        If the sweep cannot start or continue.
+
+    See Also
+    --------
+    status : How far a sweep is.
+    collect : The table of a finished sweep.
+
+    Examples
+    --------
+    >>> plan = Plan("mymodule:task", axes={"noise": [0.1, 1.0]}, replications=5)
+    >>> print(run_sweep(plan, "results", workers=4))  # doctest: +SKIP
+    10 of 10 done, 0 failed, 0 running
     """
     where = Path(folder)
     load_task(plan.task)
@@ -60,7 +100,7 @@ def run_sweep(
         try:
             return _run(plan, where, lanes, dask, retry_failed, progress)
         except DamagedSweepError:
-            # The plan says what the units are and their files what is done: a new ledger loses nothing but failures.
+            # Plan and result files determine what is left: a new ledger loses nothing but the failures.
             set_aside(where)
             return _run(plan, where, lanes, dask, retry_failed, progress)
 
@@ -70,8 +110,8 @@ def _run(
 ) -> SweepStatus:
     with open_ledger(folder, create=True) as ledger:
         ledger.check()
-        _refuse_other(ledger.fingerprint(), plan.fingerprint, folder)
-        # The files are read before the plan is registered, so that a refusal leaves the ledger as it was.
+        _check_same(ledger.fingerprint(), plan.fingerprint, folder)
+        # The files are read before the plan is registered, so that an error leaves the ledger as it was.
         kept = kept_keys(folder)
         found = _finished_unmarked(ledger, plan, folder, kept)
         ledger.register(plan)
@@ -92,24 +132,24 @@ def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | Non
     if work.finished:
         return
     if dask is not None:
-        from peerpressure.sweep._dask import run_on_dask
+        from peerpressure.sweep._runners import run_on_dask
 
         run_on_dask(work, plan, folder, dask)
     else:
-        from peerpressure.sweep._local import run_locally
+        from peerpressure.sweep._runners import run_locally
 
         run_locally(work, plan, folder, workers)
 
 
 def _finished_unmarked(ledger: Ledger, plan: Plan, folder: Path, kept: set[str]) -> list[str]:
-    """Return the units whose results outlived a killed process or a lost ledger."""
+    """Return the units whose results survived a killed process or a lost ledger."""
     states = ledger.states()
     unmarked = [unit.key for unit in plan.units if unit.key in kept and states.get(unit.key) != "done"]
     return [key for key in unmarked if _usable(folder, key, plan.fingerprint)]
 
 
 def _settle(ledger: Ledger, kept: set[str], found: list[str], retry_failed: bool) -> None:
-    """Bring the ledger into line with the result files, and put back what nobody computes any more."""
+    """Make the ledger agree with the result files, and reset units that no process computes any more."""
     again = {"running", "failed"} if retry_failed else {"running"}
     states = ledger.states().items()
     ledger.mark("planned", [key for key, state in states if state in again or (state == "done" and key not in kept)])
@@ -117,7 +157,7 @@ def _settle(ledger: Ledger, kept: set[str], found: list[str], retry_failed: bool
 
 
 def _usable(folder: Path, key: str, fingerprint: Fingerprint) -> bool:
-    """Return whether a result file is whole; one that is not makes room for a new one."""
+    """Return whether a result file is intact; a damaged one is deleted."""
     try:
         result = read_result(folder, key, fingerprint)
     except DamagedSweepError:
@@ -128,7 +168,7 @@ def _usable(folder: Path, key: str, fingerprint: Fingerprint) -> bool:
     return True
 
 
-def _refuse_other(held: Fingerprint | None, wanted: Fingerprint, folder: Path) -> None:
+def _check_same(held: Fingerprint | None, wanted: Fingerprint, folder: Path) -> None:
     if held is not None and held != wanted:
         names = [name for name in Fingerprint._fields if getattr(held, name) != getattr(wanted, name)]
         differences = (f"{name} {getattr(held, name)}, not {getattr(wanted, name)}" for name in names)

@@ -1,4 +1,4 @@
-"""What the checks look at: the results of the run, and the models that they came from."""
+"""The evidence that checks of claims use, and the finding that each check returns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from peerpressure.model import Model
 from peerpressure.privacy import exposure
 from peerpressure.recovery import Prior
 from peerpressure.reproduction import printed
-from peerpressure.reproduction.comparison import Comparison
-from peerpressure.reproduction.noise_levels import NoiseLevelsResult
+from peerpressure.reproduction._noise_levels import NoiseLevelsResult
+from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult
+from peerpressure.reproduction._sweep import Comparison
 from peerpressure.reproduction.printed import PrintedTerm
-from peerpressure.reproduction.regression import ResidualsResult
-from peerpressure.reproduction.two_agents import TwoAgentsResult
 from peerpressure.schedules import StretchedExponential
 
 PROTECTION_STEPS = (10, 100, 1_000)
@@ -25,10 +24,11 @@ PROTECTION_STEPS = (10, 100, 1_000)
 @final
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The numbers of one run.
+    """The results of one run of all experiments.
 
-    ``slow`` and ``fast`` are the same agents under both peer pressures, ``runs`` is the summary of the convergence
-    experiment, ``observers`` has the columns of the table of that name, and ``protection`` those of ``protection``.
+    ``slow`` and ``fast`` are the same agents under both peer pressures, ``runs`` is the table ``summary``,
+    ``observers``, ``partial`` and ``sizes`` are the tables ``observers``, ``partial_observers`` and ``size_effect``,
+    and ``protection`` is what the function of that name returns.
     """
 
     slow: Model
@@ -47,7 +47,7 @@ class Evidence:
 
 
 def protection(model: Model, times: Sequence[int] = PROTECTION_STEPS) -> pd.DataFrame:
-    """Return what an observer of everyone leaves of the prior variance: steps, ratio (mean over agents)."""
+    """Return posterior over prior variance for an observer of all agents: steps, ratio (mean over agents)."""
     prior = Prior.uniform(*printed.HIDDEN_RANGE)
     rows = [
         {"steps": steps, "ratio": float(exposure(model, steps, prior=prior).table["ratio"].mean())} for steps in times
@@ -55,12 +55,10 @@ def protection(model: Model, times: Sequence[int] = PROTECTION_STEPS) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def hurried(model: Model) -> Model:
+def with_fast_pressure(model: Model) -> Model:
     """Return the same agents under ρ_t = 2^√t."""
     return replace(model, pressure=StretchedExponential())
 
-
-# What an audit says of one claim.
 
 Verdict: TypeAlias = Literal["confirmed", "corrected", "refuted", "cannot be tested"]
 
@@ -73,7 +71,7 @@ UNTESTABLE: Verdict = "cannot be tested"
 @final
 @dataclass(frozen=True)
 class Claim:
-    """A claim in our words, where it stands in the paper, and what is printed there."""
+    """A claim of the paper in plain words, its place in the paper, and the printed text or numbers."""
 
     id: str
     claim: str
@@ -84,10 +82,10 @@ class Claim:
 @final
 @dataclass(frozen=True)
 class Finding:
-    """A claim with what was found: the numbers, the verdict that follows from them, and why in one sentence.
+    """A claim with the numbers found, the verdict that follows from them, and the reason in one sentence.
 
-    Confirmed: what is printed holds. Corrected: it holds with another number, label or condition, which is given.
-    Refuted: the contrary holds. Cannot be tested: the evidence is too small to tell.
+    Confirmed: the claim holds as printed. Corrected: it holds with another number, label or condition, which is given.
+    Refuted: the contrary holds. Cannot be tested: the evidence is insufficient.
     """
 
     claim: Claim

@@ -1,21 +1,4 @@
-"""Beyond the paper: better observers, a better schedule, observers who see a part, and what is given away over time.
-
-Tables
-------
-observers
-    network (two_agents, scale_free), observer (ols, wls, snapshot, innovations), steps, variance, sampled,
-    standard_error: the error variance of one hidden opinion, mean over agents, in units of σ₀²; exact, and over sampled
-    replicates. There is no row where an observer cannot tell all opinions apart, or is off by more than HOPELESS.
-schedules
-    schedule (t, κt), steps, bias, std, rms, sampled_rms, standard_error, ideal, gain: error of the consensus mode; gain
-    is the rms of ρ_t = t over this one's.
-partial_observers
-    fraction (of agents seen), group (seen, unseen), agents, ratio, low, high: posterior over prior variance, mean and
-    range over the agents of the group.
-privacy_over_time
-    design (fresh, growing, held), steps, information, mu, epsilon, rms_error: what an observer of everything is told of
-    the most exposed agent, and how far the consensus mode is from v by then.
-"""
+"""Beyond the paper: better observers, a tuned schedule, partial observation, and the privacy loss over time."""
 
 from __future__ import annotations
 
@@ -33,9 +16,8 @@ from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import Prior, information, recover
 from peerpressure.reproduction import printed
-from peerpressure.reproduction.convergence import SEED, agents_drawn
-from peerpressure.reproduction.regression import ols_law
-from peerpressure.reproduction.streams import enough, stream
+from peerpressure.reproduction._regression import ols_law
+from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.schedules import Linear, Power
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory._moments import consensus_mode, moments
@@ -50,16 +32,16 @@ HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 SCHEDULE_STEPS = (10, 30, 100, 300, 1_000, 3_000)
 REPLICATIONS = 200
 # Opinions on [0, 1] differ by at most 1; noise of this size hides them for some tens of steps.
-MASK = 10.0
-# In units of σ₀²: an observer who is off by more has learned nothing, and would squeeze the others off a figure.
-HOPELESS = 100.0
+PRIVACY_NOISE = 10.0
 GROWTH = 0.6
+# In units of σ₀²: an estimator with a larger variance has learned nothing, and would flatten the others in a figure.
+LARGEST_VARIANCE = 100.0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class BeyondResult:
-    """What lies beyond the paper, as tables."""
+    """The experiments beyond the paper, as tables."""
 
     observers: pd.DataFrame
     schedules: pd.DataFrame
@@ -67,7 +49,7 @@ class BeyondResult:
     privacy: pd.DataFrame
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables by name."""
+        """Return the tables by name; the functions of their names document the columns."""
         return {
             "observers": self.observers,
             "schedules": self.schedules,
@@ -77,14 +59,45 @@ class BeyondResult:
 
 
 def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = OBSERVED_AGENTS) -> BeyondResult:
-    """Compare observers, schedules, partial views and ways to hide, on two agents and on a scale-free graph."""
-    enough(replications, "what lies beyond")
+    """Compare observers, schedules, partial observation and kinds of noise, on two agents and on a scale-free graph.
+
+    Parameters
+    ----------
+    seed : int, default 14
+        Seed of graph, agents and noise.
+    replications : int, default 200
+        Sampled runs, 2 or more.
+    agents : int, default 30
+        Number of agents of the scale-free graph.
+
+    Returns
+    -------
+    BeyondResult
+        Four tables; ``observers``, ``schedules``, ``partial_observers`` and ``privacy_over_time`` document them.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are fewer than two replications.
+
+    See Also
+    --------
+    residuals : The paper's own observer.
+
+    Examples
+    --------
+    >>> list(beyond(replications=2, agents=8).tables())  # doctest: +SKIP
+    ['observers', 'schedules', 'partial_observers', 'privacy_over_time']
+    """
+    check_replications(replications, "what lies beyond")
     pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
     many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
     both = {"two_agents": pair, "scale_free": many}
-    seen = [observers(model, name, replications=replications, seed=stream(seed, name)) for name, model in both.items()]
+    observed = [
+        observers(model, name, replications=replications, seed=stream(seed, name)) for name, model in both.items()
+    ]
     return BeyondResult(
-        pd.concat(seen, ignore_index=True),
+        pd.concat(observed, ignore_index=True),
         schedules(many, replications=replications, seed=stream(seed, "schedules")),
         partial_observers(many, seed=seed),
         privacy_over_time(many),
@@ -99,7 +112,16 @@ def observers(
     replications: int = REPLICATIONS,
     seed: int = SEED,
 ) -> pd.DataFrame:
-    """Return how well each observer of everyone knows a hidden opinion after so many steps."""
+    """Return the error of each estimator that observes all agents.
+
+    Tables
+    ------
+    observers
+        network (two_agents, scale_free), observer (ols, wls, snapshot, innovations), steps, variance, sampled,
+        standard_error: the error variance of one hidden opinion, mean over agents, in units of σ₀²; exact, and over
+        sampled replicates. Rows are absent where an estimator cannot identify all opinions, or has a variance above
+        LARGEST_VARIANCE.
+    """
     unit = float(np.mean(model.noise.deviations(model.n) ** 2))
     rows = []
     for steps in times:
@@ -111,7 +133,7 @@ def observers(
             "innovations": (information(model, steps).bound, recover(model, run).residuals()),
         }
         for observer, (variances, residuals) in found.items():
-            if not variances.mean() < HOPELESS * unit:
+            if not variances.mean() < LARGEST_VARIANCE * unit:
                 continue
             sampled, error = _mean_square(residuals)
             row = {"network": name, "observer": observer, "steps": steps, "variance": variances.mean() / unit}
@@ -122,7 +144,14 @@ def observers(
 def schedules(
     model: Model, times: Sequence[int] = SCHEDULE_STEPS, *, replications: int = REPLICATIONS, seed: int = SEED
 ) -> pd.DataFrame:
-    """Return the error of the consensus mode under ρ_t = t and under the tuned ρ_t = κt."""
+    """Return the error of the consensus mode under ρ_t = t and under the tuned ρ_t = κt.
+
+    Tables
+    ------
+    schedules
+        schedule (t, κt), steps, bias, std, rms, sampled_rms, standard_error, ideal, gain: gain is the rms under
+        ρ_t = t divided by that of the row.
+    """
     mode, last, rows = consensus_mode(model), max(times), []
     for name, pressure in (("t", Linear()), ("κt", Linear.tuned(model.network, model.s))):
         own = replace(model, pressure=pressure)
@@ -130,8 +159,8 @@ def schedules(
         run = simulate(own, last, replications, seed=seed, record=Record(every=10))
         for i, steps in enumerate(law.times):
             bias, std = float(law.mean[i, 0]) - model.consensus_value, float(law.std[i, 0])
-            missed = mode(_at(run, int(steps))) - model.consensus_value
-            rms, error = _root_mean_square(missed)
+            errors = mode(_at(run, int(steps))) - model.consensus_value
+            rms, error = _root_mean_square(errors)
             row = {"schedule": name, "steps": int(steps), "bias": bias, "std": std, "rms": np.hypot(bias, std)}
             rows.append(
                 row | {"sampled_rms": rms, "standard_error": error, "ideal": ideal_deviation(model, int(steps))}
@@ -144,13 +173,20 @@ def schedules(
 def partial_observers(
     model: Model, fractions: Sequence[float] = FRACTIONS, *, steps: int = PARTIAL_STEPS, seed: int = SEED
 ) -> pd.DataFrame:
-    """Return what is left of the prior variance of seen and unseen agents, for nested random sets of seen ones."""
+    """Return the posterior variance of observed and unobserved agents, for nested random sets of observed ones.
+
+    Tables
+    ------
+    partial_observers
+        fraction (of observed agents), group (observed, unobserved), agents, ratio, low, high: posterior over prior
+        variance, mean and range over the agents of the group.
+    """
     order = np.random.default_rng([seed, 2]).permutation(model.n)
     rows = []
     for fraction in fractions:
         chosen = [model.network.labels[i] for i in order[: max(1, round(fraction * model.n))]]
         table = exposure(model, steps, chosen, Prior.uniform(*printed.HIDDEN_RANGE)).table
-        for group, part in (("seen", table[table["seen"]]), ("unseen", table[~table["seen"]])):
+        for group, part in (("observed", table[table["seen"]]), ("unobserved", table[~table["seen"]])):
             if len(part):
                 ratio = part["ratio"]
                 row = {"fraction": fraction, "group": group, "agents": len(part), "ratio": ratio.mean()}
@@ -159,23 +195,31 @@ def partial_observers(
 
 
 def privacy_over_time(model: Model, times: Sequence[int] = HORIZONS) -> pd.DataFrame:
-    """Return what has been given away, and how good the agreement is, for noise that is fresh, growing or held."""
+    """Return the privacy loss and the accuracy of the consensus under white, growing and frozen noise.
+
+    Tables
+    ------
+    privacy_over_time
+        design (white, growing, frozen), steps, information, mu, epsilon, rms_error: Fisher information about the most
+        exposed agent in all outputs so far, the privacy parameters that follow from it, and the RMS error of the
+        consensus mode.
+    """
     noises = {
-        "fresh": Gaussian(MASK),
-        "growing": Gaussian(MASK, time_scale=Power(GROWTH)),
-        "held": Gaussian(MASK, temporal="frozen"),
+        "white": Gaussian(PRIVACY_NOISE),
+        "growing": Gaussian(PRIVACY_NOISE, time_scale=Power(GROWTH)),
+        "frozen": Gaussian(PRIVACY_NOISE, temporal="frozen"),
     }
     tuned, mode, rows = Linear.tuned(model.network, model.s), consensus_mode(model), []
     for design, noise in noises.items():
-        # A public start, for whoever begins with the hidden opinion has said it.
+        # A public start: y₀ = x₀ would reveal the hidden opinions at once.
         start = np.full(model.n, np.mean(printed.HIDDEN_RANGE))
         own = replace(model, noise=noise, pressure=tuned, start=start)
         law = moments(own, max(times), of=mode, times=list(times))
         for i, steps in enumerate(times):
-            told = budget(own, steps)
+            spent = budget(own, steps)
             error = float(np.hypot(law.mean[i, 0] - model.consensus_value, law.std[i, 0]))
-            row = {"design": design, "steps": steps, "information": told.information, "mu": told.mu}
-            rows.append(row | {"epsilon": told.epsilon, "rms_error": error})
+            row = {"design": design, "steps": steps, "information": spent.information, "mu": spent.mu}
+            rows.append(row | {"epsilon": spent.epsilon, "rms_error": error})
     return pd.DataFrame(rows)
 
 
@@ -196,5 +240,5 @@ def _root_mean_square(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _at(run: Trajectory, step: int) -> NDArray[np.float64]:
-    assert run.states is not None, "states are recorded unless told otherwise"
+    assert run.states is not None, "states are recorded by default"
     return np.asarray(run.states[:, np.flatnonzero(run.times == step)[0]])

@@ -1,4 +1,4 @@
-"""Claims about what stays hidden, and about the law of the residuals."""
+"""Claims of the paper's experiments: what an observer recovers, the printed regressions, the sweeps, and the noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from peerpressure.reproduction import printed
-from peerpressure.reproduction.audit.evidence import (
+from peerpressure.reproduction._sweep import against_print, differences, error_ratio, fit, printed_estimate
+from peerpressure.reproduction.claims._evidence import (
     CONFIRMED,
     CORRECTED,
     REFUTED,
@@ -18,23 +19,24 @@ from peerpressure.reproduction.audit.evidence import (
     Finding,
     Verdict,
 )
-from peerpressure.reproduction.comparison import against_print, differences, printed_estimate
 from peerpressure.reproduction.printed import TERMS, PrintedTerm
-from peerpressure.reproduction.regression import error_ratio, fit
 
-# A variance that falls faster than this power of t goes to 0, and one that falls slower than the other stays.
-GOES, STAYS = -0.5, -0.05
+# A variance that falls faster than the first power of t vanishes; one that falls slower than the second persists.
+VANISHES, PERSISTS = -0.5, -0.05
 ALPHA = 1e-3
 LEAST_SAMPLE = 20
-# By how much one variance may exceed another that it is said not to exceed.
+# Relative tolerance of "not larger than" between two variances.
 MARGIN = 0.1
+# Scores above which two numbers differ: in one sample, and in exact numbers, which vary by the draw of graphs alone.
+APART, FAR_APART = 3.0, 4.0
+PLACE = {2: "Empirical Results, parameter table", 1: "Appendix A, parameter table"}
 
 
 def cannot_be_recovered(e: Evidence) -> Finding:
     """Follow the error variance of the best observer of two agents over the last decade of steps."""
     claim = Claim(
         "not-recoverable",
-        "Hidden opinions cannot be recovered, however long an observer who knows the model looks.",
+        "Hidden opinions cannot be recovered, however long an observer who knows the model observes.",
         "Abstract; Recovery of the Hidden States; Conclusions",
         "the distribution on x₀ does not collapse to a point mass",
     )
@@ -43,7 +45,7 @@ def cannot_be_recovered(e: Evidence) -> Finding:
     last = int(best.index.max())
     first = int(best.index[best.index <= last / 10].max())
     exponent = _slope(first, best.loc[first, "variance"], last, best.loc[last, "variance"])
-    verdict: Verdict = REFUTED if exponent < GOES else CONFIRMED if exponent > STAYS else UNTESTABLE
+    verdict: Verdict = REFUTED if exponent < VANISHES else CONFIRMED if exponent > PERSISTS else UNTESTABLE
     sampled, error = best.loc[last, "sampled"], best.loc[last, "standard_error"]
     return Finding(
         claim,
@@ -51,10 +53,10 @@ def cannot_be_recovered(e: Evidence) -> Finding:
         f"{best.loc[last, 'variance']:.3g} σ₀² after {last:,} (sampled {sampled:.3g} ± {error:.1g}); regression "
         f"{ols.loc[last, 'variance']:.3g} σ₀²",
         verdict,
-        f"The update can be undone, ξ_t = (y_t − C_t y_(t−1))/g_t, and the mean of the ξ_t has a variance that goes "
-        f"like T^{exponent:.2f}; only the printed regression stays at {ols.loc[last, 'variance']:.2f} σ₀²."
+        f"The update can be inverted, ξ_t = (y_t − C_t y_(t−1))/g_t, and the mean of the ξ_t has a variance that "
+        f"scales as T^{exponent:.2f}; only the printed regression stays at {ols.loc[last, 'variance']:.2f} σ₀²."
         if verdict == REFUTED
-        else f"The variance of the best estimate goes like T^{exponent:.2f}.",
+        else f"The variance of the best estimate scales as T^{exponent:.2f}.",
     )
 
 
@@ -81,7 +83,7 @@ def simplest_case(e: Evidence) -> Finding:
 
 
 def protected(e: Evidence) -> Finding:
-    """Follow what is left of a uniform prior's variance, for who sees everyone and for who sees some."""
+    """Follow posterior over prior variance under full and under partial observation, for a uniform prior."""
     claim = Claim(
         "protected",
         "A single time series does not give hidden opinions away: they are protected statistically.",
@@ -91,20 +93,20 @@ def protected(e: Evidence) -> Finding:
     table = e.protection.set_index("steps")["ratio"]
     first, last = int(table.index.min()), int(table.index.max())
     exponent = _slope(first, table[first], last, table[last])
-    unseen = e.partial[e.partial["group"] == "unseen"]
-    half = unseen.iloc[(unseen["fraction"] - 0.5).abs().argmin()]
-    verdict: Verdict = REFUTED if table[last] < 0.1 else CONFIRMED if exponent > STAYS else UNTESTABLE
+    hidden = e.partial[e.partial["group"] == "unobserved"]
+    half = hidden.iloc[(hidden["fraction"] - 0.5).abs().argmin()]
+    verdict: Verdict = REFUTED if table[last] < 0.1 else CONFIRMED if exponent > PERSISTS else UNTESTABLE
     return Finding(
         claim,
         "posterior/prior variance " + ", ".join(f"{ratio:.3g} after {steps:,} steps" for steps, ratio in table.items()),
         verdict,
-        f"Who sees everyone is left with {table[last]:.3g} of the prior variance after {last:,} steps of one series; "
-        f"not being seen protects: {half['ratio']:.2f} is left where {half['fraction']:.0%} of agents are seen.",
+        f"An observer of all agents reduces the variance to {table[last]:.3g} of the prior after {last:,} steps of one "
+        f"series; unobserved agents keep {half['ratio']:.2f} of it if {half['fraction']:.0%} of agents are observed.",
     )
 
 
 def normal_residuals(e: Evidence) -> Finding:
-    """Test the mean residuals for normality, as they are and made independent by their exact covariance."""
+    """Test the mean residuals for normality, before and after whitening by their exact covariance."""
     claim = Claim(
         "normal-residuals",
         "The mean residuals of the agents follow a normal law.",
@@ -120,7 +122,7 @@ def normal_residuals(e: Evidence) -> Finding:
     return Finding(
         claim,
         f"std {raw['std']:.4f}, exact {raw['exact_std']:.4f}; Shapiro p = {raw['shapiro_p']:.2g}, Anderson–Darling p = "
-        f"{raw['anderson_p']:.2g}; made independent {white['shapiro_p']:.2g} and {white['anderson_p']:.2g}",
+        f"{raw['anderson_p']:.2g}; whitened {white['shapiro_p']:.2g} and {white['anderson_p']:.2g}",
         verdict,
         f"Each agent's residual is normal (p = {p:.2g} for {white['size']:.0f} independent scores), but agents differ "
         f"in variance, so that their mixture has an excess kurtosis of {kurtosis:.2f} however many there are."
@@ -131,15 +133,8 @@ def normal_residuals(e: Evidence) -> Finding:
 
 
 def _slope(t: float, a: float, u: float, b: float) -> float:
-    """Return the power of t by which a at t becomes b at u."""
+    """Return the exponent of the power law through (t, a) and (u, b)."""
     return float(np.log(b / a) / np.log(u / t))
-
-
-# Claims about the printed regressions: their coefficients, their labels, and whether they agree with themselves.
-
-# Standard errors beyond which two coefficients differ.
-APART = 3.0
-PLACE = {2: "Empirical Results, parameter table", 1: "Appendix A, parameter table"}
 
 
 def regression_two(e: Evidence) -> Finding:
@@ -172,13 +167,13 @@ def _regression(e: Evidence, edges: int) -> Finding:
         claim,
         f"on σ₀: {words}; on σ₀² the slope is {labelled.loc['noise', 'measured']:.4f}",
         verdict,
-        f"With σ₀ as regressor no coefficient is further than {worst['σ₀']:.1f} standard errors from the print (z = "
-        f"{scores}), with σ₀² one is {worst['σ₀²']:.1f} away.",
+        f"With σ₀ as regressor all coefficients are within {worst['σ₀']:.1f} standard errors of the printed ones (z = "
+        f"{scores}); with σ₀² the largest difference is {worst['σ₀²']:.1f}.",
     )
 
 
 def label(e: Evidence) -> Finding:
-    """Compare the ratio of the printed standard errors with the one that either regressor dictates."""
+    """Compare the ratio of the printed standard errors with the ratio that each regressor implies."""
     claim = Claim(
         "regressor-label",
         "The regressor of both printed tables is σ₀².",
@@ -198,15 +193,15 @@ def label(e: Evidence) -> Finding:
         f"printed error of intercept over that of slope: {words}; σ₀ would give {expected['noise']:.2f}, σ₀² "
         f"{expected['noise_variance']:.1f}",
         verdict,
-        f"The ratio of the two standard errors depends on the design alone, and the printed {words} belongs to σ₀ "
+        f"The ratio of the two standard errors depends on the design alone, and the printed {words} corresponds to σ₀ "
         f"({expected['noise']:.2f}), not to σ₀² ({expected['noise_variance']:.1f})."
         if verdict == CORRECTED
-        else f"The printed ratios {words} are to be compared with {expected['noise_variance']:.1f} for σ₀².",
+        else f"The printed ratios are {words}; σ₀² implies {expected['noise_variance']:.1f}.",
     )
 
 
 def response(e: Evidence) -> Finding:
-    """Compare the printed slope with those of the two variances that the words may mean."""
+    """Compare the printed slope with those of the two variances that the wording allows."""
     claim = Claim(
         "response",
         "⟨σ²⟩ is the mean over replications of the variance of the residuals.",
@@ -228,12 +223,12 @@ def response(e: Evidence) -> Finding:
         f"Only the variance over vertices of the mean residual vector (z = {z_mean:.1f}) gives the printed slope; "
         f"the mean of variances is {of_one / of_mean:.3g} times that (z = {z_one:.1f})."
         if verdict == CORRECTED
-        else f"The mean of variances is {z_one:.1f} and the variance of means {z_mean:.1f} standard errors off.",
+        else f"The mean of variances differs by {z_one:.1f} and the variance of means by {z_mean:.1f} standard errors.",
     )
 
 
 def _printed_ratio(terms: Mapping[str, PrintedTerm]) -> tuple[float, float]:
-    """Return the printed error of the intercept over that of the slope, and by what share rounding may change it."""
+    """Return the printed error of the intercept over that of the slope, and its relative rounding error."""
     errors, doubt = [], 0.0
     for name in ("intercept", "noise"):
         term = terms[name]
@@ -243,12 +238,12 @@ def _printed_ratio(terms: Mapping[str, PrintedTerm]) -> tuple[float, float]:
 
 
 def print_agrees(e: Evidence) -> Finding:
-    """Recompute each printed p-value and interval from the printed estimate and t, for one response in each cell."""
+    """Recompute each printed p-value and interval from the printed estimate and t, for one response per cell."""
     claim = Claim(
         "print-agrees",
-        "Estimates, t-statistics, p-values and intervals of the printed tables belong to one another.",
+        "Estimates, t-statistics, p-values and intervals of the printed tables are consistent with one another.",
         "Empirical Results and Appendix A, parameter tables and intervals",
-        "both parameter tables, and the intervals made from them",
+        "both parameter tables, and the intervals derived from them",
     )
     from scipy import stats
 
@@ -260,43 +255,37 @@ def print_agrees(e: Evidence) -> Finding:
     holds = max(p_off) <= 1 and max(ends_off) <= 1
     return Finding(
         claim,
-        f"p-values within {max(p_off):.2f} and interval ends within {max(ends_off):.2f} of what rounding allows",
+        f"p-values within {max(p_off):.2f} and interval ends within {max(ends_off):.2f} of the rounding error",
         CONFIRMED if holds else REFUTED,
-        f"With {freedom} degrees of freedom, one response for each of {freedom + len(TERMS)} cells, the printed "
+        f"With {freedom} degrees of freedom, one response per cell and {freedom + len(TERMS)} cells, the printed "
         f"p-values {'follow' if max(p_off) <= 1 else 'do not follow'} from the printed t, and the printed intervals "
         f"{'follow' if max(ends_off) <= 1 else 'do not follow'} from estimates and t.",
     )
 
 
 def _p_value_off(term: PrintedTerm, freedom: int) -> float:
-    """Return how far log p is from that of t, over what the rounding of t and of p allows."""
+    """Return the difference of log p from that of t, in units of the rounding error of t and p."""
     from scipy import stats
 
     def log_p(t: float) -> float:
         return float(np.log(2) + stats.t.logsf(t, freedom))
 
-    # Two or three digits of t are printed, and of p too.
+    # Two or three digits of t and of p are printed.
     t, step = abs(term.t), 0.05 if abs(term.t) > 10 and round(term.t, 1) == term.t else 0.005
     allowed = (log_p(t - step) - log_p(t + step)) / 2 + 0.01
     return float(abs(np.log(term.p) - log_p(t)) / allowed)
 
 
 def _interval_off(term: PrintedTerm, quantile: float) -> float:
-    """Return how far the interval's ends are from estimate ± quantile·error, over what rounding allows."""
+    """Return the difference of the interval's ends from estimate ± quantile·error, in units of the rounding error."""
     error = abs(term.estimate / term.t)
     doubt = term.half_unit * (1 + quantile / abs(term.t)) + term.interval_half_unit
     low, high = term.estimate - quantile * error, term.estimate + quantile * error
     return max(abs(low - term.low), abs(high - term.high)) / doubt
 
 
-# Claims about the sweep over graph sizes and noise levels.
-
-# Scores beyond which two numbers differ: in one sample, and in exact numbers, whose only error is the draw of graphs.
-APART, FAR_APART = 3.0, 4.0
-
-
 def linear_in_variance(e: Evidence) -> Finding:
-    """Fit the power of σ₀ by which the response grows."""
+    """Fit the power of σ₀ with which the response grows."""
     claim = Claim(
         "linear-in-variance",
         "The residual variance grows linearly with the noise variance.",
@@ -311,15 +300,15 @@ def linear_in_variance(e: Evidence) -> Finding:
     exact = np.polyfit(x, np.log(cells["exact"]), 1)[0]
     return Finding(
         claim,
-        f"⟨σ²⟩ ~ σ₀^{power:.2f} ± {error:.2f}, exactly σ₀^{exact:.3f} over the drawn graphs",
+        f"⟨σ²⟩ ~ σ₀^{power:.2f} ± {error:.2f} sampled, σ₀^{exact:.3f} exact over the drawn graphs",
         verdict,
-        f"The power of σ₀ is {(power - 2) / error:+.1f} standard errors from 2; for one graph it is 2 exactly, and the "
-        "regression line has no intercept.",
+        f"The power of σ₀ differs from 2 by {(power - 2) / error:+.1f} standard errors; for a single graph it is "
+        "exactly 2, and the regression line has no intercept.",
     )
 
 
 def independent_of_size(e: Evidence) -> Finding:
-    """Fit the exact variance against 1/|V|, in which a correction to a limit would be linear."""
+    """Fit the exact variance against 1/|V|, in which a finite-size correction is linear."""
     claim = Claim(
         "independent-of-size",
         "The size of the graph has no effect on the residual variance.",
@@ -337,7 +326,8 @@ def independent_of_size(e: Evidence) -> Finding:
         f"exact change from |V| = {high} to {low}: {words}",
         verdict,
         f"Over {int(e.sizes['graphs'].sum()):,} graphs the exact variance on {low} agents differs from that on {high} "
-        f"by {words}" + (", too little for a regression on sampled variances to see." if verdict == CORRECTED else "."),
+        f"by {words}"
+        + (", too little for a regression on sampled variances to detect." if verdict == CORRECTED else "."),
     )
 
 
@@ -356,11 +346,11 @@ def identical_families(e: Evidence) -> Finding:
     verdict: Verdict = REFUTED if far and seen else CORRECTED if far else CONFIRMED
     return Finding(
         claim,
-        f"slopes on σ₀ differ by {sampled['difference']:.3f} ± {sampled['standard_error']:.3f} sampled and by "
+        f"slopes on σ₀ differ by {sampled['difference']:.3f} ± {sampled['standard_error']:.3f} in the sample and by "
         f"{exact['difference']:.4f} ± {exact['standard_error']:.4f} exactly",
         verdict,
         f"The exact variances are {one:.3f} and {two:.3f} σ₀² ({one / two - 1:+.0%}), a difference of {exact['z']:.1f} "
-        f"standard errors of the draw of graphs, which {e.sweeps.two.replications} replications show as z = "
+        f"standard errors of the draw of graphs; {e.sweeps.two.replications} replications give z = "
         f"{sampled['z']:.1f}.",
     )
 
@@ -370,10 +360,36 @@ def _interval(term: PrintedTerm) -> str:
 
 
 def _size_effect(table: pd.DataFrame) -> tuple[float, float]:
-    """Return the relative change from the largest to the smallest size, and its score."""
+    """Return the relative change from the largest to the smallest size, and its z-score."""
     inverse, weights = 1 / table["agents"].to_numpy(), 1 / table["standard_error"].to_numpy()
     design = np.column_stack([np.ones(len(table)), inverse])
     covariance = np.linalg.inv((design * weights[:, None]).T @ (design * weights[:, None]))
     base, slope = covariance @ (design.T @ (weights**2 * table["variance"].to_numpy()))
     change = slope * (inverse.max() - inverse.min()) / (base + slope * inverse.min())
     return float(change), float(slope / np.sqrt(covariance[1, 1]))
+
+
+def slows_down(e: Evidence) -> Finding:
+    """Compare the fitted exponents and constants of the smallest and the largest noise."""
+    claim = Claim(
+        "noise-slows",
+        "Larger noise slows the rate of convergence.",
+        "Empirical Results, last figure",
+        "dynamics generated by larger σ₀² converge more slowly",
+    )
+    fits = e.noise.exponents.query("quantity == 'rms_distance'").sort_values("noise")
+    exact, sampled = (fits[fits["source"] == source] for source in ("exact", "sampled"))
+    small, large = exact.iloc[0], exact.iloc[-1]
+    slower = float(small["exponent"] - large["exponent"])
+    larger = float(large["constant"] / small["constant"])
+    verdict: Verdict = CONFIRMED if slower > 0.02 else CORRECTED if larger > 1.05 else REFUTED
+    return Finding(
+        claim,
+        f"RMS distance to v ~ {small['constant']:.3g}·t^−{small['exponent']:.4f} for σ₀ = {small['noise']:g} and "
+        f"{large['constant']:.3g}·t^−{large['exponent']:.4f} for σ₀ = {large['noise']:g}; sampled "
+        f"{sampled.iloc[-1]['exponent']:.3f} ± {sampled.iloc[-1]['standard_error']:.3f}",
+        verdict,
+        f"The exponent changes by {slower:.4f} while the noise grows {large['noise'] / small['noise']:.0f}-fold; the "
+        f"constant grows {larger:.3g}-fold: larger noise increases the distance at any time"
+        + (" and leaves the rate unchanged." if verdict == CORRECTED else "."),
+    )

@@ -1,0 +1,369 @@
+"""Figures of consensus: agreement and its failures, how fast it is reached, the effect of noise, exact checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from scipy import stats
+
+from peerpressure.plotting.style import (
+    BLUE,
+    DOTTED,
+    GREY,
+    INK,
+    ONE_COLUMN,
+    OPINIONS,
+    PALETTE,
+    RED,
+    TWO_COLUMNS,
+    formula,
+    label,
+    name_ends,
+    panel,
+    plain_ticks,
+    styled,
+    visible,
+)
+
+EARLY = 40  # steps drawn one by one
+LONG = 1_000  # steps from which the last two decades get an inset
+BINS = 40
+NORMAL_95 = 1.959963984540054
+Shades: TypeAlias = Mapping[float, Any]
+_EXPERIMENTS = {
+    "two_agents_recovery": "two agents",
+    "sweep_ba": "sweeps",
+    "beyond": "observers, schedules",
+    "two_timescales": "consensus limit",
+}
+
+
+@styled
+def agreement(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Show convergence to v under ρ_t = t: extremes over agents in the first steps and over all steps."""
+    path, v = _pick(paths, "slow_tree"), _value(summary, "slow_tree", "consensus_value")
+    figure = Figure(figsize=(TWO_COLUMNS, 2.4))
+    early, late = figure.subplots(1, 2, sharey=True)
+    _extremes(early, path[path["time"] <= EARLY], v)
+    early.set_xlim(0, EARLY)
+    early.set_ylabel("public opinion $y_t$")
+    for text, time, colour in (("maximum", 10, BLUE), ("minimum", 10, BLUE), ("expected", 25, RED)):
+        _name_edge(early, path[path["time"].between(time, time + 8)], text, colour)
+    label(early, "consensus value $v$", (7, v), xytext=(0, 2))
+    _large_times(late, path[path["time"] >= 1], v)
+    panel(early, "a", r"early times, $\rho_t = t$")
+    panel(late, "b", r"large times, $\rho_t = t$")
+    return figure
+
+
+def _large_times(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    """Draw all times on a log axis, and the last two decades again in an inset."""
+    end = int(path["time"].iloc[-1])
+    _on_log_axis(axes, path, v)
+    if end < LONG:
+        return
+    inset = axes.inset_axes((0.5, 0.68, 0.48, 0.32))
+    _on_log_axis(inset, path[path["time"] >= end // 100], v)
+    inset.set_xlabel("")
+    inset.yaxis.set_major_locator(MaxNLocator(3))
+    inset.tick_params(labelsize=7)
+
+
+def _on_log_axis(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    _extremes(axes, path, v)
+    axes.set_xscale("log")
+    axes.set_xlim(path["time"].iloc[0], path["time"].iloc[-1])
+
+
+def _name_edge(axes: Axes, part: pd.DataFrame, text: str, colour: str) -> None:
+    """Write a name just outside this part of the band."""
+    above = text == "maximum"
+    height = part["maximum"].max() if above else part[["minimum", "expected_minimum"]].to_numpy().min()
+    side = {"xytext": (0, 3), "va": "bottom"} if above else {"xytext": (0, -3), "va": "top"}
+    label(axes, text, (float(part["time"].iloc[0]), float(height)), color=colour, **side)
+
+
+@styled
+def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Show the two failures under ρ_t = 2^√t: oscillation on a tree, biased consensus on a graph with odd cycles."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.6))
+    left, right = figure.subplots(1, 2, sharey=True)
+    _oscillation(left, _pick(paths, "fast_tree"), _value(summary, "fast_tree", "consensus_value"))
+    _biased_consensus(right, _pick(paths, "fast_cycles"), summary)
+    left.set_ylabel("public opinion $y_t$")
+    panel(left, "a", r"tree, $\rho_t = 2^{\sqrt{t}}$: oscillation")
+    panel(right, "b", r"odd cycles, $\rho_t = 2^{\sqrt{t}}$: biased consensus")
+    return figure
+
+
+def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    shown = path[path["time"] <= 2 * EARLY]
+    _extremes(axes, shown, v, expected=False)
+    axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
+    axes.set_xlim(0, 2 * EARLY)
+    last = path.tail(17)
+    inset = axes.inset_axes((0.5, 0.66, 0.48, 0.34))
+    _extremes(inset, last, v, expected=False)
+    inset.plot(last["time"], last["agent_1"], color=RED, linewidth=0.8, marker="o", markersize=1.6)
+    inset.set_xlim(last["time"].iloc[0], last["time"].iloc[-1])
+    inset.set_xticks([])
+    inset.tick_params(labelsize=7)
+    inset.yaxis.set_major_locator(MaxNLocator(3))
+    inset.set_xlabel(f"the last {len(last) - 1} of {path['time'].iloc[-1]:,} steps", fontsize=7, labelpad=2)
+    label(axes, "$v$", (2 * EARLY, v), xytext=(3, 0), va="center", annotation_clip=False)
+    leader = {"arrowstyle": "-", "color": RED, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 1}
+    label(axes, "agent 1", (20, _at(path, 20, "agent_1")), xytext=(14, -34), color=RED, arrowprops=leader)
+
+
+def _biased_consensus(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> None:
+    v, agreed = (_value(summary, "fast_cycles", name) for name in ("consensus_value", "mean"))
+    shown = path[path["time"] >= 1]
+    _extremes(axes, shown, v, expected=False)
+    axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
+    end = float(path["time"].iloc[-1])
+    axes.set_xscale("log")
+    axes.set_xlim(1, end)
+    upper, lower = {"xytext": (-2, 3), "va": "bottom"}, {"xytext": (-2, -4), "va": "top"}
+    of_v, of_agreed = (upper, lower) if v >= agreed else (lower, upper)
+    label(axes, f"$v = {v:.3f}$", (end, v), ha="right", **of_v)
+    label(axes, f"all agree on {agreed:.3f}", (end, agreed), ha="right", color=BLUE, **of_agreed)
+
+
+def _extremes(axes: Axes, path: pd.DataFrame, v: float, *, expected: bool = True) -> None:
+    """Draw the band from minimum to maximum, the expected one's edges, and the consensus value."""
+    time = path["time"]
+    axes.fill_between(time, path["minimum"], path["maximum"], color=BLUE, alpha=0.13, linewidth=0)
+    for name in ("minimum", "maximum"):
+        axes.plot(time, path[name], color=BLUE, linewidth=0.9)
+        if expected:
+            axes.plot(time, path[f"expected_{name}"], color=RED, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=1.5)
+    axes.set_xlabel("time $t$")
+
+
+def _pick(paths: pd.DataFrame, run: str) -> pd.DataFrame:
+    return paths[paths["run"] == run]
+
+
+def _value(summary: pd.DataFrame, run: str, column: str) -> float:
+    return float(summary.loc[summary["run"] == run, column].iloc[0])
+
+
+def _at(path: pd.DataFrame, time: int, column: str) -> float:
+    return float(path.loc[path["time"] == time, column].iloc[0])
+
+
+@styled
+def biased_consensus(values: pd.DataFrame, law: pd.DataFrame) -> Figure:
+    """Show a histogram of the consensus limits of many runs, their predicted normal law, and v."""
+    mean, std, v = (float(law[name].iloc[0]) for name in ("mean", "std", "consensus_value"))
+    figure = Figure(figsize=(ONE_COLUMN, 2.2))
+    axes = figure.add_subplot()
+    axes.hist(values["value"], bins=BINS, density=True, color=BLUE, alpha=0.35)
+    grid = np.linspace(mean - 4.5 * std, mean + 4.5 * std, 400)
+    axes.plot(grid, stats.norm.pdf(grid, mean, std), color=RED)
+    axes.axvline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
+    _name_parts(axes, len(values), mean, std, v)
+    axes.set_xlabel("consensus limit")
+    axes.set_ylabel("density")
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
+def _name_parts(axes: Axes, runs: int, mean: float, std: float, v: float) -> None:
+    """Name histogram, law and v, on the side that leaves room."""
+    peak = stats.norm.pdf(0.0, scale=std)
+    towards, far = (1 if v >= mean else -1), abs(v - mean) > 4 * std
+    # A distant v leaves room for all names between it and the law; otherwise the names go to the other side.
+    way = towards if far else -towards
+    side = {"ha": "left" if way > 0 else "right", "xytext": (way * 5, 0)}
+    label(axes, "predicted law", (mean + way * 0.5 * std, 0.9 * peak), color=RED, **side)
+    label(axes, f"{runs:,} runs", (mean + way * 1.2 * std, 0.5 * peak), color=BLUE, **side)
+    inner = -towards if far else towards
+    label(axes, "consensus value $v$", (v, 1.02 * peak), xytext=(inner * 4, 0), ha="left" if inner > 0 else "right")
+
+
+@styled
+def contraction(products: pd.DataFrame) -> Figure:
+    """Show the product of contraction factors, which tends to 0 under slow schedules and stalls under fast ones."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
+    axes = figure.add_subplot()
+    last = products[products["time"] == products["time"].max()].sort_values("product", ascending=False)
+    places = _apart(np.log10(last["product"].to_numpy()))
+    for end, place in zip(last.itertuples(), places, strict=True):
+        curve = products[products["schedule"] == end.schedule]
+        colour, line = (BLUE, "-") if end.sum_diverges else (RED, (0, (4, 1.5)))
+        axes.loglog(curve["time"], curve["product"], color=colour, linestyle=line)
+        name, spot = f"${formula(end.schedule)}$", (end.time, 10**place)
+        label(axes, name, spot, xytext=(4, 0), va="center", color=colour, annotation_clip=False)
+    axes.set_xlim(1, products["time"].max())
+    axes.set_ylim(top=1.0)
+    axes.set_xlabel("time $t$")
+    axes.set_ylabel(r"$\prod_{k \leq t}\,\alpha_k$")
+    for height, relation, colour in ((0.17, "=", BLUE), (0.07, "<", RED)):
+        text = rf"$\Sigma_t\,1/\rho_t {relation} \infty$"
+        axes.text(0.04, height, text, transform=axes.transAxes, color=colour)
+    return figure
+
+
+def _apart(heights: NDArray[np.float64], gap: float = 0.35) -> NDArray[np.float64]:
+    """Move decreasing heights down until names at them do not overlap.
+
+    >>> _apart(np.array([0.0, -1.0, -1.1]))
+    array([ 0.  , -1.  , -1.35])
+    """
+    placed = heights.copy()
+    for i in range(1, placed.size):
+        placed[i] = min(placed[i], placed[i - 1] - gap)
+    return placed
+
+
+@styled
+def approach(exact: pd.DataFrame, paths: pd.DataFrame) -> Figure:
+    """Show the error of the consensus mode, and RMS distance and disagreement: exact law and simulated paths."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+    left, right = figure.subplots(1, 2)
+    left.fill_between(exact["time"], exact["error_low"], exact["error_high"], color=BLUE, alpha=0.15, linewidth=0)
+    for _, path in paths.groupby("path"):
+        left.semilogx(path["time"], path["error"], color=GREY, linewidth=0.5)
+        for name in ("rms_distance", "rms_disagreement"):
+            right.loglog(path["time"], path[name], color=GREY, linewidth=0.5)
+    left.semilogx(exact["time"], exact["error"], color=BLUE)
+    left.axhline(0.0, color=INK, linewidth=0.7, linestyle=DOTTED)
+    for name, colour in (("rms_distance", BLUE), ("rms_disagreement", RED)):
+        right.loglog(exact["time"], exact[name], color=colour)
+    middle = exact.iloc[len(exact) * 3 // 5]
+    label(right, "RMS distance to $v$", (middle["time"], middle["rms_distance"]), xytext=(0, 6), color=BLUE)
+    spot = (middle["time"], middle["rms_disagreement"])
+    label(right, "RMS disagreement", spot, xytext=(-3, -4), ha="right", va="top", color=RED)
+    label(left, "$v$", (exact["time"].iloc[-1], 0.0), xytext=(3, 0), va="center", annotation_clip=False)
+    # The error decreases from one side, which leaves the corner on that side free.
+    corner = (0.13, 0.03) if middle["error"] < 0 else (0.87, 0.77)
+    for height, text, colour in ((corner[0], "exact mean and 95 % band", BLUE), (corner[1], "simulated paths", GREY)):
+        left.text(0.98, height, text, transform=left.transAxes, ha="right", color=colour)
+    left.set_ylabel("consensus mode $m_t - v$")
+    right.set_ylabel("root mean square over agents")
+    for axes in (left, right):
+        axes.set_xlim(1, exact["time"].iloc[-1])
+        axes.set_xlabel("time $t$")
+    panel(left, "a", r"slow convergence to $v$, $\rho_t = t$")
+    panel(right, "b", r"fast agreement, $\rho_t = t$")
+    return figure
+
+
+@styled
+def tuning(errors: pd.DataFrame) -> Figure:
+    """Show the exact error of the consensus mode under ρ_t = t and under ρ_t = κt, beside the ideal."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
+    axes = figure.add_subplot()
+    for (name, curve), colour in zip(errors.groupby("schedule", sort=False), (RED, BLUE), strict=True):
+        axes.loglog(curve["time"], curve["rms"], color=colour)
+        spot = curve.iloc[len(curve) * 3 // 4]
+        label(axes, rf"$\rho_t = {formula(str(name))}$", (spot["time"], spot["rms"]), xytext=(2, 6), color=colour)
+    axes.loglog(curve["time"], curve["ideal"], color=INK, linewidth=0.8, linestyle=DOTTED)
+    spot = curve.iloc[len(curve) // 2]
+    ideal = r"ideal $\sigma_0\sqrt{\Sigma s^2}\,/\,(\Sigma s\,\sqrt{t})$"
+    label(axes, ideal, (spot["time"], spot["ideal"]), xytext=(-3, -5), ha="right", va="top")
+    axes.set_xlim(1, errors["time"].max())
+    axes.set_xlabel("time $t$")
+    axes.set_ylabel("RMS error of the consensus mode")
+    return figure
+
+
+@styled
+def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
+    """Show the extremes of runs at several noise levels, and bias and standard deviation of the consensus mode."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.7))
+    left, right = figure.subplots(1, 2)
+    levels = np.sort(paths["noise"].unique())
+    shades = visible(OPINIONS)(np.linspace(1.0, 0.0, levels.size))
+    _noise_extremes(left, paths, dict(zip(levels, shades, strict=True)))
+    _errors(right, law, dict(zip(levels, shades, strict=True)))
+    panel(left, "a", r"maximum and minimum opinion, $\rho_t = t$")
+    panel(right, "b", "consensus mode: bias and standard deviation")
+    return figure
+
+
+def _noise_extremes(axes: Axes, paths: pd.DataFrame, shades: Shades) -> None:
+    # The largest noise is drawn first, so that the others are visible on top of it.
+    for level in sorted(shades, reverse=True):
+        own = paths[(paths["noise"] == level) & (paths["time"] >= 1)]
+        for name in ("minimum", "maximum"):
+            axes.semilogx(own["time"], own[name], color=shades[level], linewidth=0.8)
+    shown = own["time"]
+    for name in ("expected_minimum", "expected_maximum"):
+        axes.semilogx(shown, own[name], color=INK, linewidth=0.8, linestyle=DOTTED)
+    axes.set_xlim(1, float(shown.max()))
+    axes.set_xlabel("time $t$")
+    axes.set_ylabel("public opinion $y_t$")
+    for place, level in enumerate(sorted(shades, reverse=True)):
+        name = rf"$\sigma_0 = {level:g}$"
+        axes.text(0.98, 0.97 - 0.085 * place, name, transform=axes.transAxes, color=shades[level], ha="right", va="top")
+    axes.text(0.98, 0.03, "expected, at any noise level", transform=axes.transAxes, color=INK, ha="right")
+
+
+def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
+    ends = {}
+    for level, shade in shades.items():
+        own = law[law["noise"] == level]
+        axes.loglog(own["time"], own["std"], color=shade)
+        ends[rf"$\sigma_0 = {level:g}$"] = (float(own["std"].iloc[-1]), shade)
+    # The bias does not depend on the noise.
+    axes.loglog(own["time"], own["bias"].abs(), color=INK, linestyle=DOTTED)
+    ends["bias"] = (abs(float(own["bias"].iloc[-1])), INK)
+    axes.set_xlim(max(1.0, float(law["time"].min())), float(law["time"].max()))
+    axes.set_xlabel("time $t$")
+    axes.set_ylabel("error of the consensus mode")
+    plain_ticks(axes.yaxis)
+    name_ends(axes, float(law["time"].max()), ends)
+
+
+@styled
+def exact_vs_sampled(pairs: pd.DataFrame) -> Figure:
+    """Show all quantities known both exactly and from a sample, and their differences in standard errors."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.7))
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
+    _pairs(left, pairs)
+    _scores(right, pairs)
+    panel(left, "a", f"{len(pairs)} quantities, sampled against exact")
+    panel(right, "b", "differences in standard errors")
+    return figure
+
+
+def _pairs(axes: Axes, pairs: pd.DataFrame) -> None:
+    shown = pairs[(pairs["exact"].abs() > 0) & (pairs["sampled"].abs() > 0)]
+    ends = np.array([shown["exact"].abs().min() / 2, shown["exact"].abs().max() * 2])
+    axes.loglog(ends, ends, color=INK, linewidth=0.6, linestyle=DOTTED, zorder=0)
+    for place, (_, own) in enumerate(shown.groupby("experiment", sort=False)):
+        colour = PALETTE[place % len(PALETTE)]
+        axes.loglog(own["exact"].abs(), own["sampled"].abs(), "o", markersize=2.8, color=colour)
+    axes.set_xlabel("exact (absolute value)")
+    axes.set_ylabel("sampled (absolute value)")
+
+
+def _scores(axes: Axes, pairs: pd.DataFrame) -> None:
+    names = list(dict.fromkeys(pairs["experiment"]))
+    axes.axvspan(-NORMAL_95, NORMAL_95, color=GREY, alpha=0.15, linewidth=0)
+    axes.axvline(0.0, color=INK, linewidth=0.6, linestyle=DOTTED)
+    for place, name in enumerate(names):
+        z = pairs.loc[pairs["experiment"] == name, "z"]
+        axes.plot(z, np.full(len(z), -place), "o", markersize=2.8, color=PALETTE[place % len(PALETTE)], alpha=0.8)
+    reach = max(3.0, 1.1 * float(pairs["z"].abs().max()))
+    axes.set_xlim(-reach, reach)
+    axes.set_ylim(0.6 - len(names), 0.6)
+    axes.set_yticks(-np.arange(len(names)), [_words(name) for name in names])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("(sampled − exact) / standard error; 95 % within the band")
+
+
+def _words(name: str) -> str:
+    return _EXPERIMENTS.get(name, name.replace("_", " "))

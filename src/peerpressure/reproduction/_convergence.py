@@ -1,0 +1,355 @@
+"""Consensus under slow and fast peer pressure: when agents agree, on what value, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model
+from peerpressure.networks import Network, barabasi_albert, k2
+from peerpressure.noise import Gaussian, NoNoise
+from peerpressure.reproduction.design import (
+    AGENTS,
+    NOISE,
+    NORMAL_95,
+    SEED,
+    agents_drawn,
+    consensus_errors,
+    log_spaced_times,
+)
+from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
+from peerpressure.simulation import Record, simulate
+from peerpressure.theory._classification import fate
+from peerpressure.theory._contraction import contraction_product
+from peerpressure.theory._limits import predicted_limit
+from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._rates import ideal_deviation
+from peerpressure.trajectory import Trajectory
+
+STEPS = 100_000
+LEAST_STEPS = 100
+# The tables hold the first and the last steps one by one, so that an oscillation can be followed.
+EARLY = 150
+LATE = 24
+KEPT_PER_DECADE = 60
+# By then ρ_t = 2^√t is past 1e9, and the remaining change is smaller than any figure can show.
+LIMIT_STEPS = 1_000
+REPLICATES = 4_000
+SCHEDULES: Sequence[Schedule] = (Linear(), Formula("t*log(1 + t)"), Power(1.5), StretchedExponential())
+PATHS = 6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One schedule on one network: a noisy path, and the expected path, which is the path without noise."""
+
+    name: str
+    path: Trajectory
+    expected: Trajectory
+
+    @property
+    def model(self) -> Model:
+        """The simulated model."""
+        return self.path.model
+
+    def table(self) -> pd.DataFrame:
+        """Return the rows of this run in the table ``paths``."""
+        times = kept_times(int(self.path.times[-1]))
+        return pd.DataFrame(
+            {
+                "run": self.name,
+                "time": times,
+                "minimum": _at(self.path.minimum, times),
+                "maximum": _at(self.path.maximum, times),
+                "mean": _at(self.path.mean, times),
+                "agent_1": _at(self.path.states, times).ravel(),
+                "spread": _at(self.path.spread, times),
+                "distance": _at(self.path.distance, times),
+                "expected_minimum": _at(self.expected.minimum, times),
+                "expected_maximum": _at(self.expected.maximum, times),
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the final state as a row of the table ``summary``."""
+        path = self.path.path(self.model.network.labels[0])[0]
+        return {
+            "run": self.name,
+            "bipartite": self.model.network.is_bipartite,
+            "edges": self.model.network.edge_count,
+            "pressure": self.model.pressure.formula_text,
+            "steps": int(self.path.times[-1]),
+            "consensus_value": self.model.consensus_value,
+            "mean": float(_at(self.path.mean, [-1])[0]),
+            "spread": float(_at(self.path.spread, [-1])[0]),
+            "distance": float(_at(self.path.distance, [-1])[0]),
+            "oscillation": float(abs(path[-1] - path[-2])),
+            "predicted": fate(self.model).outcome.name.lower(),
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConvergenceResult:
+    """Three runs from one start: slow and fast pressure on a tree, and fast pressure on a graph with odd cycles."""
+
+    seed: int
+    slow_tree: Run
+    fast_tree: Run
+    fast_cycles: Run
+
+    @property
+    def runs(self) -> tuple[Run, Run, Run]:
+        """The runs in the order of the figures."""
+        return self.slow_tree, self.fast_tree, self.fast_cycles
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tidy tables of the experiment.
+
+        Tables
+        ------
+        agents
+            agent, hidden, stubbornness, degree_tree, degree_cycles.
+        edges
+            network (tree, cycles), source, target: agents are numbered from 1.
+        paths
+            run (slow_tree, fast_tree, fast_cycles), time, minimum, maximum, mean, agent_1, spread, distance,
+            expected_minimum, expected_maximum: spread is max − min over agents, distance is max |y_i − v|, and the
+            expected extremes are those of the exact mean path.
+        summary
+            run, bipartite, edges, pressure, steps, consensus_value, mean, spread, distance, oscillation, predicted:
+            the final state; oscillation is the last change of agent 1, predicted the outcome that theory gives.
+        """
+        return {
+            "agents": self._agents(),
+            "edges": pd.concat([_edges("tree", self._tree), _edges("cycles", self._cycles)], ignore_index=True),
+            "paths": pd.concat([run.table() for run in self.runs], ignore_index=True),
+            "summary": pd.DataFrame([run.summary() for run in self.runs]),
+        }
+
+    @property
+    def _tree(self) -> Network:
+        return self.slow_tree.model.network
+
+    @property
+    def _cycles(self) -> Network:
+        return self.fast_cycles.model.network
+
+    def _agents(self) -> pd.DataFrame:
+        model = self.slow_tree.model
+        return pd.DataFrame(
+            {
+                "agent": np.arange(1, model.n + 1),
+                "hidden": model.x0,
+                "stubbornness": model.s,
+                "degree_tree": self._tree.degrees.astype(int),
+                "degree_cycles": self._cycles.degrees.astype(int),
+            }
+        )
+
+
+def convergence(
+    seed: int = SEED, steps: int = STEPS, *, agents: int = AGENTS, noise: float = NOISE
+) -> ConvergenceResult:
+    """Simulate slow and fast peer pressure from one start.
+
+    The runs are ρ_t = t and ρ_t = 2^√t on a scale-free tree, and ρ_t = 2^√t on a scale-free graph with odd cycles.
+    Hidden opinions are uniform on [0, 1], stubbornness is uniform on [0.5, 1], and the noise is normal.
+
+    Parameters
+    ----------
+    seed : int, default 14
+        Seed of graphs, agents and noise.
+    steps : int, default 100,000
+        Length of the runs, 100 or more.
+    agents : int, default 100
+        Number of agents.
+    noise : float, default 0.25
+        Standard deviation σ₀ of the noise.
+
+    Returns
+    -------
+    ConvergenceResult
+        The three runs; its ``tables`` method documents the columns.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are fewer than 100 steps.
+
+    See Also
+    --------
+    noise_levels : The effect of σ₀ on convergence.
+
+    Examples
+    --------
+    >>> convergence(steps=100, agents=20).tables()["summary"]["run"].tolist()
+    ['slow_tree', 'fast_tree', 'fast_cycles']
+    """
+    if steps < LEAST_STEPS:
+        rule = f"the convergence experiment needs at least {LEAST_STEPS} steps"
+        raise InvalidInputError(message(rule, got=steps, remedy="a failure to agree does not show sooner"))
+    tree, cycles = barabasi_albert(agents, 1, seed=seed), barabasi_albert(agents, 2, seed=seed)
+    hidden, stubbornness = agents_drawn(agents, seed)
+
+    def run(name: str, network: Network, pressure: Schedule) -> Run:
+        model = Model(network, hidden, stubbornness, pressure, Gaussian(noise))
+        keep = Record(agents=[network.labels[0]])
+        path = simulate(model, steps, seed=seed, record=keep)
+        # The update is affine, so that the mean path is the path without noise: exact, not sampled.
+        expected = simulate(replace(model, noise=NoNoise()), steps, record="summaries")
+        return Run(name, path, expected)
+
+    return ConvergenceResult(
+        seed=seed,
+        slow_tree=run("slow_tree", tree, Linear()),
+        fast_tree=run("fast_tree", tree, StretchedExponential()),
+        fast_cycles=run("fast_cycles", cycles, StretchedExponential()),
+    )
+
+
+def kept_times(steps: int) -> NDArray[np.int64]:
+    """Return the times in the table ``paths``: all early ones, some from each decade, and the last few.
+
+    >>> kept_times(1000)[[0, 1, 150, -1]]
+    array([   0,    1,  150, 1000])
+    """
+    decades = np.log10(steps)
+    spaced = np.round(np.logspace(0, decades, int(KEPT_PER_DECADE * decades) + 1)).astype(np.int64)
+    early, late = np.arange(min(EARLY, steps) + 1), np.arange(max(steps - LATE, 0), steps + 1)
+    return np.unique(np.concatenate([early, spaced[spaced <= steps], late]))
+
+
+def _at(values: NDArray[Any] | None, times: Any) -> NDArray[np.float64]:
+    """Return the first replicate's values at these times, from a run that recorded every step."""
+    assert values is not None, "the experiment records what it tabulates"
+    return np.asarray(values[0][times], dtype=np.float64)
+
+
+def _edges(name: str, network: Network) -> pd.DataFrame:
+    sources, targets, _ = network.edges()
+    return pd.DataFrame({"network": name, "source": sources + 1, "target": targets + 1})
+
+
+def biased_consensus(
+    model: Model, *, replicates: int = REPLICATES, steps: int = LIMIT_STEPS, seed: int = SEED
+) -> dict[str, pd.DataFrame]:
+    """Compare the consensus limits of many runs under ρ_t = 2^√t with their predicted law.
+
+    The network must have an odd cycle: on a bipartite one the agents oscillate.
+
+    Tables
+    ------
+    biased_consensus
+        run, value: the value on which one run agrees.
+    biased_consensus_law
+        mean, std, consensus_value: the predicted normal law, in one row.
+    """
+    fast = replace(model, pressure=StretchedExponential())
+    run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), predicted_limit(fast)
+    values = consensus_mode(fast)(run.final.public)
+    law = {"mean": limit.mean[0], "std": limit.std[0], "consensus_value": fast.consensus_value}
+    return {
+        "biased_consensus": pd.DataFrame({"run": run.replicates, "value": values}),
+        "biased_consensus_law": pd.DataFrame([law]),
+    }
+
+
+def contraction_products(steps: int = 10_000, schedules: Sequence[Schedule] = SCHEDULES) -> pd.DataFrame:
+    """Return the products of contraction factors of two agents with s = 1.
+
+    Tables
+    ------
+    contraction
+        schedule, time, product, sum_diverges: product is Π α_k up to the time, exactly 1/(t + 1) under ρ_t = t;
+        sum_diverges tells whether Σ 1/ρ_t = ∞, the condition under which the product tends to 0.
+    """
+    times = log_spaced_times(steps)
+    rows = [
+        pd.DataFrame(
+            {
+                "schedule": schedule.formula_text,
+                "time": times,
+                "product": contraction_product(Model(k2(), [0.0, 1.0], pressure=schedule), steps)[times - 1],
+                "sum_diverges": schedule.growth.reciprocal_sum_diverges,
+            }
+        )
+        for schedule in schedules
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def approach(model: Model, steps: int = 5_000, *, paths: int = PATHS, seed: int = SEED) -> dict[str, pd.DataFrame]:
+    """Return how the agents approach each other and v: the exact law, and simulated paths.
+
+    With the consensus mode m_t = Σ d y/Σ d, rms_distance² = Σ d (y − v)²/Σ d and
+    rms_disagreement² = Σ d (y − m)²/Σ d, so that rms_distance² = rms_disagreement² + (m − v)².
+
+    Tables
+    ------
+    approach_exact
+        time, error, error_low, error_high, rms_distance, rms_disagreement: error is the mean of m − v with its 95 %
+        band; the others are root mean squares over agents and noise.
+    approach_paths
+        path, time, error, rms_distance, rms_disagreement: the same of single runs, over agents alone.
+    """
+    times = log_spaced_times(steps)
+    exact, simulated = _exact_approach(model, times), _simulated_approach(model, times, paths, seed)
+    return {"approach_exact": exact, "approach_paths": simulated}
+
+
+def _exact_approach(model: Model, times: NDArray[np.int64]) -> pd.DataFrame:
+    errors = consensus_errors(model, times)
+    return pd.DataFrame(
+        {
+            "time": times,
+            "error": errors.bias,
+            "error_low": errors.bias - NORMAL_95 * errors.std,
+            "error_high": errors.bias + NORMAL_95 * errors.std,
+            "rms_distance": errors.rms_distance,
+            "rms_disagreement": errors.rms_disagreement,
+        }
+    )
+
+
+def _simulated_approach(model: Model, times: NDArray[np.int64], paths: int, seed: int) -> pd.DataFrame:
+    run, mode = simulate(model, int(times[-1]), paths, seed=seed), consensus_mode(model)
+    assert run.states is not None, "states are recorded by default"
+    states = run.states[:, times]
+    common = mode(states)
+    return pd.DataFrame(
+        {
+            "path": np.repeat(run.replicates, times.size),
+            "time": np.tile(times, paths),
+            "error": (common - model.consensus_value).ravel(),
+            "rms_distance": np.sqrt(mode((states - model.consensus_value) ** 2)).ravel(),
+            "rms_disagreement": np.sqrt(mode((states - common[:, :, None]) ** 2)).ravel(),
+        }
+    )
+
+
+def tuning(model: Model, steps: int = 10_000) -> pd.DataFrame:
+    """Return the exact error of the consensus mode under ρ_t = t and under the tuned ρ_t = κt.
+
+    Tables
+    ------
+    tuning
+        schedule (t, κt), time, bias, std, rms, ideal: rms² = bias² + std²; ideal is the standard deviation of the best
+        unbiased estimate of v from all preferred opinions so far.
+    """
+    times, mode = log_spaced_times(steps), consensus_mode(model)
+    rows = []
+    for name, schedule in (("t", Linear()), ("κt", Linear.tuned(model.network, model.s))):
+        law = moments(replace(model, pressure=schedule), steps, of=mode, times=times)
+        bias, std = law.mean[:, 0] - model.consensus_value, law.std[:, 0]
+        ideal = [ideal_deviation(model, int(t)) for t in times]
+        columns = {"time": times, "bias": bias, "std": std, "rms": np.hypot(bias, std), "ideal": ideal}
+        rows.append(pd.DataFrame({"schedule": name, **columns}))
+    return pd.concat(rows, ignore_index=True)

@@ -1,0 +1,253 @@
+"""All experiments of the report, from one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from peerpressure.reproduction import printed
+from peerpressure.reproduction._adaptation import forgetting, two_timescales
+from peerpressure.reproduction._beyond import BeyondResult, beyond
+from peerpressure.reproduction._continuous import continuous_time
+from peerpressure.reproduction._convergence import (
+    STEPS,
+    approach,
+    biased_consensus,
+    contraction_products,
+    convergence,
+    tuning,
+)
+from peerpressure.reproduction._noise_levels import noise_levels
+from peerpressure.reproduction._regression import residuals, two_agents_recovery
+from peerpressure.reproduction._sweep import Comparison, size_effect, sweep_ba
+from peerpressure.reproduction._temporal import temporal_networks
+from peerpressure.reproduction.claims import Evidence, audit, protection, with_fast_pressure
+from peerpressure.reproduction.design import SEED, scale_free_model
+
+# Exact laws cost more than simulated steps, and their figures do not need the longest runs.
+MOST_EXACT_STEPS = 10_000
+MOST_APPROACH_STEPS = 5_000
+MOST_NOISE_STEPS = 3_000
+MOST_TIMESCALE_STEPS = 1_000
+MOST_OBSERVED_STEPS = 200
+MOST_TEMPORAL_STEPS = 3_000
+# The audit uses exact laws, so that it does not depend on the length of the simulated runs.
+AUDIT_STEPS = 3_000
+
+Progress: TypeAlias = Callable[[str], None]
+Tables: TypeAlias = dict[str, pd.DataFrame]
+Row: TypeAlias = dict[str, Any]
+
+
+def paper_tables(
+    seed: int = SEED,
+    steps: int = STEPS,
+    replications: int = printed.SWEEP_REPLICATIONS,
+    *,
+    sizes: Sequence[int] = printed.SWEEP_AGENTS,
+    folder: Path | None = None,
+    workers: int | None = None,
+    progress: Progress = lambda stage: None,
+) -> Tables:
+    """Run every experiment, and return all tables by name.
+
+    Parameters
+    ----------
+    seed : int, default 14
+        Root seed of all experiments.
+    steps : int, default 100,000
+        Length of the longest runs.
+    replications : int, default 20
+        Runs per cell of the sweeps.
+    sizes : sequence of int
+        Graph sizes of the sweeps.
+    folder : Path, optional
+        Folder of the sweeps, from which an interrupted run continues.
+    workers : int, optional
+        Processes of the sweeps; only with a folder.
+    progress : callable, optional
+        Called with the name of each stage before it begins.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        The tables; the functions and ``tables`` methods of the experiments document the columns.
+
+    See Also
+    --------
+    audit : The verdicts on the paper's claims, one of the tables.
+
+    Examples
+    --------
+    The whole run takes about half a minute:
+
+    >>> tables = paper_tables()  # doctest: +SKIP
+    """
+    tables = _agreement(seed, steps, progress)
+    progress("the sweep over sizes and noise levels")
+    sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
+    evidence, recovered, more = _recovery(seed, steps, tables, sweeps, effect, progress)
+    tables |= _extensions(seed, steps, progress)
+    progress("claims against findings")
+    compared = exact_vs_sampled(evidence, more, tables)
+    return tables | recovered | more.tables() | {"exact_vs_sampled": compared, "audit": audit(evidence)}
+
+
+def _agreement(seed: int, steps: int, progress: Progress) -> Tables:
+    """Return the tables on whether, on what value and how fast agents agree."""
+    progress("slow and fast pressure, on a tree and with odd cycles")
+    tables = convergence(seed, steps).tables()
+    model = scale_free_model(seed)
+    progress("contraction under each schedule")
+    tables["contraction"] = contraction_products(min(steps, MOST_EXACT_STEPS))
+    progress("disagreement and distance to v")
+    tables |= approach(model, min(steps, MOST_APPROACH_STEPS), seed=seed)
+    progress("the gain of tuning")
+    tables["tuning"] = tuning(model, min(steps, MOST_EXACT_STEPS))
+    progress("biased consensus against its predicted law")
+    return tables | biased_consensus(model, seed=seed)
+
+
+def _sweeps(seed: int, replications: int, sizes: Sequence[int], folder: Path | None, workers: int | None) -> Comparison:
+    """Return the sweeps over both graph families, each in its own folder."""
+    two, one = (
+        sweep_ba(seed, replications, edges=edges, sizes=sizes, folder=folder and folder / f"ba{edges}", workers=workers)
+        for edges in printed.SWEEP_EDGES
+    )
+    return Comparison(two, one)
+
+
+def _recovery(
+    seed: int, steps: int, tables: Tables, sweeps: Comparison, effect: pd.DataFrame, progress: Progress
+) -> tuple[Evidence, Tables, BeyondResult]:
+    """Return the results on recovery, as evidence for the audit and as tables."""
+    progress("regression on two agents, and on a hundred")
+    pair, hundred = two_agents_recovery(seed), residuals(seed)
+    progress("larger noise")
+    noise = noise_levels(seed, steps=min(steps, MOST_NOISE_STEPS))
+    progress("better observers, schedules and noise designs")
+    more = beyond(seed)
+    model = scale_free_model(seed)
+    evidence = Evidence(
+        slow=model,
+        fast=with_fast_pressure(model),
+        steps=AUDIT_STEPS,
+        runs=tables["summary"],
+        pair=pair,
+        observers=more.observers,
+        protection=protection(hundred.law.model),
+        partial=more.partial,
+        residuals=hundred,
+        sweeps=sweeps,
+        sizes=effect,
+        noise=noise,
+    )
+    recovered = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": effect} | noise.tables()
+    return evidence, recovered, more
+
+
+def _extensions(seed: int, steps: int, progress: Progress) -> Tables:
+    """Return the tables on what the paper leaves to future work."""
+    progress("hidden opinions that adapt")
+    adapting = two_timescales(seed, min(steps, MOST_TIMESCALE_STEPS)).tables()
+    forgotten = forgetting(seed, min(steps, MOST_OBSERVED_STEPS)).tables()
+    progress("temporal networks")
+    temporal = temporal_networks(seed, min(steps, MOST_TEMPORAL_STEPS))
+    progress("continuous time")
+    return adapting | forgotten | temporal | continuous_time(seed)
+
+
+def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: Tables) -> pd.DataFrame:
+    """Return every quantity of the experiments that is known both exactly and from a sample.
+
+    Tables
+    ------
+    exact_vs_sampled
+        experiment, quantity, exact, sampled, standard_error, z: z = (sampled − exact)/standard_error.
+    """
+    rows = [*_biased_consensus(tables), *_two_agents(evidence), *_residuals(evidence), *_sweep_cells(evidence)]
+    rows += [*_noise(evidence), *_beyond(more), *_limit(tables), *_forgetting(tables)]
+    return pd.DataFrame(rows)
+
+
+def _row(experiment: str, quantity: str, exact: float, sampled: float, error: float) -> Row:
+    return {
+        "experiment": experiment,
+        "quantity": quantity,
+        "exact": float(exact),
+        "sampled": float(sampled),
+        "standard_error": float(error),
+        "z": float((sampled - exact) / error),
+    }
+
+
+def _biased_consensus(tables: Tables) -> Iterator[Row]:
+    values, law = tables["biased_consensus"]["value"].to_numpy(), tables["biased_consensus_law"].iloc[0]
+    std, count = values.std(ddof=1), values.size
+    error = law["std"] / np.sqrt(count)
+    yield _row("biased_consensus", "mean of the consensus limit", law["mean"], values.mean(), error)
+    yield _row("biased_consensus", "its standard deviation", law["std"], std, law["std"] / np.sqrt(2 * count))
+
+
+def _two_agents(e: Evidence) -> Iterator[Row]:
+    for estimate in (e.pair.ols, e.pair.innovations):
+        sampled = estimate.value.var(axis=0, ddof=1)
+        error = estimate.variance[0] * np.sqrt(2 / (len(estimate.value) - 1))
+        yield _row("two_agents_recovery", f"variance by {estimate.method}", estimate.variance[0], sampled[0], error)
+
+
+def _residuals(e: Evidence) -> Iterator[Row]:
+    residuals, exact = e.residuals.residuals, float(np.trace(e.residuals.law.covariance)) / e.residuals.law.model.n
+    each = (residuals**2).mean(axis=1)
+    yield _row("residuals", "mean square of a residual", exact, each.mean(), each.std(ddof=1) / np.sqrt(each.size))
+
+
+def _sweep_cells(e: Evidence) -> Iterator[Row]:
+    for sweep in (e.sweeps.two, e.sweeps.one):
+        cells = sweep.cells
+        error = np.sqrt((cells["exact_std"] ** 2).sum()) / len(cells)
+        name, sampled = f"mean of ⟨σ²⟩ over cells, m = {sweep.edges}", cells["mean_residual_variance"].mean()
+        yield _row("sweep_ba", name, cells["exact"].mean(), sampled, error)
+        table = sweep.regression().query("term == 'noise'").set_index(["source", "regressor"])
+        for regressor in ("noise", "noise_variance"):
+            measured, exact = table.loc[("measured", regressor)], table.loc[("exact", regressor), "estimate"]
+            name = f"slope on {regressor}, m = {sweep.edges}"
+            yield _row("sweep_ba", name, exact, measured["estimate"], measured["standard_error"])
+
+
+def _noise(e: Evidence) -> Iterator[Row]:
+    fits = e.noise.exponents.set_index(["noise", "quantity", "source"])
+    for level in e.noise.exponents["noise"].unique():
+        for quantity in ("rms_distance", "rms_disagreement"):
+            exact, sampled = (fits.loc[(level, quantity, source)] for source in ("exact", "sampled"))
+            name = f"exponent of {quantity}, σ₀ = {level:g}"
+            yield _row("noise_levels", name, exact["exponent"], sampled["exponent"], sampled["standard_error"])
+
+
+def _beyond(more: BeyondResult) -> Iterator[Row]:
+    last = more.observers["steps"].max()
+    for row in more.observers[more.observers["steps"] == last].itertuples():
+        name = f"variance by {row.observer}, {row.network}, T = {last}"
+        yield _row("beyond", name, row.variance, row.sampled, row.standard_error)
+    last = more.schedules["steps"].max()
+    for row in more.schedules[more.schedules["steps"] == last].itertuples():
+        yield _row("beyond", f"rms under {row.schedule}, T = {last}", row.rms, row.sampled_rms, row.standard_error)
+
+
+def _limit(tables: Tables) -> Iterator[Row]:
+    for row in tables["timescale_consensus_limit"].itertuples():
+        name = f"consensus limit, η = {row.rate:.3g}"
+        yield _row("two_timescales", name, row.mean, row.sampled_mean, row.standard_error)
+
+
+def _forgetting(tables: Tables) -> Iterator[Row]:
+    # The errors of the current opinions are those of the initial ones times the retention, and add nothing.
+    first = tables["forgetting_recovery"].query("target == 'initial'")
+    last = first["steps"].max()
+    for row in first[first["steps"] == last].itertuples():
+        name = f"variance of an initial opinion, η = {row.rate:g}, T = {last}"
+        yield _row("forgetting", name, row.variance, row.sampled, row.standard_error)

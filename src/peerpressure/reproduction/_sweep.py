@@ -1,0 +1,391 @@
+"""The variance of mean residuals over graph sizes and noise levels, and the linear model that the paper fits to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from peerpressure.model import Model
+from peerpressure.networks import barabasi_albert
+from peerpressure.noise import Gaussian
+from peerpressure.reproduction import printed
+from peerpressure.reproduction._regression import OlsLaw, expected_variance, ols_law, variance_over_agents
+from peerpressure.reproduction.design import NORMAL_95, SEED, agents_drawn
+from peerpressure.reproduction.printed import TERMS, PrintedTerm
+from peerpressure.sweep import Plan, collect, run_sweep
+
+TASK = "peerpressure.reproduction._sweep:cell"
+MEASURED = ("mean_residual_variance", "exact", "exact_std", "residual_variance", "exact_residual_variance")
+# The printed numbers are consistent with σ₀ as the regressor; their label says σ₀².
+REGRESSORS = ("noise", "noise_variance")
+COLUMNS = ("estimate", "standard_error", "t", "p", "low", "high")
+# Agents at each size: a small graph tells less about the mean over graphs, and costs correspondingly less.
+AGENTS_PER_SIZE = 1_500
+LEAST_GRAPHS = 2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """A sweep over graph sizes and noise levels; ``rows`` has one row per agent of each cell."""
+
+    edges: int
+    replications: int
+    rows: pd.DataFrame
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """The table ``sweep_cells``, in the order of agents and noise."""
+        first = self.rows.drop_duplicates(["agents", "noise"]).reset_index(drop=True)
+        columns = {name: first[name] for name in ("agents", "noise")}
+        extra = {"noise_variance": first["noise"] ** 2, "replications": self.replications}
+        measured = {name: first[name] for name in MEASURED}
+        return pd.DataFrame({"edges": self.edges, **columns, **extra, **measured})
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tidy tables of the sweep.
+
+        Tables
+        ------
+        sweep_cells
+            edges (added per step: 1 or 2), agents, noise (σ₀), noise_variance, replications, mean_residual_variance
+            (⟨σ²⟩: the variance over vertices of the mean residual vector over the replications), exact (its
+            expectation), exact_std (its standard deviation for Gaussian noise), residual_variance (the variance over
+            vertices of one residual vector, mean over replications), exact_residual_variance. One row per cell.
+        sweep_boxes
+            edges, by (noise_variance, agents), level, cells, low_whisker, first_quartile, median, third_quartile,
+            high_whisker, mean, exact_mean: ⟨σ²⟩ over the cells of one level; whiskers end at the last cell within 1.5
+            interquartile ranges.
+        sweep_residuals
+            edges, agents (20, 50, 80), noise, noise_variance, agent, mean_residual: the mean residual vectors.
+        regression
+            edges, source (measured, exact, printed), regressor (noise, noise_variance), term (intercept, agents,
+            noise), estimate, standard_error, t, p, low, high: ⟨σ²⟩ regressed on |V| and on the regressor, with 95 %
+            intervals. The term noise is that of the regressor. Printed rows have the regressor of their label.
+        """
+        return {
+            "sweep_cells": self.cells,
+            "sweep_boxes": self._boxes(),
+            "sweep_residuals": self._densities(),
+            "regression": self.regression(),
+        }
+
+    def regression(self) -> pd.DataFrame:
+        """Regress the measured and the exact response on |V| and on σ₀ or σ₀², and append the printed fit."""
+        sources = {"measured": "mean_residual_variance", "exact": "exact"}
+        fits = [
+            fit(self.cells, response, regressor).assign(source=source, regressor=regressor)
+            for source, response in sources.items()
+            for regressor in REGRESSORS
+        ]
+        known = printed_fit(self.edges).assign(source="printed", regressor=printed.PRINTED_REGRESSOR)
+        table = pd.concat([*fits, known], ignore_index=True).assign(edges=self.edges)
+        front = ["edges", "source", "regressor", "term"]
+        return table[front + [name for name in table.columns if name not in front]]
+
+    def _boxes(self) -> pd.DataFrame:
+        cells = self.cells
+        rows = [
+            {"edges": self.edges, "by": by, "level": float(level), **_box(group)}
+            for by in ("noise_variance", "agents")
+            for level, group in cells.groupby(by)
+        ]
+        return pd.DataFrame(rows)
+
+    def _densities(self) -> pd.DataFrame:
+        some = self.rows[self.rows["agents"].isin(printed.DENSITY_AGENTS)].reset_index(drop=True)
+        columns = {name: some[name] for name in ("agents", "noise")}
+        rest = {"noise_variance": some["noise"] ** 2, "agent": some["agent"], "mean_residual": some["mean_residual"]}
+        return pd.DataFrame({"edges": self.edges, **columns, **rest})
+
+
+def sweep_ba(
+    seed: int = SEED,
+    replications: int = printed.SWEEP_REPLICATIONS,
+    *,
+    edges: int = 2,
+    steps: int = printed.STEPS,
+    sizes: Sequence[int] = printed.SWEEP_AGENTS,
+    noises: Sequence[float] = printed.SWEEP_NOISES,
+    folder: Path | None = None,
+    workers: int | None = None,
+) -> SweepResult:
+    """Sweep the regression over sizes and noise levels of Barabási–Albert graphs.
+
+    Each cell draws its own graph, stubbornness from U[0.5, 1] and opinions from U[0, 1].
+
+    Parameters
+    ----------
+    seed : int, default 14
+        Root seed of all cells.
+    replications : int, default 20
+        Runs per cell.
+    edges : int, default 2
+        Edges added per step of the graph's growth.
+    steps : int, default 100
+        Observed steps of each run.
+    sizes, noises : sequences
+        Numbers of agents, and standard deviations σ₀.
+    folder : Path, optional
+        Folder in which the sweep is resumable and runs in processes; without it the sweep runs in this process. The
+        table is the same.
+    workers : int, optional
+        Number of processes; only with a folder.
+
+    Returns
+    -------
+    SweepResult
+        The sweep; its ``tables`` method documents the columns.
+
+    See Also
+    --------
+    size_effect : The exact effect of graph size, without sampling noise.
+    Comparison : Two sweeps beside the printed regressions.
+
+    Examples
+    --------
+    >>> sweep_ba(replications=3, sizes=[20], noises=[6.0, 8.0]).cells["agents"].tolist()
+    [20, 20]
+    """
+    base = {"edges": edges, "steps": steps, "replications": replications}
+    plan = Plan(TASK, base=base, axes={"agents": list(sizes), "noise": list(noises)}, seed=seed)
+    if folder is None:
+        rows = pd.DataFrame(list(_in_process(plan)))
+    else:
+        run_sweep(plan, folder, workers=workers)
+        rows = collect(folder).drop(columns="replication")
+    return SweepResult(edges, replications, rows)
+
+
+def cell(parameters: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+    """Return one row per agent of a cell: its mean residual, and the measures of the cell."""
+    law = ols_law(cell_model(parameters, seed), parameters["steps"])
+    count = parameters["replications"]
+    found = law.residuals(count, seed)
+    mean = found.mean(axis=0)
+    measured = _measured(law, float(variance_over_agents(mean)), float(variance_over_agents(found).mean()), count)
+    for agent, residual in enumerate(mean, start=1):
+        yield {"agent": agent, "mean_residual": float(residual), **measured}
+
+
+def cell_model(parameters: dict[str, Any], seed: int) -> Model:
+    """Return the model of a cell.
+
+    One draw of opinions serves all replicates: the regression is linear and unbiased, so that x̂ − x₀ depends only on
+    the noise.
+    """
+    n = parameters["agents"]
+    network = barabasi_albert(n, parameters["edges"], seed=seed)
+    return Model(network, *agents_drawn(n, seed), noise=Gaussian(parameters["noise"]))
+
+
+def _measured(law: OlsLaw, of_mean: float, of_one: float, count: int) -> dict[str, float]:
+    expected, std = expected_variance(law.covariance)
+    # The mean of independent residual vectors has their covariance divided by their number.
+    return dict(zip(MEASURED, (of_mean, expected / count, std / count, of_one, expected), strict=True))
+
+
+def _in_process(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Compute the units one after another, as a worker of a sweep would."""
+    for unit in plan.units:
+        parameters = json.loads(unit.parameters)
+        point = {name: parameters[name] for name in plan.axes}
+        yield from (point | row for row in cell(parameters, unit.seed))
+
+
+def _box(cells: pd.DataFrame) -> dict[str, float]:
+    values = np.sort(cells["mean_residual_variance"].to_numpy())
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    reach = 1.5 * (high - low)
+    return {
+        "cells": values.size,
+        "low_whisker": float(min(values[values >= low - reach][0], low)),
+        "first_quartile": float(low),
+        "median": float(middle),
+        "third_quartile": float(high),
+        "high_whisker": float(max(values[values <= high + reach][-1], high)),
+        "mean": float(values.mean()),
+        "exact_mean": float(cells["exact"].mean()),
+    }
+
+
+def size_effect(
+    seed: int = SEED,
+    agents_per_size: int = AGENTS_PER_SIZE,
+    *,
+    steps: int = printed.STEPS,
+    sizes: Sequence[int] = printed.SWEEP_AGENTS,
+    families: Sequence[int] = printed.SWEEP_EDGES,
+) -> pd.DataFrame:
+    """Compute the exact residual variance of the regression over many graphs; no noise is drawn.
+
+    Parameters
+    ----------
+    seed : int, default 14
+        Root seed of the graphs.
+    agents_per_size : int, default 1,500
+        Total number of agents at each size, which gives the number of graphs.
+    steps : int, default 100
+        Observed steps.
+    sizes : sequence of int
+        Numbers of agents.
+    families : sequence of int
+        Edges added per step of the graphs' growth.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table ``size_effect`` with columns edges, agents, graphs, variance, standard_error: the expected variance
+        over vertices of one residual vector in units of σ₀², mean over random graphs and stubbornness. The standard
+        error is that of the draw of graphs.
+
+    See Also
+    --------
+    sweep_ba : The sampled version, over noise levels too.
+
+    Examples
+    --------
+    >>> size_effect(agents_per_size=60, sizes=[20], families=[1])["graphs"].tolist()
+    [3]
+    """
+    counts = {agents: max(LEAST_GRAPHS, round(agents_per_size / agents)) for agents in sizes}
+    return pd.DataFrame(
+        [_size_row(seed, counts[agents], steps, edges, agents) for edges in families for agents in sizes]
+    )
+
+
+def _size_row(seed: int, graphs: int, steps: int, edges: int, agents: int) -> dict[str, Any]:
+    kind = {"edges": edges, "agents": agents}
+    # A stream per graph, so that more graphs extend the sample instead of replacing it.
+    draws = [int(np.random.SeedSequence([seed, 3, edges, agents, i]).generate_state(1)[0]) for i in range(graphs)]
+    found = [expected_variance(ols_law(cell_model(kind | {"noise": 1.0}, s), steps).covariance)[0] for s in draws]
+    error = float(np.std(found, ddof=1) / np.sqrt(graphs))
+    return kind | {"graphs": graphs, "variance": float(np.mean(found)), "standard_error": error}
+
+
+def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
+    """Fit ⟨σ²⟩ ~ β₀ + β₁|V| + β₂·regressor: one row per term, with the 95 % interval (low, high)."""
+    import statsmodels.api as sm  # type: ignore[import-untyped,unused-ignore]
+
+    design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+    found = sm.OLS(cells[response].to_numpy(), design).fit()
+    low, high = np.asarray(found.conf_int(alpha=0.05)).T
+    columns = dict(zip(COLUMNS, (found.params, found.bse, found.tvalues, found.pvalues, low, high), strict=True))
+    return pd.DataFrame({"term": TERMS, **columns})
+
+
+def printed_fit(edges: int) -> pd.DataFrame:
+    """Return the printed parameter table for graphs with this number of edges per step."""
+    rows = [printed.REGRESSIONS[edges][term] for term in TERMS]
+    return pd.DataFrame({"term": TERMS, **{name: [getattr(row, name) for row in rows] for name in COLUMNS}})
+
+
+def error_ratio(cells: pd.DataFrame, regressor: str) -> float:
+    """Return the standard error of the intercept over that of the slope, which depends on the design alone."""
+    design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+    variances = np.diag(np.linalg.inv(design.T @ design))
+    return float(np.sqrt(variances[0] / variances[2]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Sweeps on graphs with two edges per step and with one, side by side."""
+
+    two: SweepResult
+    one: SweepResult
+
+    @property
+    def regression(self) -> pd.DataFrame:
+        """The regressions of both sweeps."""
+        return pd.concat([self.two.regression(), self.one.regression()], ignore_index=True)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of both sweeps, joined, and those that compare them.
+
+        Tables
+        ------
+        regression_comparison
+            edges, term (intercept, agents, noise), regressor (noise, noise_variance), printed, printed_error, measured,
+            measured_error, exact, z, p: z = (measured − printed)/√(sum of squared errors, with the rounding of the
+            printed numbers).
+        intervals
+            source (printed, measured, exact), regressor, term, edges, estimate, low, high: 95 % intervals.
+        interval_differences
+            source (printed, measured, exact), regressor, term, difference (one edge minus two), standard_error, z, p.
+        """
+        parts = [sweep.tables() for sweep in (self.two, self.one)]
+        joined = {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
+        fits = joined["regression"]
+        return joined | {
+            "regression_comparison": against_print(fits),
+            "intervals": intervals(fits),
+            "interval_differences": differences(fits),
+        }
+
+
+def against_print(
+    fits: pd.DataFrame, known_terms: Mapping[int, Mapping[str, PrintedTerm]] = printed.REGRESSIONS
+) -> pd.DataFrame:
+    """Compare each measured term with the printed one, for both regressors."""
+    known = fits.set_index(["source", "regressor", "edges", "term"])
+    rows = []
+    for edges in fits["edges"].unique():
+        for regressor in REGRESSORS:
+            for term in TERMS:
+                measured = known.loc[("measured", regressor, edges, term)]
+                value, error = printed_estimate(known_terms[edges][term])
+                z = (measured["estimate"] - value) / np.hypot(measured["standard_error"], error)
+                row = {"edges": edges, "term": term, "regressor": regressor, "printed": value, "printed_error": error}
+                row |= {"measured": measured["estimate"], "measured_error": measured["standard_error"]}
+                exact = known.loc[("exact", regressor, edges, term), "estimate"]
+                rows.append(row | {"exact": exact, "z": z, "p": two_sided(z)})
+    return pd.DataFrame(rows)
+
+
+def printed_estimate(term: PrintedTerm) -> tuple[float, float]:
+    """Return a printed estimate and its standard error, rounding included."""
+    if term.standard_error:
+        error, half_unit, value = term.estimate / term.t, term.half_unit, term.estimate
+    else:
+        # Both were rounded to 0; the middle and the length of the printed interval have more digits.
+        value, half_unit = (term.low + term.high) / 2, term.interval_half_unit / np.sqrt(2)
+        error = (term.high - term.low) / (2 * NORMAL_95)
+    # The rounding error is uniform within half a unit of the last printed digit.
+    return value, float(np.hypot(error, half_unit / np.sqrt(3)))
+
+
+def intervals(fits: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates and 95 % intervals of both graph families."""
+    return fits[["source", "regressor", "term", "edges", "estimate", "low", "high"]].reset_index(drop=True)
+
+
+def differences(fits: pd.DataFrame) -> pd.DataFrame:
+    """Test whether the coefficients of the two graph families differ; exact rows vary by the draw of graphs alone."""
+    rows = []
+    for (source, regressor, term), pair in fits.groupby(["source", "regressor", "term"], sort=False):
+        estimates = [_estimate(source, pair[pair["edges"] == edges].iloc[0]) for edges in (1, 2)]
+        (one, error_one), (two, error_two) = estimates
+        error = float(np.hypot(error_one, error_two))
+        z = (one - two) / error
+        row = {"source": source, "regressor": regressor, "term": term, "difference": one - two}
+        rows.append(row | {"standard_error": error, "z": z, "p": two_sided(z)})
+    return pd.DataFrame(rows)
+
+
+def _estimate(source: str, row: Any) -> tuple[float, float]:
+    if source == "printed":
+        return printed_estimate(printed.REGRESSIONS[row["edges"]][row["term"]])
+    return float(row["estimate"]), float(row["standard_error"])
+
+
+def two_sided(z: float) -> float:
+    """Return the two-sided p-value of a standard normal score."""
+    return float(2 * special.ndtr(-abs(z)))

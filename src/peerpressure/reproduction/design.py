@@ -1,0 +1,118 @@
+"""What the experiments share: random streams, the agents they draw, the times they sample, and exact error measures."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model
+from peerpressure.networks import barabasi_albert
+from peerpressure.noise import Gaussian
+from peerpressure.reproduction import printed
+from peerpressure.schedules import Linear
+from peerpressure.theory._moments import Functional, Moments, consensus_mode, moments
+
+AGENTS = 100
+# As wide as the hidden opinions themselves (√(1/12) = 0.29): larger noise would mask the first steps.
+NOISE = 0.25
+# With this seed both failures are large enough to be visible on the scale of the opinions; others differ in size only.
+SEED = 14
+PER_DECADE = 12
+NORMAL_95 = 1.959963984540054  # the normal quantile of a two-sided 95 % interval
+
+
+def stream(seed: int, name: str) -> int:
+    """Return the 64-bit seed of one experiment, so that no two experiments under one root seed share their noise.
+
+    The name is hashed and thereby decides the numbers. Names therefore stay as they are when an experiment is renamed.
+
+    >>> stream(14, "residuals") == stream(14, "residuals") != stream(14, "observers")
+    True
+    """
+    return int.from_bytes(hashlib.blake2b(f"{seed}\n{name}".encode(), digest_size=8, person=b"experiment").digest())
+
+
+def check_replications(replications: int, experiment: str) -> int:
+    """Return the number of replications, or raise if a variance cannot be estimated from so few.
+
+    >>> check_replications(20, "residuals")
+    20
+    """
+    if isinstance(replications, bool) or not isinstance(replications, int) or replications < 2:
+        rule = f"the experiment on {experiment} needs a whole number of replications, 2 or more"
+        raise InvalidInputError(message(rule, got=repr(replications), remedy="one run shows no variance"))
+    return replications
+
+
+def agents_drawn(agents: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return hidden opinions from U[0, 1] and stubbornness from U[0.5, 1]."""
+    # A stream of its own: the graph is drawn from the bare seed and must not share numbers with the opinions.
+    rng = np.random.default_rng([seed, 1])
+    return rng.uniform(*printed.HIDDEN_RANGE, agents), rng.uniform(*printed.STUBBORNNESS_RANGE, agents)
+
+
+def scale_free_model(seed: int = SEED, *, agents: int = AGENTS, noise: float = NOISE) -> Model:
+    """Return ρ_t = t on a Barabási–Albert graph with odd cycles (two edges per step)."""
+    return Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), Linear(), Gaussian(noise))
+
+
+def log_spaced_times(steps: int) -> NDArray[np.int64]:
+    """Return times from 1 to ``steps``, evenly spaced in their logarithm.
+
+    >>> log_spaced_times(10)
+    array([ 1,  2,  3,  4,  5,  6,  7,  8, 10])
+    """
+    count = int(PER_DECADE * np.log10(steps)) + 1
+    return np.unique(np.round(np.geomspace(1, steps, count)).astype(np.int64))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConsensusErrors:
+    """Exact errors over time, each of shape (times,); sums over agents are weighted by degree d.
+
+    ``bias`` and ``std`` describe the consensus mode m = Σ d y/Σ d relative to the consensus value v. With E over the
+    noise, rms_disagreement² = E Σ d (y − m)²/Σ d and rms_distance² = E Σ d (y − v)²/Σ d, so that
+    rms_distance² = rms_disagreement² + bias² + std². In a temporal network degrees are averages over time.
+    """
+
+    bias: NDArray[np.float64]
+    std: NDArray[np.float64]
+    rms_disagreement: NDArray[np.float64]
+    rms_distance: NDArray[np.float64]
+
+
+def consensus_errors(model: Model, times: NDArray[np.int64]) -> ConsensusErrors:
+    """Return the errors of the public opinions at increasing times.
+
+    >>> from peerpressure.networks import k2
+    >>> errors = consensus_errors(Model(k2(), hidden=[0.0, 1.0]), np.array([0, 2]))
+    >>> errors.rms_disagreement.round(3), errors.bias.round(3) + 0.0
+    (array([0.5  , 0.167]), array([0., 0.]))
+    """
+    steps, mode = int(times[-1]), consensus_mode(model)
+    agents, common = moments(model, steps, times=times), moments(model, steps, of=mode, times=times)
+    return _errors(model, mode, agents, common, 0)
+
+
+def public_and_hidden_errors(model: Model, times: NDArray[np.int64]) -> tuple[ConsensusErrors, ConsensusErrors]:
+    """Return the errors of the public opinions y_t and of the hidden opinions x_{t+1} that follow them."""
+    steps, mode = int(times[-1]), consensus_mode(model)
+    both = np.kron(np.eye(2), mode.weights)
+    agents, common = (moments(model, steps, of=of, times=times, what="joint") for of in (None, both))
+    public, hidden = (_errors(model, mode, agents, common, part) for part in (0, 1))
+    return public, hidden
+
+
+def _errors(model: Model, mode: Functional, agents: Moments, common: Moments, part: int) -> ConsensusErrors:
+    own = slice(part * model.n, (part + 1) * model.n)
+    bias, std = common.mean[:, part] - model.consensus_value, common.std[:, part]
+    distance2 = mode((agents.mean[:, own] - model.consensus_value) ** 2 + agents.variance[:, own])
+    # Rounding can make the difference slightly negative.
+    disagreement2 = np.maximum(distance2 - bias**2 - std**2, 0.0)
+    return ConsensusErrors(bias, std, np.sqrt(disagreement2), np.sqrt(distance2))

@@ -1,0 +1,283 @@
+"""The runners of a sweep: worker processes on this machine, or a Dask cluster.
+
+Local workers write result files themselves. Results from a cluster travel back, and the parent writes their files and
+the ledger; Dask recomputes the batches of a dead worker, and after a dead scheduler the ledger knows what is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any, TypeAlias, final
+
+from peerpressure.errors import message
+from peerpressure.sweep._ledger import Outcome, SweepError, no_room
+from peerpressure.sweep._plan import Plan, Unit
+from peerpressure.sweep._results import write_result
+from peerpressure.sweep._work import Computed, Work, compute
+from peerpressure.version import __version__
+
+_POLL_SECONDS = 1.0  # after which a death is noticed even if no pipe reports it
+_MOST_FALSE_STARTS = 3
+_CONNECT_SECONDS = 10.0
+_NO_WORKERS_SECONDS = 60.0
+_AHEAD = 2  # batches per thread of a cluster, so that none waits for a message
+# One thread each: workers share the cores, and sums do not depend on the number of cores.
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+@final
+class Worker:
+    """The parent's end of a worker process, and the batch that it works on.
+
+    Messages are lines of JSON through the pipes of the process, which every system has. Not every system can wait for
+    several pipes, so that a thread puts the worker's messages into ``inbox``, and None after the last one.
+    """
+
+    def __init__(self, setting: Mapping[str, str], inbox: queue.SimpleQueue[Message]) -> None:
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "peerpressure.sweep._worker"],
+            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self.ready = False
+        self.batch: list[Unit] = []
+        threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
+        self._send(setting)
+
+    def give(self, batch: list[Unit]) -> None:
+        """Send a batch to compute."""
+        self.batch = batch
+        self._send(batch)
+
+    def end(self) -> str:
+        """Kill the process, which leaves result files intact, and return how it ended."""
+        self.process.kill()
+        code = self.process.wait()
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        return f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
+
+    def _send(self, message: object) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            self.process.kill()  # the listener notices
+
+    def _listen(self, inbox: queue.SimpleQueue[Message]) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines, contextlib.suppress(ValueError):
+            # A killed worker may leave half a line, which is not JSON.
+            for line in lines:
+                inbox.put((self, json.loads(line)))
+        inbox.put((self, None))
+
+
+Message: TypeAlias = tuple[Worker, dict[str, Any] | None]
+
+
+@final
+class Pool:
+    """As many workers as there is work for; dead ones are replaced."""
+
+    def __init__(self, work: Work, setting: Mapping[str, str], size: int) -> None:
+        self.workers: list[Worker] = []
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._work, self._setting, self._size = work, setting, size
+        self._false_starts = 0
+
+    def assign(self) -> None:
+        """Give a batch to every idle worker, and start workers until there are enough for what is left."""
+        for worker in self.workers:
+            if worker.ready and not worker.batch and (batch := self._work.take(f"process {worker.process.pid}")):
+                worker.give(batch)
+        starting = sum(not worker.ready for worker in self.workers)
+        while len(self.workers) < self._size and starting < self._work.left:
+            self.workers.append(Worker(self._setting, self._inbox))
+            starting += 1
+
+    def wait(self) -> None:
+        """Wait for a message of some worker, and handle it."""
+        try:
+            worker, answer = self._inbox.get(timeout=_POLL_SECONDS)
+        except queue.Empty:
+            dead = [worker for worker in self.workers if worker.process.poll() is not None]
+        else:
+            if answer is not None:
+                self._receive(worker, answer)
+            dead = [worker] if answer is None else []
+        for worker in dead:
+            if worker in self.workers:
+                self._remove(worker)
+
+    def _receive(self, worker: Worker, answer: dict[str, Any]) -> None:
+        if worker not in self.workers:
+            return  # its units were reassigned
+        if "unwritten" in answer:
+            raise no_room(answer["unwritten"])
+        worker.ready, worker.batch, self._false_starts = True, [], 0
+        self._work.record([Outcome(*outcome) for outcome in answer.get("outcomes", ())])
+
+    def _remove(self, worker: Worker) -> None:
+        self.workers.remove(worker)
+        how = worker.end()
+        self._work.lost(worker.batch, how)
+        self._false_starts += not worker.ready
+        if self._false_starts >= _MOST_FALSE_STARTS:
+            rule = "workers must be able to start"
+            raise SweepError(message(rule, got=f"{self._false_starts} that did not ({how})", remedy="see above why"))
+
+
+def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
+    """Compute all units in up to ``workers`` processes of one thread each."""
+    fingerprint = plan.fingerprint.digest
+    setting = {"task": plan.task, "folder": str(folder.resolve()), "fingerprint": fingerprint}
+    work.expect(lanes=workers)
+    pool = Pool(work, setting, workers)
+    try:
+        while not work.finished:
+            pool.assign()
+            pool.wait()
+    finally:
+        for worker in pool.workers:
+            worker.end()
+
+
+def compute_batch(task: str, version: str, units: list[Unit]) -> list[Computed]:
+    """Compute units on a worker of the cluster."""
+    if version != __version__:
+        rule = f"workers must have version {version} of peerpressure"
+        raise SweepError(message(rule, got=__version__, remedy="install the same version on all machines"))
+    return [compute(task, unit) for unit in units]
+
+
+def run_on_dask(work: Work, plan: Plan, folder: Path, address: str) -> None:
+    """Compute all units on the cluster whose scheduler is at ``address``."""
+    with _connected(address) as client:
+        cluster = Cluster(client, work, plan, folder)
+        while not work.finished:
+            cluster.check()
+            cluster.submit()
+            cluster.wait()
+
+
+@final
+class Cluster:
+    """The batches that a cluster is computing."""
+
+    def __init__(self, client: Any, work: Work, plan: Plan, folder: Path) -> None:
+        self._client, self._work, self._plan, self._folder = client, work, plan, folder
+        self._out: dict[str, tuple[Any, list[Unit]]] = {}
+        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._threads = 0
+        self._checked = -_POLL_SECONDS
+        self._last_seen = time.monotonic()
+
+    def check(self) -> None:
+        """Check at intervals whether scheduler and workers are alive, and how many threads they have."""
+        now = time.monotonic()
+        if now < self._checked + _POLL_SECONDS:
+            return
+        if self._client.status != "running":
+            raise _gone("a scheduler that went away")
+        self._checked, before = now, self._threads
+        self._threads = sum(self._client.nthreads().values())
+        self._last_seen = now if self._threads else self._last_seen
+        if self._threads not in (0, before):
+            self._work.expect(lanes=self._threads)
+        if now > self._last_seen + _NO_WORKERS_SECONDS:
+            rule = "a cluster must have workers"
+            raise SweepError(message(rule, got="none for a minute", remedy="start some and run the sweep again"))
+
+    def submit(self) -> None:
+        """Keep every thread of the cluster busy."""
+        while len(self._out) < _AHEAD * self._threads and (batch := self._work.take("dask")):
+            version = self._plan.fingerprint.version
+            future = self._client.submit(compute_batch, self._plan.task, version, batch, pure=False)
+            self._out[future.key] = future, batch
+            future.add_done_callback(self._finished.put)
+
+    def wait(self) -> None:
+        """Wait for a finished batch, and keep its results."""
+        try:
+            future = self._finished.get(timeout=_POLL_SECONDS)
+        except queue.Empty:
+            return
+        _, batch = self._out.pop(future.key)
+        computed = _result(future)
+        if computed is None:
+            self._work.lost(batch, "workers of the cluster died")
+        else:
+            self._work.record([self._keep(unit, result) for unit, result in zip(batch, computed, strict=True)])
+
+    def _keep(self, unit: Unit, computed: Computed) -> Outcome:
+        if computed.rows is not None:
+            try:
+                write_result(self._folder, self._plan.fingerprint.digest, unit, computed.rows)
+            except OSError as error:
+                raise no_room(str(error)) from error
+        return Outcome(unit.key, computed.seconds, computed.traceback)
+
+
+def _result(future: Any) -> list[Computed] | None:
+    """Return the results of a batch; None if Dask gave it up because its workers died one after the other."""
+    from distributed import KilledWorker
+
+    try:
+        if future.cancelled():
+            raise CancelledError("cancelled")
+        result: list[Computed] = future.result()
+    except KilledWorker:
+        return None
+    except (CancelledError, OSError, TimeoutError) as error:
+        raise _gone(f"a scheduler that went away ({error})") from error
+    return result
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        rule, remedy = "a cluster needs Dask", "pip install 'peerpressure[cluster]'"
+        raise SweepError(message(rule, got="an installation without it", remedy=remedy)) from error
+    connect: Any = Client  # untyped
+    try:
+        client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise _gone(f"no scheduler at {address} ({error})") from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=2)
+
+
+def _gone(got: str) -> SweepError:
+    remedy = "start it and run the sweep again: finished units are kept"
+    return SweepError(message("the scheduler of the cluster must be reachable", got=got, remedy=remedy))
