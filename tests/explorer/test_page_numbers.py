@@ -57,7 +57,7 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert panel.locator("#verdict-reason").inner_text() == verdict.reason.replace("ρ_t", "ρt")
     assert driver.number('#verdict [data-key="value"]') == verdict.value
     assert driver.number('#verdict [data-key="disagreement"]') == pytest.approx(verdict.forecast.disagreement, rel=1e-9)
-    assert driver.number('#verdict [data-key="distance"]') == pytest.approx(verdict.forecast.distance, rel=1e-9)
+    assert driver.number('#verdict [data-key="rms_distance"]') == pytest.approx(verdict.forecast.rms_distance, rel=1e-9)
 
 
 def test_the_tuned_schedule_is_one_click_away_and_then_no_longer_offered(driver: Driver) -> None:

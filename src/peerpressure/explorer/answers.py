@@ -23,7 +23,18 @@ from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, Observation, recover
 from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory import Outcome, Rate, Verdict, agent, diagnose, mean, moments, regime_of
+from peerpressure.theory import (
+    Outcome,
+    Rate,
+    Reason,
+    ReasonCode,
+    Verdict,
+    agent,
+    diagnose,
+    mean,
+    moments,
+    regime_of,
+)
 from peerpressure.theory._forecast import MOST_AGENTS
 from peerpressure.trajectory import SUMMARIES
 
@@ -38,7 +49,6 @@ MIN_TIMES = 8  # a curve with fewer points shows nothing
 CONTINUOUS_TIMES = 60  # for which the equations of an SDE's moments are solved
 HORIZONS, CONTINUOUS_HORIZONS = 24, 6  # for which the privacy budget is computed
 BATCH = 2_000_000  # numbers recorded in one call of ``simulate``
-NOT_DIAGNOSED = "The diagnosis takes longer than a page should wait; peerpressure diagnose computes it."
 # Failures of one method or account that leave the others valid; SciPy raises a plain ValueError for inf.
 FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 
@@ -105,7 +115,8 @@ def _events_to_follow(model: Model) -> float:
 
 def _unknown(model: Model) -> Verdict:
     rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
-    return Verdict(Outcome.UNKNOWN, NOT_DIAGNOSED, False, model.consensus_value, model.kappa, pressure, rate)
+    reasons = (Reason(ReasonCode.NOT_COMPUTED),)
+    return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate)
 
 
 def _plain_verdict(verdict: Verdict) -> dict[str, Any]:

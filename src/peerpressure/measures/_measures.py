@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.measures._experiment import Experiment, network_counts
-from peerpressure.model import Model
 from peerpressure.networks import shortest_window
 from peerpressure.parameters import summary
 from peerpressure.scenario import Scenario, scenario_from
 from peerpressure.simulation import Record
-from peerpressure.theory import ConsensusLimit, Outcome, consensus_limit as limit_value, mode_error, retention
+from peerpressure.theory import Outcome, mode_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
@@ -81,14 +80,10 @@ def verdict(experiment: Experiment) -> Values:
 
 def consensus_limit(experiment: Experiment) -> Values:
     """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
-    system, fate = experiment.system, experiment.fate
-    found = fate.consensus_limit
-    if found is None and fate.outcome is Outcome.CONSENSUS:
-        found = ConsensusLimit(fate.value, 0.0)
-    elif found is None and fate.agrees and isinstance(system, Model):
-        found = limit_value(system)
-    yield "mean", None, math.nan if found is None else found.mean
-    yield "std", None, math.nan if found is None else found.std
+    found = experiment.fate.consensus_limit
+    known = found is not None and found.phases is None
+    yield "mean", None, found.mean if found is not None and known else math.nan
+    yield "std", None, found.std if found is not None and known else math.nan
 
 
 def retained(experiment: Experiment) -> Values:
