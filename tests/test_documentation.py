@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,13 @@ def test_the_python_of_the_observer_page_runs() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_and_module_paths_exist(page: Path) -> None:
+def test_links_paths_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = {link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link}
     assert [link for link in links if not (page.parent / link).exists()] == []
     # `engine/wide.py` and the like are paths within the package, `benchmarks/` and `examples/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
+    names = re.findall(r"`(theory|recovery|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
+    homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
+    assert [(home, name) for home, name in names if not hasattr(homes[home], name)] == []

@@ -51,7 +51,7 @@ class TemporalGenerator:
     parameters : tuple of Parameter
         Declared arguments of the function, other than the network, ``steps``, ``seed`` and ``repeat``.
     pairs : callable, optional
-        Number of pairs that may meet, from the parameters.
+        Number of pairs that may be linked, from the parameters.
     short : str, optional
         Abbreviation for the command line.
     """

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
 from peerpressure.recovery import Target, recover
-from peerpressure.recovery._innovations import own_share
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import (
     NORMAL_95,
@@ -27,6 +26,7 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
+from peerpressure.statespace import retained
 from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._regime import opinion_regime
@@ -286,7 +286,7 @@ def information_over_time(model: Model, steps: int) -> pd.DataFrame:
     1/(1 − (1 − η)²).
     """
     rate, times = _rate(model), log_spaced_times(steps)
-    retention = own_share(model, steps)[:, 0]
+    retention = retained(model, steps)[:, 0]
     information = np.cumsum(retention[:-1] ** 2)[times - 1]
     limit = 1 / (1 - (1 - rate) ** 2) if rate else np.inf
     columns = {"time": times, "retention": retention[times], "information": information, "limit": limit}

@@ -23,7 +23,7 @@ from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.theory._classification import Component, LongRun, NoiselessLimit, Outcome, classify
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
-from peerpressure.theory._moments import run_backwards
+from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._regime import NoiseEffect, Regime
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ def _law(long_run: LongRun, conserved: Conserved, horizon: float) -> Vector:
         found = moments_of(system, conserved.weights[:, :n], horizon)
         mean, covariance = found.mean[0] + conserved.weights[:, n:] @ system.x0, found.covariance
     else:
-        sums = run_backwards(system, conserved.weights, np.array([horizon]), conserved.carry)
+        sums = adjoint_moments(system, conserved.weights, np.array([horizon]), conserved.carry)
         mean, covariance = sums.mean[0], sums.covariance
     return np.concatenate([mean, (covariance + np.diag(conserved.variance)).ravel()])
 

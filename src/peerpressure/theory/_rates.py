@@ -34,7 +34,7 @@ from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, run_backwards, step_count
+from peerpressure.theory._moments import adjoint_moments, consensus_mode, step_count
 from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -101,7 +101,7 @@ def start_weight(model: Model | SDE, steps: int) -> float:
         process = replace(model, model=_start_alone(model.model))
         return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
     if not model.is_plain:
-        return float(run_backwards(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
+        return float(adjoint_moments(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
     times = np.arange(1, step_count(steps) + 1)
     inverse = model.pressure.reciprocal(times)
     return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
