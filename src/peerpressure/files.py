@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever finds half of one."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from peerpressure.errors import FileFormatError, message
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Give a binary file that takes the place of ``path`` when the block ends well, and vanishes if it does not.
+    """Yield a binary file that replaces ``path`` when the block ends, and is deleted if the block raises.
 
-    The new content is on the disk before the name points to it, so an interrupted or killed writer leaves the old
-    file as it was.
+    The new content is on the disk before the name refers to it, so that an interrupted or killed process leaves the
+    old file as it was.
     """
     target = Path(path)
     try:
@@ -41,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def umask() -> int:
-    """Return the permissions that new files and folders of this process lack."""
+    """Return the permissions that the process withholds from new files and folders."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

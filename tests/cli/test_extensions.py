@@ -66,7 +66,7 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
         assert ("time" in data["hidden"].dims) == (kind == "adapting")
         assert np.array_equal(data["hidden"], np.asarray(experiment.run.hidden))
         assert np.array_equal(data["initial_hidden"], experiment.model.x0)
-    words = {"adapting": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
+    words = {"adapting": "spread of hidden opinions", "failing": "repeated", "flowing": "continuous time"}
     assert words[kind] in page
 
 
