@@ -21,10 +21,10 @@ WANTED_SERVER, WANTED_WHOLE = 25.0, 100.0  # milliseconds
 PATIENCE = 120_000
 
 TEXT = """\
-`peerpressure explore` in a process of its own, over HTTP on loopback. *Server* is the time from sending a question to
-having its whole answer, the median over moves of a slider that change the level of noise, so that nothing can be taken
-from a cache; a *new network* is drawn and laid out from another seed each time. *Whole* is measured within the page:
-from the slider's event to the first frame of the browser after the picture was drawn anew (Chromium, no display).
+`peerpressure explore` in a process of its own, over HTTP on loopback. *Server* is the time from sending a request to
+receiving the complete response, the median over moves of a slider that changes the noise level, so that no cache helps;
+a *new network* is generated and laid out from another seed each time. *Whole* is measured in the page: from the event
+of the slider to the first frame of the browser after redrawing (Chromium, no display).
 """
 
 MOVE = """async ([path, moves]) => {

@@ -17,16 +17,15 @@ from .sections import Cell, Section, Table, count
 from .settings import Settings
 from .workload import STD, workload
 
-SPAN = 200  # rounds over which the network changes before it repeats
-SHARE = 0.001  # of the edges, which fail at a round
+SPAN = 200  # steps over which the network changes before it repeats
+SHARE = 0.001  # of the edges, which fail at a step
 STEP = 0.1
 RATE = 0.01
 
 TEXT = f"""\
-The same agents where hidden opinions adapt to public ones (η = {RATE:g}), where 1 in {1 / SHARE:,.0f} edges fails at
-every round, and in continuous time by Euler–Maruyama steps of {STEP:g}. *constant* is the
-paper's model. The SciPy loop keeps the hidden state beside the public one, writes the failing edges' weights into its
-matrix, or takes a part of the step. One thread each.
+The same agents with adapting hidden opinions (η = {RATE:g}), with 1 in {1 / SHARE:,.0f} edges failing at every step,
+and in continuous time by Euler–Maruyama steps of {STEP:g}. *constant* is the paper's model. The SciPy loop also stores
+the hidden state, writes the weights of failing edges into its matrix, or takes a partial step. One thread each.
 """
 
 Loop = Callable[[int], NDArray[np.float64]]

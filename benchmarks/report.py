@@ -16,11 +16,11 @@ from .workload import DESCRIPTION
 
 _OPENING = f"""# Benchmarks
 
-Made by `python -m benchmarks --write docs/benchmarks.md`. All contenders of a table run interleaved: each runs once,
-then each runs again. Figures are medians over these rounds, and a ratio is the median of the ratios within a round.
-The cost of a step is that of a call with many steps less that of a call with none, divided by the agent-steps made
-(agents × replicates × steps), so no contender is charged for building its graph or its agents; the collector of
-garbage is off. Cases are named by agents × replicates.
+Written by `python -m benchmarks --write docs/benchmarks.md`. All contenders of a table run interleaved: each runs
+once, then each runs again. Numbers are medians over these repetitions, and a ratio is the median of the ratios within a
+repetition. The cost of a step is that of a call with many steps minus that of a call with none, divided by the number
+of agent-steps (agents × replicates × steps), so building a graph or its agents is not included; garbage collection is
+off. Cases are named by agents × replicates.
 
 The model everywhere: {DESCRIPTION}
 """

@@ -23,13 +23,13 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
 _OUR_NANOSECONDS, _OUR_LEAST_STEPS = 6.0, 20
 
 TEXT = """\
-Nanoseconds per agent-step, wall time. `peerpressure` keeps the final state alone and uses all cores; *summaries*
-keeps minimum, maximum and mean at every step. *scipy.sparse* is a loop in NumPy and SciPy, on one core, as they run;
-*in place* is the same loop tuned by hand, with all buffers made once. NetworkX is a loop over nodes with dictionaries
-and `random.gauss`; Mesa has one object for each agent, who holds its neighbours directly. NDlib has no noise and no
-growing pressure: its `FJModel` (Friedkin–Johnsen) runs with θ = s/(s + d), which is this model under ρ = 1 without
-noise, so it does less work than the others. The interpreted ones run up to 10⁴ agents; they run replicates one after
-the other, so the cost of one is that of any number.
+Nanoseconds per agent-step, wall time. `peerpressure` records the final state only and uses all cores; *summaries*
+records minimum, maximum and mean at every step. *scipy.sparse* is a loop in NumPy and SciPy, which use one core;
+*in place* is the same loop tuned by hand, with preallocated buffers. NetworkX is a loop over nodes with dictionaries
+and `random.gauss`; Mesa has one object per agent with direct references to its neighbours. NDlib has no noise and no
+growing pressure: its `FJModel` (Friedkin–Johnsen) runs with θ = s/(s + d), which is this model with ρ = 1 and without
+noise, so it does less work than the others. The interpreted contenders run up to 10⁴ agents; they run replicates one
+after the other, so their cost does not depend on the number of replicates.
 """
 
 

@@ -131,7 +131,7 @@ from peerpressure import cli
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.requests import RequestError
-from peerpressure.scenario import ScenarioError, parse_scenario, schema_text
+from peerpressure.scenario import ScenarioError, parse_scenario, schema_text, starter_text
 
 
 def read(network="generator = 'k2'", **sections):
@@ -150,7 +150,7 @@ def problem(**sections):
 def command(*words):
     out = io.StringIO()
     with redirect_stdout(out), redirect_stderr(out):
-        status = cli.run(["diagnose", *words])
+        status = cli.invoke(["diagnose", *words])
     return status, out.getvalue()
 
 
@@ -166,6 +166,7 @@ assert parse_scenario(scenario.to_toml()) == scenario
 assert "must be above 0" in problem(noise="law = 'generalised_normal'\\nbeta = 0")["noise.beta"]
 assert "did you mean 'beta'?" in problem(noise="law = 'generalised_normal'\\nbet = 1")["noise.bet"]
 assert "2 is a normal law" in schema_text()
+assert "generalised_normal" in starter_text()
 assert command("--graph", "k2", "--noise", "generalised_normal:1:1.5")[0] == 0
 assert "generalised_normal:STD:BETA" in command("--graph", "k2", "--noise", "generalised_normal:1:1:1")[1]
 title, blurb, sliders = offered("noises", "generalised_normal")
@@ -182,6 +183,7 @@ assert schedules.schedule_from_dict(Saturating(4.0).to_dict()) == Saturating(4.0
 assert "must be above 0" in problem(pressure="kind = 'saturating'\\nlimit = 0")["pressure.limit"]
 assert "needed" in problem(pressure="kind = 'saturating'")["pressure.limit"]
 assert "half-time (steps)" in schema_text()
+assert "saturating" in starter_text()
 status, text = command("--graph", "k2", "--pressure", "saturating:4:20")
 assert status == 0 and "4 t/(20 + t)" in text, text
 title, blurb, sliders = offered("schedules", "saturating")
@@ -194,6 +196,7 @@ assert (scenario.graph.n, scenario.graph.edge_count) == (6, 10)
 assert parse_scenario(scenario.to_toml()) == scenario
 assert "at least 3, got 2" in problem(network="generator = 'wheel'\\nspokes = 2")["network.spokes"]
 assert "One agent in the middle of a ring." in schema_text()
+assert "wheel" in starter_text()
 assert command("--graph", "w:5")[0] == 0
 assert "wheel:SPOKES" in command("--graph", "wheel")[1]
 title, blurb, sliders = offered("generators", "wheel")

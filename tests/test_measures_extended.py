@@ -109,19 +109,19 @@ def test_what_is_left_of_first_opinions_is_known_in_closed_form() -> None:
         RING | {"noise": {"law": "gaussian", "temporal": "frozen"}},
     ],
 )
-def test_landing_values_are_those_of_the_theory(data: dict[str, Any]) -> None:
+def test_consensus_limits_are_those_of_the_theory(data: dict[str, Any]) -> None:
     expected = consensus_limit(scenario_from(data).model())
     near = 1e-3 + 2 * expected.residual
     assert values(data, "consensus_limit", "mean") == [pytest.approx(expected.mean, abs=near)]
     assert values(data, "consensus_limit", "std") == [pytest.approx(expected.std, abs=near)]
 
 
-def test_agents_who_stay_apart_land_on_no_value() -> None:
+def test_agents_who_do_not_agree_have_no_consensus_limit() -> None:
     apart = RING | {"pressure": {"kind": "constant", "value": 1.0}}
     assert math.isnan(values(apart, "consensus_limit", "mean")[0])
 
 
-def test_flowing_time_lands_where_the_verdict_says() -> None:
+def test_continuous_time_has_the_consensus_limit_of_the_verdict() -> None:
     fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}}
     verdict = diagnose(scenario_from(fast).system())
     assert verdict.consensus_limit is not None

@@ -1,7 +1,7 @@
-"""What can go wrong, in one small family.
+"""The hierarchy of errors.
 
-Every message names the rule, the value that broke it, and the remedy; ``message`` gives them one shape.
-Catch ``PeerPressureError`` to catch them all.
+Every message names the rule, the value that broke it, and the remedy; ``message`` builds it. Catch
+``PeerPressureError`` to catch all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SEARCHED = 10_000  # known names among which a close match is looked for
 
 
 class PeerPressureError(Exception):
-    """The root of everything that this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose."""
 
 
 class InvalidInputError(PeerPressureError, ValueError):
@@ -22,7 +22,7 @@ class InvalidInputError(PeerPressureError, ValueError):
 
 
 class NetworkError(InvalidInputError):
-    """A graph is not one on which the model is defined."""
+    """A graph is not valid: the model is not defined on it."""
 
 
 class ScheduleError(InvalidInputError):
@@ -38,7 +38,7 @@ class NoiseError(InvalidInputError):
 
 
 class AdaptationError(InvalidInputError):
-    """Hidden opinions are told to move in a way that is not a step towards what is said."""
+    """An adaptation rate or weight is not valid."""
 
 
 class ModelError(InvalidInputError):
@@ -58,7 +58,7 @@ class FileFormatError(PeerPressureError, OSError):
 
 
 def message(rule: str, *, got: object, remedy: str) -> str:
-    """Return the one message that every error here uses.
+    """Return an error message with its rule, value and remedy.
 
     >>> message("steps must be at least 1", got=0, remedy="ask for one step or more")
     'steps must be at least 1, got 0; ask for one step or more'

@@ -14,10 +14,10 @@ from peerpressure.errors import FileFormatError, message
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Yield a binary file that replaces ``path`` when the block ends, and is deleted if the block raises.
+    """Open a temporary binary file that replaces ``path`` if the block succeeds, and is deleted otherwise.
 
-    The new content is on the disk before the name refers to it, so that an interrupted or killed process leaves the
-    old file as it was.
+    The new content is synced before the file is renamed, so an interrupted or killed writer leaves the old file
+    unchanged.
     """
     target = Path(path)
     try:
@@ -41,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def umask() -> int:
-    """Return the permissions that the process withholds from new files and folders."""
+    """Return the umask of this process, which Python can only read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,7 +1,7 @@
-"""Safe arithmetic in one variable t, for the formulas that users type.
+"""Safe arithmetic in one variable t, for formulas of users.
 
-A formula is read, never run: its text is parsed into Python's syntax tree, and a whitelist of that tree's
-nodes is copied into a small immutable tree of our own, which NumPy evaluates.
+A formula is never executed as code: its text is parsed into Python's syntax tree, and the nodes on a whitelist are
+copied into a small immutable tree of this module, which NumPy evaluates.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["CONSTANTS", "FUNCTIONS", "MAX_LENGTH", "MAX_NESTING", "MAX_NODES", "
 
 Array = NDArray[np.float64]
 
-# Every node recurses once, so this bounds the depth of every recursion below as well.
+# This also bounds the depth of every recursion below, since every node recurses once.
 MAX_NODES = 60
-# No node prints longer than 25 characters (a 23-character number and its comma), so that the canonical
-# text of whatever was accepted is itself accepted.
+# No node prints longer than 25 characters (a 23-character number and its comma), so that the canonical text of an
+# accepted formula is accepted, too.
 MAX_LENGTH = 25 * MAX_NODES
 MAX_NESTING = 50
 
@@ -53,7 +53,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "/": np.divide,
     "^": np.power,
 }
-# How tightly each operator binds, as in Python: a power beats the sign before it.
+# Precedence of the operators, as in Python: a power binds more tightly than the sign before it.
 BINDING: Mapping[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
 SIGN_BINDING, ATOM_BINDING = 3, 5
 
@@ -62,26 +62,26 @@ ALLOWED = f"use numbers, + - * / ^, parentheses and the names {', '.join(NAMES)}
 
 
 class Node(ABC):
-    """One piece of arithmetic: it can be evaluated at t, and printed."""
+    """Node of the tree: it can be evaluated at t, and printed."""
 
     @property
     @abstractmethod
     def binding(self) -> int:
-        """How tightly the printed form holds together."""
+        """Precedence of the printed form."""
 
     @abstractmethod
     def evaluate(self, t: Array) -> Any:
         """Return the value at each t."""
 
     def inside(self, enough: bool) -> str:
-        """Return the printed form, in parentheses unless it binds tightly enough."""
+        """Return the printed form, in parentheses if its precedence requires them."""
         return str(self) if enough else f"({self})"
 
 
 @final
 @dataclass(frozen=True)
 class Number(Node):
-    """A number, always a float: an integer power could otherwise grow without end."""
+    """A number, always a float, since powers of integers could grow without bound."""
 
     value: float
     binding = ATOM_BINDING
@@ -137,7 +137,7 @@ class Operation(Node):
 
     @property
     def binding(self) -> int:
-        """How tightly the operator binds."""
+        """Precedence of the operator."""
         return BINDING[self.symbol]
 
     def evaluate(self, t: Array) -> Any:
@@ -174,7 +174,7 @@ class Call(Node):
 @final
 @dataclass(frozen=True)
 class Expression:
-    """Arithmetic in t that has been read and found harmless; equal when the trees are.
+    """Parsed arithmetic in t; expressions are equal if their trees are.
 
     >>> double = parse("2**sqrt(t) + 1")
     >>> double([1, 4])
@@ -187,14 +187,14 @@ class Expression:
 
     @property
     def text(self) -> str:
-        """The canonical text: ``parse(expression.text) == expression``."""
+        """Canonical text, with ``parse(expression.text) == expression``."""
         return str(self.tree)
 
     def __str__(self) -> str:
         return self.text
 
     def __call__(self, t: ArrayLike) -> Array:
-        """Return the value at each t, in the shape of t; overflow reads inf, an undefined value NaN."""
+        """Return the value at each t, in the shape of t: inf where it overflows, NaN where it is undefined."""
         times = np.asarray(t, dtype=np.float64)
         values = np.empty(times.shape)
         with np.errstate(all="ignore"):
@@ -203,8 +203,25 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Read arithmetic in t; anything else is one FormulaError that says what was found, and where.
+    """Parse arithmetic in t.
 
+    Parameters
+    ----------
+    text : str
+        Formula with numbers, t, pi, e, + - * / ^ (or **), parentheses, and the functions in `FUNCTIONS`, min and max.
+
+    Returns
+    -------
+    Expression
+        The parsed formula.
+
+    Raises
+    ------
+    FormulaError
+        If the text is anything else; the message names what was found, and where.
+
+    Examples
+    --------
     >>> parse("t ** 1.5 / 2")(4.0)
     array(4.)
     >>> parse("2 ^ sqr(t)")
@@ -219,7 +236,7 @@ def parse(text: str) -> Expression:
     return Expression(_Reader(text).read())
 
 
-# What people type that is not arithmetic, in words.
+# Names of syntax that is not arithmetic, for error messages.
 _FOUND: Mapping[type[ast.AST], str] = {
     ast.Attribute: "attribute access with a dot",
     ast.Subscript: "a subscript in brackets",
@@ -260,35 +277,35 @@ _WORD_OR_NUMBER = re.compile(r"(?P<word>[A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE]
 
 
 class _Reader:
-    """One reading of one text; it counts nodes, and knows the column that each came from."""
+    """Parser of one text, which counts nodes and keeps the column of each."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.nodes = 0
-        # ^ is a power to whoever types it, but binds like "xor" in Python, so it is spelt ** before parsing.
+        # Users write ^ for a power, which is "xor" in Python; it is replaced by ** before parsing.
         self.columns = [column for column, letter in enumerate(text) for _ in range(1 + (letter == "^"))]
 
     def read(self) -> Node:
         """Check the characters, parse, and copy the tree."""
         self.check_characters()
-        spelt = re.sub(r"\s", " ", self.text).replace("^", "**")
-        bare = spelt.lstrip()
-        indent = len(spelt) - len(bare)
+        spelled = re.sub(r"\s", " ", self.text).replace("^", "**")
+        bare = spelled.lstrip()
+        indent = len(spelled) - len(bare)
         if not bare:
-            self.refuse("nothing at all", 0, "write something such as t or t*log(t)")
-        # The parser takes a leading space for indentation; what was stripped goes back into the columns.
+            self.fail("nothing at all", 0, "write something such as t or t*log(t)")
+        # Python would read a leading space as indentation; the columns account for what is stripped.
         self.columns = self.columns[indent:]
         try:
             tree = ast.parse(bare, mode="eval").body
         except SyntaxError as error:
             reason = error.msg.split(". ")[0]
-            self.refuse(f"something unreadable ({reason})", self.column((error.offset or 1) - 1))
+            self.fail(f"something unreadable ({reason})", self.column((error.offset or 1) - 1))
         except (ValueError, MemoryError, RecursionError):
-            self.refuse("nesting too deep to read", self.column(0), "write it more simply")
+            self.fail("nesting too deep to read", self.column(0), "write it more simply")
         return self.copy(tree)[0]
 
-    def refuse(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
-        """Raise the one error of this module."""
+    def fail(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
+        """Raise a FormulaError that names what was found, and where."""
         shown = ascii(self.text if len(self.text) <= 60 else f"{self.text[:57]}...")
         got = f"{found} at column {column + 1} of {shown}"
         raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
@@ -298,28 +315,28 @@ class _Reader:
         return self.columns[min(max(offset, 0), len(self.columns) - 1)]
 
     def check_characters(self) -> None:
-        """Refuse what the parser should not even see, such as whatever would make it warn."""
+        """Reject characters before Python parses them, such as those that would make it warn."""
         nesting = 0
         for column, letter in enumerate(self.text):
             if letter in _FORBIDDEN_CHARACTERS:
-                self.refuse(_FORBIDDEN_CHARACTERS[letter], column)
+                self.fail(_FORBIDDEN_CHARACTERS[letter], column)
             if not (letter.isascii() and (letter.isprintable() or letter.isspace())):
-                self.refuse(f"the character {letter!a}", column)
+                self.fail(f"the character {letter!a}", column)
             nesting += (letter == "(") - (letter == ")")
             if nesting > MAX_NESTING:
-                self.refuse(f"more than {MAX_NESTING} nested parentheses", column, "write it more simply")
+                self.fail(f"more than {MAX_NESTING} nested parentheses", column, "write it more simply")
         for match in _WORD_OR_NUMBER.finditer(self.text):
             following = self.text[match.end() : match.end() + 1]
             if match["word"] is None and (following.isalpha() or following == "_"):
                 found = f"a number run into a word ('{match[0]}{following}')"
-                self.refuse(found, match.start(), "write * between them, as in 2*t")
+                self.fail(found, match.start(), "write * between them, as in 2*t")
 
     def copy(self, source: ast.expr) -> tuple[Node, float | None]:
-        """Return our node for the parser's, and its value if that does not depend on t."""
+        """Return the copy of a node of Python's tree, and its value if it does not depend on t."""
         self.nodes += 1
         column = self.column(source.col_offset)
         if self.nodes > MAX_NODES:
-            self.refuse(f"more than {MAX_NODES} numbers, names and operations", column, "write it more simply")
+            self.fail(f"more than {MAX_NODES} numbers, names and operations", column, "write it more simply")
         match source:
             case ast.Constant(value=value):
                 return self.number(value, column)
@@ -339,27 +356,27 @@ class _Reader:
                 node = Call(name, tuple(copy[0] for copy in copies))
             case ast.BinOp(op=operator) | ast.UnaryOp(op=operator):
                 symbol, remedy = _OTHER_OPERATORS.get(type(operator), (type(operator).__name__, ALLOWED))
-                self.refuse(f"the operator {symbol}", column, remedy)
+                self.fail(f"the operator {symbol}", column, remedy)
             case _:
-                self.refuse(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
+                self.fail(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
         return node, self.constant(node, column) if all(value is not None for _, value in copies) else None
 
     def number(self, value: object, column: int) -> tuple[Node, float]:
         """Return a literal as a float."""
         if type(value) not in {int, float}:
-            self.refuse(f"the word {value}", column)
+            self.fail(f"the word {value}", column)
         try:
             number = float(value)  # type: ignore[arg-type]
         except OverflowError:
             number = math.inf
         if math.isinf(number):
-            self.refuse("a number too large for a double", column, "keep numbers below 1.8e308")
+            self.fail("a number too large for a double", column, "keep numbers below 1.8e308")
         return Number(number), number
 
     def name(self, name: str, column: int) -> Node:
         """Return the variable or constant of that name."""
         if name in FUNCTIONS or name in CHOICES:
-            self.refuse(f"the function {name} without its argument", column, f"write {name}(...)")
+            self.fail(f"the function {name} without its argument", column, f"write {name}(...)")
         if name not in NAMES:
             self.unknown(name, column)
         return Name(name)
@@ -369,24 +386,24 @@ class _Reader:
         column = self.column(source.col_offset)
         if not isinstance(source, ast.Name):
             found = _FOUND.get(type(source), "a call of something that is no function")
-            self.refuse(found, column, f"write * between two factors; {ALLOWED}")
+            self.fail(found, column, f"write * between two factors; {ALLOWED}")
         name = source.id
         if name == "t" or name in CONSTANTS:
-            self.refuse(f"a call of {name}, which is no function", column, f"write * between factors: {name}*(...)")
+            self.fail(f"a call of {name}, which is no function", column, f"write * between factors: {name}*(...)")
         if name not in NAMES:
             self.unknown(name, column)
         if keywords or (count != 1 if name in FUNCTIONS else count < 2):
             wants = "one argument" if name in FUNCTIONS else "two or more arguments"
             got = "a named argument" if keywords else f"{count} argument{'s' * (count != 1)}"
-            self.refuse(f"{name} with {got}", column, f"{name} takes {wants}")
+            self.fail(f"{name} with {got}", column, f"{name} takes {wants}")
         return name
 
     def unknown(self, name: str, column: int) -> NoReturn:
-        """Refuse a name, with the nearest one that is known."""
+        """Reject a name, and suggest the closest known one."""
         near = difflib.get_close_matches(name.lower(), NAMES, 1)
         suggestion = _OTHER_NAMES.get(name) or (near[0] if near else None)
         shown = name if len(name) <= 30 else f"{name[:27]}..."
-        self.refuse(f"the unknown name '{shown}'", column, f"did you mean {suggestion}?" if suggestion else ALLOWED)
+        self.fail(f"the unknown name '{shown}'", column, f"did you mean {suggestion}?" if suggestion else ALLOWED)
 
     def constant(self, node: Node, column: int) -> float:
         """Return the value of a part without t, which must be a finite number."""
@@ -394,5 +411,5 @@ class _Reader:
             value = float(node.evaluate(np.float64(0.0)))  # type: ignore[arg-type]
         if not math.isfinite(value):
             why = "undefined" if math.isnan(value) else "infinite"
-            self.refuse(f"a constant part whose value is {why} in doubles", column, "change that part")
+            self.fail(f"a constant part whose value is {why} in doubles", column, "change that part")
         return value

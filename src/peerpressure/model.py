@@ -5,7 +5,7 @@ Everything else in the package reads it through ``Model.update(t)``, the affine 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, final
@@ -18,9 +18,9 @@ from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.noise import Noise, NoNoise
+from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
-from peerpressure.schedules import Linear, Schedule, as_schedule
+from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
 PerAgent: TypeAlias = Sequence[float] | NDArray[Any]
@@ -221,6 +221,34 @@ class Model:
         A, d = self.adjacency_at(t), self.degrees_at(t)
         disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return plain values and arrays from which ``from_parts`` builds an equal model, for files."""
+        facts = {
+            "pressure": self.pressure.to_dict(),
+            "noise": self.noise.to_dict(),
+            "start": "hidden" if isinstance(self.start, str) else "given",
+            "adaptation": None if self.adaptation is None else self.adaptation.to_dict(),
+            "temporal": self.temporal_network is not None,
+        }
+        network = self.network if self.temporal_network is None else self.temporal_network
+        arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
+        return facts, arrays | {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Model:
+        """Return the model that ``parts`` took apart."""
+        network = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
+        adaptation = facts["adaptation"]
+        return cls(
+            (TemporalNetwork if facts["temporal"] else Network).from_arrays(network),
+            hidden=arrays["opinions"],
+            stubbornness=arrays["stubbornness"],
+            pressure=schedule_from_dict(facts["pressure"]),
+            noise=noise_from_dict(facts["noise"]),
+            start="hidden" if facts["start"] == "hidden" else arrays["start"],
+            adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
+        )
 
     def description(self) -> dict[str, Any]:
         """Return the parts of the model in words, with the consensus value: the provenance of a run."""

@@ -22,13 +22,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from peerpressure.affine import adapted
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.sde import SDE, StepLaw, exact_transitions
@@ -40,6 +39,8 @@ System: TypeAlias = Model | SDE
 LARGEST_SDE = 1_000
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
+# Numbers in the steps that are kept for repeated passes, 64 MB.
+KEPT_NUMBERS = 2**23
 
 
 @final
@@ -77,7 +78,8 @@ class Transition(ABC):
 
     ``layout`` says what z holds, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
     z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
-    C-ordered rows are passed as their transpose at no cost.
+    C-ordered rows are passed as their transpose at no cost. They may leave out the noise memory, as columns of y and x
+    alone: it counts as 0 then, and the result leaves it out, too.
     """
 
     layout: StateLayout
@@ -137,6 +139,14 @@ class ModelTransition(Transition):
         """√(1−φ²), the part of u_t that is drawn at step t."""
         return math.sqrt((1 - self.phi) * (1 + self.phi))
 
+    @property
+    def noise_weights(self) -> Vector:
+        """The weights of an agent's u_t in its own y_t and, where that is in the state, x_{t+1}; (1 or 2, agents)."""
+        if not self.layout.has_hidden:
+            return self.noise_std[None]
+        rate = self.update.adaptation_rate
+        return np.stack([self.noise_std, np.zeros_like(self.noise_std) if rate is None else rate * self.noise_std])
+
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update = self.layout, self.update
@@ -144,33 +154,50 @@ class ModelTransition(Transition):
         public = out[at.public]
         coupled = _product(update.adjacency, columns[at.public])
         np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
-        preferred = columns[at.hidden] if at.has_hidden else hidden
-        if preferred is not None:
-            public += _like(update.gain, columns) * preferred
-        if at.has_memory:
+        if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
                 memory += self._innovation_std * noise
             public += _like(self.noise_std, columns) * memory
         elif noise is not None:
             public += _like(self.noise_std, columns) * noise
+        preferred = columns[at.hidden] if at.has_hidden else hidden
+        if preferred is not None:
+            # Large arrays cost more to allocate than to fill, so that this one is used again.
+            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
         if at.has_hidden:
-            out[at.hidden] = self._adapt(columns[at.hidden], public)
+            self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        at, update = self.layout, self.update
-        out = np.empty_like(columns)
         public = self._public_weight(columns)
-        out[at.public] = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        if columns.shape[0] > self.layout.memory.start:
+            return self._adjoint(columns, public, self._noise_weight(columns, public))
+        return self._adjoint(columns, public, public)
+
+    def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
+        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z may be overwritten."""
+        public = self._public_weight(columns)
+        noise = self._noise_weight(columns, public)
+        return self._adjoint(columns, public, noise, out=columns), self._innovations(noise)
+
+    def _adjoint(self, columns: Vector, public: Vector, noise: Vector, out: Vector | None = None) -> Vector:
+        """Return Fᵀ Z from the weights of y_t and u_t in Zᵀz_t; that of u_t counts where Z holds noise memory."""
+        at, update = self.layout, self.update
+        coupled = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
+        if columns.shape[0] == at.agents:
+            return coupled
+        # Large arrays cost more to allocate than to fill, so that they are used again where that is possible.
+        out = np.empty_like(columns) if out is None else out
         if at.has_hidden:
-            hidden = columns[at.hidden]
-            if update.adaptation_rate is not None:
-                hidden = _like(1 - update.adaptation_rate, columns) * hidden
-            np.add(hidden, _like(update.gain, columns) * public, out=out[at.hidden])
-        if at.has_memory:
-            out[at.memory] = self.phi * (_like(self.noise_std, columns) * public + columns[at.memory])
+            adopted = _like(update.gain, columns) * public
+            stays = 1.0 if update.adaptation_rate is None else _like(1 - update.adaptation_rate, columns)
+            np.multiply(columns[at.hidden], stays, out=out[at.hidden])
+            out[at.hidden] += adopted
+        if columns.shape[0] > at.memory.start:
+            np.multiply(noise, self.phi, out=out[at.memory])
+        out[at.public] = coupled
         return out
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
@@ -181,10 +208,20 @@ class ModelTransition(Transition):
 
     def noise_adjoint(self, columns: Vector) -> Vector:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
-        weight = _like(self.noise_std, columns) * self._public_weight(columns)
-        if self.layout.has_memory:
-            weight = self._innovation_std * (weight + columns[self.layout.memory])
-        return np.asarray(weight[: self.draws])
+        return self._innovations(self._noise_weight(columns, self._public_weight(columns)))
+
+    def _noise_weight(self, columns: Vector, public: Vector) -> Vector:
+        """Return the weight of u_t in Zᵀz_t, through y_t and as noise memory."""
+        weight = np.asarray(_like(self.noise_std, columns) * public)
+        if columns.shape[0] > self.layout.memory.start:
+            weight += columns[self.layout.memory]
+        return weight
+
+    def _innovations(self, noise: Vector) -> Vector:
+        """Return the weights of w_t from those of u_t, in the same array."""
+        if self.phi:
+            noise *= self._innovation_std
+        return noise[: self.draws]
 
     def hidden_input(self) -> Vector:
         """Return B as a dense matrix, (states, agents)."""
@@ -203,11 +240,18 @@ class ModelTransition(Transition):
         if not self.layout.has_hidden:
             return public
         public = public + self.update.gain * bound[n:]
-        return np.concatenate([public, self._adapt(bound[n:], public)])
+        return np.concatenate([public, self._adapt(bound[n:], public, np.empty(n))])
 
-    def _adapt(self, hidden: Vector, public: Vector) -> Vector:
+    def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
+        """Write x + η ∘ (y − x) to ``out``."""
         rate = self.update.adaptation_rate
-        return hidden if rate is None else adapted(hidden, public, _like(rate, public))
+        if rate is None:
+            out[...] = hidden
+            return out
+        np.subtract(public, hidden, out=out)
+        out *= _like(rate, public)
+        out += hidden
+        return out
 
     def _public_weight(self, columns: Vector) -> Vector:
         """Return the weight of y_t in Zᵀz_t, directly and through the hidden opinions that adapt to it."""
@@ -312,6 +356,16 @@ def model_of(system: System) -> Model:
     return system.model if isinstance(system, SDE) else system
 
 
+def with_model(system: System, model: Model) -> System:
+    """Return the same kind of system made from another model."""
+    return replace(system, model=model) if isinstance(system, SDE) else model
+
+
+def step_length(system: System) -> float:
+    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time."""
+    return system.step if isinstance(system, SDE) else 1
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
     model = model_of(system)
@@ -329,11 +383,29 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     return InitialState(layout, offset, from_hidden)
 
 
-def transition(model: Model, t: int, *, hidden: bool = False) -> ModelTransition:
-    """Return the step of a discrete model that leads to time t ≥ 1."""
-    update = model.update(t)
-    std = model.noise.deviations(model.n) * float(model.noise.scale(t))
-    return ModelTransition(state_layout(model, hidden=hidden), update, update.gain * std, model.noise.autocorrelation)
+def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayout | None = None) -> ModelTransition:
+    """Return the step of a discrete model that leads to time t ≥ 1; a ``layout`` at hand is not made again."""
+    update, noise = model.update(t), model.noise
+    std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
+    return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
+
+
+def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
+    """Return a function from t to the step that leads to it, for passes in either direction of time.
+
+    The steps are kept where all of them are small, and made anew at each call where they are not.
+    """
+    matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
+    if (model.n + matrices) * last > KEPT_NUMBERS:
+        return lambda t: transition(model, t)
+    kept: dict[int, ModelTransition] = {}
+
+    def lookup(t: int) -> ModelTransition:
+        if t not in kept:
+            kept[t] = transition(model, t)
+        return kept[t]
+
+    return lookup
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
@@ -419,6 +491,8 @@ def _like(values: Vector, columns: Vector) -> Vector:
 
 def _product(matrix: Any, columns: Vector) -> Vector:
     """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
+    if columns.ndim == 2 and columns.shape[1] == 1:
+        return np.asarray(matrix @ columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):

@@ -13,13 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.noise import noise_from_dict
-from peerpressure.schedules import schedule_from_dict
 from peerpressure.tables import Table, is_number, read_table, texts_of
 
 if TYPE_CHECKING:
@@ -65,35 +61,6 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
     ) as error:
         got, remedy = f"{path} ({error})", "load a file that Trajectory.save wrote"
         raise FileFormatError(message("a saved run must be readable", got=got, remedy=remedy)) from error
-
-
-def model_parts(model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a model as plain values and arrays, from which ``model_from_parts`` builds an equal one."""
-    facts = {
-        "pressure": model.pressure.to_dict(),
-        "noise": model.noise.to_dict(),
-        "start": "hidden" if isinstance(model.start, str) else "given",
-        "adaptation": None if model.adaptation is None else model.adaptation.to_dict(),
-        "temporal": model.temporal_network is not None,
-    }
-    network = model.network if model.temporal_network is None else model.temporal_network
-    arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
-    return facts, arrays | {"opinions": model.x0, "stubbornness": model.s, "start": model.start_state}
-
-
-def model_from_parts(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Model:
-    """Return the model that ``model_parts`` took apart."""
-    network = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
-    adaptation = facts["adaptation"]
-    return Model(
-        (TemporalNetwork if facts["temporal"] else Network).from_arrays(network),
-        hidden=arrays["opinions"],
-        stubbornness=arrays["stubbornness"],
-        pressure=schedule_from_dict(facts["pressure"]),
-        noise=noise_from_dict(facts["noise"]),
-        start="hidden" if facts["start"] == "hidden" else arrays["start"],
-        adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
-    )
 
 
 def write_netcdf(data: xarray.Dataset, file: IO[bytes]) -> None:

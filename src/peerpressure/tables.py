@@ -1,7 +1,7 @@
-"""Tables of text, as spreadsheets, other programs and people write them.
+"""Tables of text, as spreadsheets and other programs write them.
 
-One reader serves edges, contacts, numbers of agents and outputs. It finds out the encoding, the separator and the
-decimal sign, takes columns by their names, can say what it found, and refuses what has two meanings.
+One reader serves edges, contacts, attributes of agents and outputs. It detects encoding, separator and decimal sign,
+identifies columns by their names, describes what it found, and raises an error for ambiguous tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressure
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
-# Names of columns by what they hold, without case, spaces and punctuation; a column may bear the role's own name too.
+# Accepted names of columns by role, without case, spaces and punctuation; the role's own name is always accepted.
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         role: frozenset([role, *names.split()])
@@ -42,10 +42,10 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         }.items()
     }
 )
-# Letters are names of columns only where the others leave no doubt, for they are names of agents as well.
+# Single letters are accepted only on request, because they are common labels of agents as well.
 LETTERS: Mapping[str, str] = MappingProxyType({"t": "time", "i": "source", "j": "target", "y": "public"})
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
-SAMPLE = 100_000  # characters from whose lines the separator is told
+SAMPLE = 100_000  # characters from which the separator is detected
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -53,7 +53,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
 
 class Row(NamedTuple):
-    """The fields of one record, and the number of the line on which it begins."""
+    """Fields of one record, and the number of its first line."""
 
     line: int
     fields: list[str]
@@ -61,10 +61,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Records of text fields; ``what`` is the word for one of them in messages.
+    """Records of text fields; ``what`` names a record in messages.
 
-    ``heading`` has the names of the columns, once it is known that there are any, and ``note`` the words of the comment
-    right above the first record, which may be such names.
+    ``heading`` holds the names of the columns, if they are known, and ``note`` the words of the comment right above the
+    first record, which may be such names.
     """
 
     rows: list[Row]
@@ -75,16 +75,16 @@ class Table:
 
     @property
     def width(self) -> int:
-        """The number of columns: of the heading, or else of the longest record."""
+        """Number of columns of the heading, or of the longest record if there is none."""
         return max(len(row.fields) for row in self.rows) if self.heading is None else len(self.heading)
 
     @property
     def lines(self) -> list[int]:
-        """The line on which each record begins."""
+        """First line of each record."""
         return [row.line for row in self.rows]
 
     def headed(self) -> Table:
-        """Return the table whose first record is its heading."""
+        """Return the table with its first record as the heading."""
         return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields))
 
     def taken(self, chosen: Iterable[int]) -> Table:
@@ -96,11 +96,11 @@ class Table:
         return [row.fields[k] for row in self.rows]
 
     def is_numeric(self, k: int) -> bool:
-        """Say whether a column holds nothing but numbers, and some of them."""
+        """Return whether a column holds numbers only, and at least one."""
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
 
     def numbers(self, k: int, name: str) -> NDArray[np.float64]:
-        """Return a column of numbers, written with decimal points or decimal commas but not with both."""
+        """Return a column of numbers, written with decimal points or decimal commas but not both."""
         for row in self.rows:
             if not is_number(row.fields[k]):
                 raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be a number")
@@ -110,7 +110,7 @@ class Table:
         return np.array([float(text) for text in texts], dtype=np.float64)
 
     def has_decimal_commas(self, k: int) -> bool:
-        """Say whether the numbers in a column have decimal commas, and raise where that cannot be told."""
+        """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
         with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
         with_point = next((row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])), None)
         if not with_comma:
@@ -118,19 +118,21 @@ class Table:
         first = f"{with_comma[0].fields[k]!r} on line {with_comma[0].line}"
         if with_point is not None:
             got = f"{first} and {with_point.fields[k]!r} on line {with_point.line}"
-            raise _unfit("the numbers of a column must use one decimal sign", got, "write all of them with points")
-        # Where semicolons keep fields apart, it is because commas are decimal signs.
+            raise _format_error(
+                "the numbers of a column must use one decimal sign", got, "write all of them with points"
+            )
+        # Programs use semicolons as separators where commas are decimal signs.
         if self.separator != ";" and all(_THOUSANDS.fullmatch(row.fields[k]) for row in with_comma):
             remedy = "write numbers without separators of thousands and with decimal points"
-            raise _unfit("a comma must be told from a separator of thousands", first, remedy)
+            raise _format_error("a decimal comma must be distinguishable from a separator of thousands", first, remedy)
         return True
 
     def places(self, roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
-        """Return the columns that the heading gives to these roles; the role's own name comes before other names."""
+        """Return the columns of these roles by the names in the heading; the role's own name takes precedence."""
         return places_in(self.heading or (), roles, letters=letters)
 
     def find(self, name: str) -> int:
-        """Return the column of this name, whatever its case if that leaves no doubt."""
+        """Return the column of this name; case is ignored if that is unambiguous."""
         names = self.heading or ()
         same = [k for k, other in enumerate(names) if other == name]
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
@@ -140,18 +142,18 @@ class Table:
         return close[0]
 
     def check_widths(self) -> None:
-        """Raise where a record has more or fewer fields than the heading has names."""
+        """Raise if a record has more or fewer fields than the heading."""
         for row in self.rows:
             if len(row.fields) != self.width:
                 got = f"{len(row.fields)} fields {row.fields[:5]} for {self.width} columns"
                 raise self.malformed(row, got, "fill every column, and quote fields that hold the separator")
 
     def malformed(self, row: Row, got: object, remedy: str) -> FileFormatError:
-        """Return the error for a record that is not what it should be."""
-        return _unfit(f"line {row.line} must be {self.what}", got, remedy)
+        """Return the error for a malformed record."""
+        return _format_error(f"line {row.line} must be {self.what}", got, remedy)
 
     def description(self, places: Mapping[str, int]) -> str:
-        """Say how the table was read: its separator, its decimal sign, and which column was taken for what."""
+        """Describe how the table was read: separator, decimal sign, and the roles of the columns."""
         parts = [f"separated by {SEPARATORS[self.separator]}"]
         if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
             parts.append("decimal commas")
@@ -181,7 +183,7 @@ def parse_table(text: str, what: str = "a row") -> Table:
 
 
 def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
-    """Return the positions of the names that stand for these roles, in the order of the names.
+    """Return the positions of the names of these roles, in the order of the names.
 
     >>> places_in(["To", "From", "note"], ("source", "target"))
     {'target': 0, 'source': 1}
@@ -194,14 +196,16 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
         own = [k for k in columns if plain[k] == role]
         if len(columns) > 1 and len(own) != 1:
             got = ", ".join(repr(names[k]) for k in columns)
-            raise _unfit(f"one column must hold the {role}", got, f"name one of them {role}, and rename the others")
+            raise _format_error(
+                f"one column must hold the {role}", got, f"name one of them {role}, and rename the others"
+            )
         if columns:
             found[role] = (own or columns)[0]
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
 def is_number(text: str) -> bool:
-    """Say whether a text is a number, with a decimal point or comma.
+    """Return whether a text is a number, with a decimal point or comma.
 
     >>> [is_number(text) for text in ("1,5", "-2e3", "nan", "noon", "")]
     [True, True, True, False, False]
@@ -213,24 +217,24 @@ def is_number(text: str) -> bool:
 def naming(
     file: str | Path, what: str, damage: type[Exception] | tuple[type[Exception], ...] = DAMAGE
 ) -> Iterator[None]:
-    """Name the file in whatever goes wrong with it.
+    """Add the name of the file to every error.
 
-    ``what`` is the word for the file, such as "a network file", and ``damage`` what a damaged file may raise.
+    ``what`` names the kind of file, such as "a network file"; ``damage`` lists the exceptions of a damaged file.
     """
     try:
         yield
     except InvalidInputError as error:
         raise type(error)(f"{file}: {error}") from None
     except FileNotFoundError:
-        raise _unfit(f"{what} must exist", file, "check the path") from None
+        raise _format_error(f"{what} must exist", file, "check the path") from None
     except PeerPressureError as error:
         raise FileFormatError(f"{file}: {error}") from None
     except damage as error:
         rule, remedy = f"{file} must be readable as {Path(file).suffix}", "check that the suffix tells its format"
-        raise _unfit(rule, f"{type(error).__name__}: {error}", remedy) from error
+        raise _format_error(rule, f"{type(error).__name__}: {error}", remedy) from error
 
 
-def _unfit(rule: str, got: object, remedy: str) -> FileFormatError:
+def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
     return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
@@ -240,31 +244,31 @@ def read_bytes(file: Path) -> bytes:
         return file.read_bytes()
     import psutil
 
-    # A few bytes can be the archive of very many.
+    # A few kilobytes of gzip may expand to gigabytes.
     limit = psutil.virtual_memory().available // 8
     with gzip.open(file) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:
-        raise _unfit("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
+        raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
     return data
 
 
 def _decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 if it says so; other encodings cannot be told apart."""
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; other encodings cannot be detected."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
-        raise _unfit("a table must be UTF-8 text", got, remedy) from None
+        raise _format_error("a table must be UTF-8 text", got, remedy) from None
     if "\0" in text:
-        raise _unfit("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
+        raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
     return text
 
 
 def _separator(text: str) -> str:
-    """Return what keeps fields apart; the first line tells, and the others where it has several separators."""
+    """Return the separator of the first line, or if it has several, the one that all lines have."""
     whole = len(text) <= SAMPLE
     lines = _QUOTED.sub("Q", text[:SAMPLE]).split("\n")[: None if whole else -1]
     lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
@@ -273,7 +277,7 @@ def _separator(text: str) -> str:
     if not found:
         return " "
     if "\t" in found:
-        return "\t"  # nobody types a tab into a name
+        return "\t"  # names do not contain tabs
     if "," in found:
         for separator in (";", " "):
             if all(_has_decimal_commas_only(line, separator) for line in lines):
@@ -281,12 +285,12 @@ def _separator(text: str) -> str:
     if len(found) > 1:
         number = next(k for k, line in enumerate(text.split("\n"), start=1) if line.strip() and not _is_comment(line))
         remedy = "add a heading, or quote the fields that hold one of them"
-        raise _unfit("the separator of fields must be clear", f"both ',' and ';' on line {number}", remedy)
+        raise _format_error("the separator of fields must be clear", f"both ',' and ';' on line {number}", remedy)
     return found[0]
 
 
 def _has_decimal_commas_only(line: str, separator: str) -> bool:
-    """Say whether a line has two names and something more, and no commas but those in numbers."""
+    """Return whether a line has more than two fields, with commas in numbers only."""
     fields = line.split(separator if separator != " " else None)
     return len(fields) > 2 and all("," not in field or is_number(field.strip()) for field in fields)
 
@@ -296,7 +300,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _records(text: str, separator: str, what: str) -> Iterator[Row]:
-    """Yield the records that are neither empty nor comments; quoted fields may hold separators and line breaks."""
+    """Yield the records other than empty lines and comments; quoted fields may contain separators and line breaks."""
     lines = text.split("\n")
     if separator == " ":
         lines = [line.replace("\t", " ") for line in lines]
@@ -323,11 +327,11 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
                 yield Row(first, fields if separator != " " else [field for field in fields if field])
             begins, first = True, number + 1
     except csv.Error as error:
-        raise _unfit(f"line {first} must be {what}", error, "close every quote") from None
+        raise _format_error(f"line {first} must be {what}", error, "close every quote") from None
 
 
 def _without_empty_columns(rows: list[Row]) -> list[Row]:
-    """Return the records less last columns that are empty, name and all, as spreadsheets leave them."""
+    """Return the records without empty last columns, which spreadsheets often leave."""
     while rows and len(rows[0].fields) > 1 and len({len(row.fields) for row in rows}) == 1:
         if any(row.fields[-1] for row in rows):
             break
@@ -345,7 +349,7 @@ def _note(text: str, first: int, separator: str) -> tuple[str, ...]:
 
 
 def texts_of(labels: Iterable[Any]) -> dict[str, int]:
-    """Return the position of each label by its text, which is what a table has of it."""
+    """Return the position of each label by its text, as it occurs in a table."""
     names = [str(label) for label in labels]
     found = {name: k for k, name in enumerate(names)}
     if len(found) < len(names):

@@ -189,7 +189,7 @@ class Trajectory:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, without pickle; a reader never sees half of it."""
-        facts, arrays = storage.model_parts(self.model)
+        facts, arrays = self.model.parts()
         facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
         arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
         recorded = {name: getattr(self, name) for name in _RECORDED}
@@ -209,7 +209,7 @@ class Trajectory:
         with storage.reading_archive(path) as (facts, arrays):
             # Outputs that were not simulated here have no seed to go on with.
             return cls(
-                model=storage.model_from_parts(facts, arrays),
+                model=Model.from_parts(facts, arrays),
                 seed=facts["seed"],
                 replicates=arrays["replicates"],
                 times=arrays["times"],

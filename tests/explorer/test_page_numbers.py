@@ -57,7 +57,7 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert panel.locator("#verdict-reason").inner_text() == verdict.reason.replace("ρ_t", "ρt")
     assert driver.number('#verdict [data-key="value"]') == verdict.value
     assert driver.number('#verdict [data-key="disagreement"]') == pytest.approx(verdict.forecast.disagreement, rel=1e-9)
-    assert driver.number('#verdict [data-key="distance"]') == pytest.approx(verdict.forecast.distance, rel=1e-9)
+    assert driver.number('#verdict [data-key="rms_distance"]') == pytest.approx(verdict.forecast.rms_distance, rel=1e-9)
 
 
 def test_the_tuned_schedule_is_one_click_away_and_then_no_longer_offered(driver: Driver) -> None:
@@ -154,7 +154,7 @@ def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(
     open_page: Callable[..., Driver], catalogue: dict[str, Any]
 ) -> None:
     """With this seed the least distance to v is 9.99·10⁻ᵏ, where the next multiple of 10⁻ᵏ is no power of ten."""
-    (preset,) = [one for one in catalogue["presets"] if one["title"] == "Louder noise"]
+    (preset,) = [one for one in catalogue["presets"] if one["title"] == "More noise"]
     scenario = preset["state"]["scenario"]
     state = {"scenario": scenario | {"run": scenario["run"] | {"seed": 34}}, "view": preset["state"]["view"]}
     driver = open_page(fragment_of(state))

@@ -240,7 +240,7 @@ def test_a_page_that_disconnects_cancels_its_job(monkeypatch: pytest.MonkeyPatch
     ("limits", "scenario", "says", "where"),
     [
         ({"agents": 20}, SMALL, "number of agents must be at most 20 here, got 30", "network"),
-        ({"edges": 50}, SMALL, "number of edges must be at most 50 here, got 60", "network"),
+        ({"edges": 50}, SMALL, "number of edges must be at most 50 here, got 56", "network"),
         ({"work": 1_000}, SMALL, "agents × steps × replicates must be at most 1,000 here, got 3,600", "run"),
         ({"steps": 10}, SMALL, "number of steps must be at most 10 here, got 40", "run.steps"),
         ({"values": 20}, SMALL | {"agents": {"hidden": [0.5] * 30}}, "must be at most 20 here", None),

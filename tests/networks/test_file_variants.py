@@ -56,7 +56,7 @@ def test_encodings_and_compression(tmp_path: Path) -> None:
     assert edge_table(read(tmp_path, ".csv", both)) == TRIANGLE
 
 
-REFUSED: dict[str, tuple[str, list[str]]] = {
+AMBIGUOUS: dict[str, tuple[str, list[str]]] = {
     "two separators": ("Lee, Ann;Bernd;1\nLee, Ann;Carla;2\n", ["line 1", "both ',' and ';'", "quote"]),
     "two decimal signs": ("Anna;Bernd;1,5\nBernd;Carla;2.5\n", ["'1,5' on line 1", "'2.5' on line 2", "one decimal"]),
     "thousands or decimals": ("Anna\tBernd\t1,500\nBernd\tCarla\t2,000\n", ["'1,500'", "thousands"]),
@@ -70,9 +70,9 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", AMBIGUOUS)
 def test_ambiguous_edge_lists_raise(name: str, tmp_path: Path) -> None:
-    text, fragments = REFUSED[name]
+    text, fragments = AMBIGUOUS[name]
     with pytest.raises((FileFormatError, NetworkError)) as caught:
         read(tmp_path, ".csv", text)
     assert all(fragment in str(caught.value) for fragment in ["friends.csv", *fragments]), caught.value

@@ -12,7 +12,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.privacy import budget, calibrate, masked_start
+from peerpressure.privacy import budget, calibrate, delay_pressure
 from peerpressure.theory import mode_error
 from tests.builders import random_model
 
@@ -83,7 +83,7 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
         (pp.noise.Custom(stats.logistic()), {"epsilon": 1.0}, "ask for an information instead"),
         (pp.noise.Uniform(), {"epsilon": 1.0}, "no amount of this noise meets a budget"),
         (pp.noise.Rademacher(), {"information": 1.0}, "no amount of this noise meets a budget"),
-        (pp.Gaussian(temporal="frozen"), {"mu": 1.0}, "use masked_start"),
+        (pp.Gaussian(temporal="frozen"), {"mu": 1.0}, "use delay_pressure"),
         (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
     ],
 )
@@ -94,4 +94,4 @@ def test_bad_input(noise: pp.noise.Noise, asked: dict[str, float], message: str)
 
 def test_the_remedy_for_a_mask_works() -> None:
     model = random_model(N, noise=pp.Gaussian(temporal="frozen"))
-    assert calibrate(masked_start(model, T), T, mu=0.25).std == 4.0
+    assert calibrate(delay_pressure(model, T), T, mu=0.25).std == 4.0

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, exposure, frontier, masked_start
-from peerpressure.privacy._release import hears_hidden, release, start_assumption
+from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, delay_pressure, exposure, frontier
+from peerpressure.privacy._release import leaks_at_first_step, release, start_assumption
 from peerpressure.recovery import Observation, Prior, information, outputs_of
 from peerpressure.sde import SDE
 from tests.builders import random_model
@@ -85,11 +85,11 @@ def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
 def test_who_is_alone_at_first_is_not_heard() -> None:
     network = pp.TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2)], n=3)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(1.0))
-    assert hears_hidden(model)
+    assert leaks_at_first_step(model)
     np.testing.assert_allclose(budget(model, 5).table["information"], told(model, 5).diagonal())
     assert budget(model, 5).table["information"].iloc[2] == pytest.approx(5.0)
     later = pp.Model(pp.TemporalNetwork.from_events([(2, 0, 1), (3, 1, 2)], n=3), model.x0, noise=model.noise)
-    assert not hears_hidden(later)
+    assert not leaks_at_first_step(later)
     assert "no agent responds" in start_assumption(later)
     np.testing.assert_allclose(budget(later, 5).table["information"], 5.0)
 
@@ -118,7 +118,7 @@ def test_designs_that_follow_the_model_follow_it_all_the_way() -> None:
         model = extended(kind)
         found = frontier(model, [T], [0.5], noisy)
         white = found.table.iloc[0]
-        own = replace(masked_start(model, T), noise=pp.Gaussian(float(white["std"])))
+        own = replace(delay_pressure(model, T), noise=pp.Gaussian(float(white["std"])))
         assert budget(own, T).mu == pytest.approx(0.5)
         exact = pp.moments(own, T, of=pp.theory.consensus_mode(own))
         assert white["bias"] == pytest.approx(float(exact.mean[-1, 0]) - model.consensus_value)

@@ -10,7 +10,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
-from peerpressure.privacy import DESIGNS, Noisy, OneShot, ZeroSum, frontier, growing, masked_start
+from peerpressure.privacy import DESIGNS, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
 from peerpressure.privacy._mechanisms import averaging_matrix, limit
 from peerpressure.theory import consensus_mode, moments
 from tests.builders import random_model
@@ -97,7 +97,7 @@ def test_one_shot_against_powers_of_the_matrix(T: int) -> None:
 def test_noisy_designs_are_the_model_itself() -> None:
     model = tuned()
     (trade,) = MASK.trades(model, [30])
-    same = masked_start(pp.Model(model.network, model.x0, model.s, model.pressure, MASK.noise), 30)
+    same = delay_pressure(pp.Model(model.network, model.x0, model.s, model.pressure, MASK.noise), 30)
     found = moments(same, 30, of=consensus_mode(same))
     assert trade.variance == pytest.approx(found.variance[0, 0])
     assert trade.bias == pytest.approx(found.mean[0, 0] - model.consensus_value)

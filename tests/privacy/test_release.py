@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
-from peerpressure.privacy._release import hears_hidden, masked_start, release, safe_release, start_assumption, whitened
+from peerpressure.privacy._release import (
+    conservative_release,
+    delay_pressure,
+    leaks_at_first_step,
+    own_shifts,
+    release,
+    start_assumption,
+)
 from tests.builders import random_model
 from tests.privacy.dense import Joint
 
@@ -44,7 +51,7 @@ def test_own_information_is_the_sum_of_the_inverse_covariance(noise: pp.noise.No
     np.testing.assert_allclose(release(model, T).own_squares, expected, rtol=1e-9)
 
 
-def test_first_words_of_neighbours_add_what_the_formula_says() -> None:
+def test_first_step_leak_to_neighbours_add_what_the_formula_says() -> None:
     model = random_model(N, seed=1, noise=pp.Gaussian(0.5))
     F = np.eye(N) + float(model.pressure(1)) * np.diag(1 / model.s) @ model.network.adjacency.toarray()
     expected = ((T - 1) + (F.T @ F).diagonal()) / 0.25
@@ -53,13 +60,13 @@ def test_first_words_of_neighbours_add_what_the_formula_says() -> None:
 
 @given(COEFFICIENTS, st.integers(1, 400))
 def test_ar1_in_closed_form(phi: float, steps: int) -> None:
-    moves = whitened(pp.Gaussian(temporal=pp.AR1(phi)), steps)
+    moves = own_shifts(pp.Gaussian(temporal=pp.AR1(phi)), steps)
     assert np.sum(moves**2) == pytest.approx(1 + (steps - 1) * (1 - phi) / (1 + phi))
 
 
 def test_ar1_lies_between_white_noise_and_a_mask() -> None:
     def told(temporal: pp.AR1 | str) -> float:
-        return float(np.sum(whitened(pp.Gaussian(temporal=temporal), 50) ** 2))
+        return float(np.sum(own_shifts(pp.Gaussian(temporal=temporal), 50) ** 2))
 
     assert told(pp.AR1(1e-12)) == pytest.approx(told("white")) == pytest.approx(50.0)
     assert told(pp.AR1(1 - 1e-12)) == pytest.approx(told("frozen")) == pytest.approx(1.0)
@@ -68,8 +75,8 @@ def test_ar1_lies_between_white_noise_and_a_mask() -> None:
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(-1.0, 1.0))
 def test_information_of_white_noise_adds_up(first: int, more: int, gamma: float) -> None:
     noise = pp.Gaussian(time_scale=pp.Power(gamma))
-    told = whitened(noise, first + more) ** 2
-    assert told.sum() == pytest.approx(np.sum(whitened(noise, first) ** 2) + np.sum(told[first:]))
+    told = own_shifts(noise, first + more) ** 2
+    assert told.sum() == pytest.approx(np.sum(own_shifts(noise, first) ** 2) + np.sum(told[first:]))
 
 
 def test_a_mask_is_undone_where_hidden_opinions_were_heard() -> None:
@@ -89,9 +96,9 @@ def test_a_mask_is_undone_where_hidden_opinions_were_heard() -> None:
 
 def test_speaking_before_listening_keeps_the_mask() -> None:
     model = random_model(N, noise=pp.Gaussian(3.0, temporal="frozen"))
-    quiet = masked_start(model, 40)
-    assert hears_hidden(model)
-    assert not hears_hidden(quiet)
+    quiet = delay_pressure(model, 40)
+    assert leaks_at_first_step(model)
+    assert not leaks_at_first_step(quiet)
     np.testing.assert_allclose(release(quiet, 40).squares, 1 / 9)
     assert float(quiet.pressure(40)) == float(model.pressure(39))
     np.testing.assert_allclose(quiet.update(1)(np.full(N, 50.0)), model.x0)
@@ -113,18 +120,18 @@ def test_no_noise_hides_nothing() -> None:
 
 def test_ar1_noise_that_is_not_normal_is_counted_on_the_safe_side() -> None:
     model = random_model(N, noise=pp.Laplace(1.0, temporal=pp.AR1(0.6)))
-    plain, safe = release(model, T), safe_release(model, T)
+    plain, safe = release(model, T), conservative_release(model, T)
     assert safe.own[0] == pytest.approx(plain.own[0] / 0.8)
     np.testing.assert_array_equal(safe.own[1:], plain.own[1:])
     gaussian = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.6)))
-    np.testing.assert_array_equal(safe_release(gaussian, T).own, plain.own)
+    np.testing.assert_array_equal(conservative_release(gaussian, T).own, plain.own)
 
 
 def test_moves_of_an_agent_have_the_same_squares() -> None:
     model = random_model(N, noise=pp.Laplace(0.8, temporal=pp.AR1(0.3)))
     moved = release(model, T)
     for agent in range(N):
-        values, counts = moved.moves(agent)
+        values, counts = moved.shifts(agent)
         assert counts @ values**2 == pytest.approx(moved.squares[agent])
         assert moved.of(agent).squares[0] == moved.squares[agent]
 
@@ -134,7 +141,7 @@ def test_the_note_says_which_case_it_is() -> None:
     assert "not observed; an observer of y₀ knows" in start_assumption(model)
     assert "is observed" in start_assumption(model, sees_start=True)
     assert "is public" in start_assumption(replace(model, start=np.zeros(N)))
-    assert "no agent responds" in start_assumption(masked_start(model, 5))
+    assert "no agent responds" in start_assumption(delay_pressure(model, 5))
 
 
 def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:

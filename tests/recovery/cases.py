@@ -65,7 +65,7 @@ def dense_regression(model: pp.Model, run: pp.Trajectory, view: Observation) -> 
     stacked, offset, mixing = (np.concatenate([part[k] for part in parts]) for k in range(3))
     times = np.arange(1, last + 1)
     K = np.kron(model.noise.time_covariance(times), np.diag(model.noise.deviations(n) ** 2))
-    cov = mixing @ K @ mixing.T + seen.blur * np.eye(stacked.shape[0])
+    cov = mixing @ K @ mixing.T + seen.noise_variance * np.eye(stacked.shape[0])
     data = outputs_of(model, run, view)
     known = np.nan_to_num(data.known)
     y = data.values.reshape(data.values.shape[0], -1).T - offset[:, None] - stacked @ known.T

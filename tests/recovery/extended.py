@@ -41,7 +41,7 @@ class Joint:
     """y_t and x_{t+1} for t = 0…T as c + B x₀ + L e, with Cov(e) = I; (T + 1, n), (T + 1, n, n) and (T + 1, n, e)."""
 
     public: tuple[Array, Array, Array]
-    held: tuple[Array, Array, Array]
+    current: tuple[Array, Array, Array]
 
     @classmethod
     def of(cls, model: pp.Model, steps: int) -> Joint:
@@ -79,7 +79,7 @@ class Joint:
             for part in self.public
         )
         y = np.asarray(data.values[:, data.present], dtype=np.float64).T - c[:, None]
-        return B, L, np.eye(len(B)) * data.seen.blur, y
+        return B, L, np.eye(len(B)) * data.seen.noise_variance, y
 
     def given(self, data: Outputs, mean: float, variance: float) -> Conditional:
         """Return the law of everything given what is seen, for x₀ ~ N(mean, variance I)."""

@@ -64,7 +64,7 @@ def dense_facts(sde: SDE, view: Observation) -> tuple[Array, Array, Array]:
         L[:, k * n : (k + 1) * n] += root
         rows.append((Q, q, L))
     parts = [np.concatenate([rows[t][k][seen.agents] for t in seen.times]) for k in range(3)]
-    return parts[0], parts[1], parts[2] @ parts[2].T + seen.blur * np.eye(len(parts[0]))
+    return parts[0], parts[1], parts[2] @ parts[2].T + seen.noise_variance * np.eye(len(parts[0]))
 
 
 @pytest.mark.parametrize("view", VIEWS)

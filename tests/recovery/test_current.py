@@ -29,7 +29,7 @@ def test_it_is_the_conditional_law_of_what_is_held(kind: str, noise: str, start:
     joint = Joint.of(model, STEPS)
     for view in ("all", "some agents", "gaps", "rounded"):
         law = joint.given(outputs_of(model, run, VIEWS[view]), 0.3, 0.8)
-        mean, covariance = law.of(*(part[-1] for part in joint.held))
+        mean, covariance = law.of(*(part[-1] for part in joint.current))
         for method in ("kalman", *(["innovations"] if view == "all" else [])):
             found = recover(model, run, method, VIEWS[view], PRIOR, target="current")
             assert found.target == "current"
@@ -52,11 +52,11 @@ def test_beliefs_on_the_way_are_conditional_laws_too(kind: str, noise: str) -> N
             sights.append((filtered, outputs_of(model, run, until)))
         for path, seen in sights:
             law = joint.given(seen, 0.3, 0.8)
-            for beliefs, part in ((path.held, joint.held), (path.public, joint.public)):
+            for beliefs, part in ((path.current, joint.current), (path.public, joint.public)):
                 mean, covariance = law.of(*(values[t] for values in part))
                 np.testing.assert_allclose(beliefs.mean[:, t], mean, atol=1e-8)
                 np.testing.assert_allclose(beliefs.covariance[t], covariance, atol=1e-8)
-    np.testing.assert_array_equal(smooth.held.mean[:, 0], smooth.hidden.mean[:, 0])
+    np.testing.assert_array_equal(smooth.current.mean[:, 0], smooth.hidden.mean[:, 0])
 
 
 @pytest.mark.parametrize("noise", ["white", "ar1"])
@@ -120,7 +120,7 @@ def test_constant_opinions_are_what_they_were(method: str) -> None:
     assert_same(now, then, 0.0)
     np.testing.assert_array_equal(now.residuals(), then.residuals())
     path = kalman_smoother(model, outputs_of(model, run))
-    np.testing.assert_array_equal(path.held.mean, path.hidden.mean)
+    np.testing.assert_array_equal(path.current.mean, path.hidden.mean)
 
 
 def test_the_page_says_which_opinions_are_meant() -> None:

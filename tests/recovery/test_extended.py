@@ -164,7 +164,7 @@ def test_many_agents_go_the_sparse_way_by_themselves(monkeypatch: pytest.MonkeyP
     model = random_model(30, noise=pp.Gaussian(1.0), adaptation=0.05)
     run, view = pp.simulate(model, 10, 2, seed=1), Observation(agents=range(3, 30))
     dense = recover(model, run, "kalman", view)
-    monkeypatch.setattr(import_module("peerpressure.recovery._kalman"), "DENSE_LIMIT", 10)
+    monkeypatch.setattr(import_module("peerpressure.recovery._kalman"), "FILTER_LIMIT", 10)
     assert_same(dense, recover(model, run, "kalman", view), 1e-7)
     correlated = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
     with pytest.raises(pp.errors.TooLargeError, match="adapt need white noise"):

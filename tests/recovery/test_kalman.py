@@ -145,7 +145,7 @@ def test_the_smoother_is_the_dense_conditional_law(noise: str, rounding: float) 
         for row, t in enumerate(data.seen.times)
         for agent in data.seen.agents[data.present[row]]
     ]
-    V = joint[np.ix_(where, where)] + data.seen.blur * np.eye(len(where))
+    V = joint[np.ix_(where, where)] + data.seen.noise_variance * np.eye(len(where))
     gain = np.linalg.solve(V, joint[where]).T
     centre = mean[:, None] + gain @ (data.values[:, data.present].T - mean[where][:, None])
     spread = joint - gain @ joint[where]

@@ -8,7 +8,8 @@ import pytest
 import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, _sparse_kalman, outputs_of, recover
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._kalman import DENSE_LIMIT, kalman
+from peerpressure.recovery._kalman import kalman
+from peerpressure.recovery._limits import FILTER_LIMIT
 from peerpressure.recovery._sparse_kalman import sparse_estimate
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, small_model
@@ -44,7 +45,7 @@ def test_iterations_are_the_dense_solution(correlated: bool, monkeypatch: pytest
 
 
 def test_large_networks_take_the_sparse_way_and_keep_their_word() -> None:
-    n = DENSE_LIMIT + 100
+    n = FILTER_LIMIT + 100
     model = random_model(n, 2, noise=pp.Gaussian(1.0), weighted=False)
     run = pp.simulate(model, 20, 40, seed=5)
     hidden = np.random.default_rng(1).permutation(n)[:80]
@@ -68,7 +69,7 @@ def test_complete_outputs_of_a_large_network_stay_sparse() -> None:
 
 
 def test_agents_of_whom_nothing_is_seen_are_named() -> None:
-    n = DENSE_LIMIT + 20
+    n = FILTER_LIMIT + 20
     model = pp.Model(pp.networks.path(n), np.zeros(n), noise=pp.Gaussian(1.0), start=np.zeros(n))
     data = outputs_of(model, pp.simulate(model, 4), Observation(agents=range(n - 10)))
     np.testing.assert_array_equal(np.flatnonzero(~kalman(model, data).identified), np.arange(n - 7, n))
@@ -79,7 +80,7 @@ def test_agents_of_whom_nothing_is_seen_are_named() -> None:
     [(pp.Gaussian(1.0, temporal="frozen"), "frozen"), (pp.NoNoise(), "without noise")],
 )
 def test_large_networks_need_fresh_noise(noise: pp.noise.Noise, what: str) -> None:
-    n = DENSE_LIMIT + 1
+    n = FILTER_LIMIT + 1
     model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=noise)
     data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(9)))
     with pytest.raises(pp.errors.TooLargeError, match=what):

@@ -28,7 +28,7 @@ def test_labels_become_sorted_positions() -> None:
     seen = Observation(agents=["cat", "ann"], times=[5, 2], rounding=0.6).resolve(NAMED, RUN.times)
     np.testing.assert_array_equal(seen.agents, [0, 2])
     np.testing.assert_array_equal(seen.times, [2, 5])
-    assert seen.blur == pytest.approx(0.03)
+    assert seen.noise_variance == pytest.approx(0.03)
     assert not seen.everyone
     assert not seen.uninterrupted
     assert seen.last == 5

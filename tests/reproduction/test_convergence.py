@@ -12,7 +12,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction._convergence import kept_times
 from peerpressure.reproduction.design import NOISE
-from peerpressure.theory._limits import predicted_limit
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import moments
 
 STEPS = 2_000
@@ -87,9 +87,10 @@ def test_slow_pressure_ends_where_the_exact_law_puts_it(result: ConvergenceResul
     assert np.abs(z).max() < 5
 
 
-def test_fast_pressure_ends_where_the_predicted_limit_puts_it(result: ConvergenceResult) -> None:
+def test_fast_pressure_ends_at_its_limit(result: ConvergenceResult) -> None:
     for run in (result.fast_tree, result.fast_cycles):
-        mean, std = predicted_limit(run.model).shown(STEPS)
+        limit = consensus_limit(run.model)
+        mean, std = (limit.mean, limit.std) if limit.phases is None else limit.phases.at(STEPS)
         z = (run.path.final.public[0] - mean) / std
         assert np.abs(z).max() < 5
 

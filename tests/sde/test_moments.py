@@ -15,7 +15,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ScheduleError
 from peerpressure.model import Vector
 from peerpressure.sde import SDE, _moments, euler_moments, moments_at, moments_of
-from peerpressure.sde._moments import run_backwards
+from peerpressure.sde._moments import adjoint_moments
 from tests.builders import SCHEDULES, random_model
 
 TIMES = np.array([0.25, 1.0, 3.6])
@@ -81,7 +81,7 @@ def test_the_adjoint_agrees_with_the_whole_covariance(name: str) -> None:
     noise = pp.Gaussian(np.linspace(0.0, 1.0, 7), time_scale=pp.schedules.Table(np.linspace(0.5, 2.0, 4)))
     sde = SDE(random_model(7, pressure=SCHEDULES[name], noise=noise, start=np.arange(7.0)))
     weights = np.random.default_rng(1).normal(size=(2, 7))
-    mean, variance, covariance = run_backwards(sde, weights, TIMES)
+    mean, variance, covariance = adjoint_moments(sde, weights, TIMES)
     law = moments_at(sde, TIMES)
     np.testing.assert_allclose(mean, law.mean @ weights.T, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(covariance, weights @ law.covariance @ weights.T, rtol=1e-7, atol=1e-9)
@@ -96,7 +96,7 @@ def test_few_sums_and_many_times_give_the_same_by_either_way(monkeypatch: pytest
     for whole, part in zip(many, few, strict=True):
         np.testing.assert_allclose(whole[-part.shape[0] :], part, rtol=1e-8, atol=1e-10)
     monkeypatch.setattr(_moments, "BLOCK", 50)  # two times a run
-    np.testing.assert_allclose(run_backwards(sde, weights, times)[1], many.variance, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(adjoint_moments(sde, weights, times)[1], many.variance, rtol=1e-8, atol=1e-10)
 
 
 def test_a_network_too_large_for_its_covariance() -> None:
@@ -154,7 +154,7 @@ def test_noise_that_is_strongest_at_the_start(gamma: float) -> None:
     expected = 0.49 * integrate.quad(lambda a: math.exp(2 * (a - 1.5)), 0, 1.5, weight="alg", wvar=(-2 * gamma, 0))[0]
     law = moments_at(sde, [0.0, 1.5])
     np.testing.assert_allclose(law.variance, [[0.0, 0.0], [expected, expected]], rtol=1e-8)
-    _, variance, _ = run_backwards(sde, np.eye(2)[:1], np.array([0.0, 0.5, 1.5]))
+    _, variance, _ = adjoint_moments(sde, np.eye(2)[:1], np.array([0.0, 0.5, 1.5]))
     np.testing.assert_allclose(variance[[0, 2], 0], [0.0, expected], rtol=1e-8)
     assert not moments_at(sde, [0.0]).covariance.any()
 

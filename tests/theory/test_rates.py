@@ -16,7 +16,7 @@ from peerpressure.networks import Network, barabasi_albert, complete, cycle, nam
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import Regime, consensus_mode, consensus_rate, ideal_deviation, moments, regime_of
-from peerpressure.theory._limits import lag, mode_noise, start_weight
+from peerpressure.theory._rates import lag, mode_noise, start_weight
 
 NETWORKS: Mapping[str, Network] = {
     "path": path(5),

@@ -20,10 +20,9 @@ from peerpressure.theory import (
     contraction_product,
     fixed_point,
     ideal_deviation,
-    predicted_limit,
 )
+from peerpressure.theory._conserved import tail_after
 from peerpressure.theory._contraction import log_contraction
-from peerpressure.theory._limits import tail_after
 
 from .changing import CHANGING, mean_path
 
@@ -128,10 +127,8 @@ def test_no_rate_contracts_as_the_plain_model() -> None:
         log_contraction(build(cycle(5), Linear(), Adaptation(0.1)), 1)
 
 
-def test_limits_and_ideals_of_the_plain_model_are_refused_elsewhere() -> None:
+def test_ideal_deviations_are_those_of_the_plain_model() -> None:
     for model in (build(CHANGING["settles"], Power(2)), build(cycle(6), Power(2), Adaptation(0.1))):
-        with pytest.raises(InvalidInputError, match=r"use consensus_limit\(model\)"):
-            predicted_limit(model)
         with pytest.raises(ModelError, match="constant network and constant hidden opinions"):
             ideal_deviation(replace(model, noise=Gaussian(1.0)), 10)
 

@@ -1,4 +1,4 @@
-"""What a verdict claims, decided, flipped and printed."""
+"""Verdicts on the plain model: outcomes, reasons, forecasts, advice, and how they are printed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,19 @@ from peerpressure.model import Model, Update
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, named, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import Outcome, consensus_mode, diagnose, moments
-from peerpressure.theory._verdict import Verdict
+from peerpressure.theory import (
+    Outcome,
+    Reason,
+    ReasonCode as Code,
+    Verdict,
+    consensus_mode,
+    diagnose,
+    fixed_point,
+    moments,
+)
+from peerpressure.theory._reasons import SENTENCES
+
+from .reasons import codes, values
 
 ODD = barabasi_albert(30, 2, seed=8)
 TREE = barabasi_albert(30, 1, seed=8)
@@ -61,34 +72,73 @@ def test_the_verdict_flips_with_schedule_and_graph() -> None:
     assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.BIASED_CONSENSUS]
 
 
-MASK = Gaussian(0.5, temporal="frozen")
+FROZEN = Gaussian(0.5, temporal="frozen")
 NOISES = [
-    (ODD, Linear(), MASK, Outcome.BIASED_CONSENSUS, "mask"),
-    (TREE, Linear(), MASK, Outcome.BIASED_CONSENSUS, "mask"),
-    (ODD, Linear(), Gaussian(0.5, temporal="frozen", time_scale=Power(-0.5)), Outcome.CONSENSUS, "averages out"),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.4)), Outcome.CONSENSUS, "averages out"),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.5)), Outcome.BIASED_CONSENSUS, "wandering"),
-    (TREE, Linear(), Gaussian(0.5, time_scale=Power(0.6)), Outcome.OSCILLATION, "swinging"),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Power(1.0)), Outcome.DISAGREEMENT, "never come together"),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Logarithmic()), Outcome.CONSENSUS, "averages out"),
-    (ODD, Power(0.5), Gaussian(0.5, time_scale=Power(0.3)), Outcome.BIASED_CONSENSUS, "wandering"),
-    (ODD, Power(2), Gaussian(0.5, time_scale=Power(1.8)), Outcome.BIASED_CONSENSUS, "without bound"),
-    (ODD, Power(2), Gaussian(0.5, time_scale=Power(0.4)), Outcome.BIASED_CONSENSUS, "depend on start and noise"),
-    (ODD, StretchedExponential(), Gaussian(0.5, time_scale=Linear()), Outcome.BIASED_CONSENSUS, "depend on start"),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, "how the noise grows"),
-    (ODD, Constant(1.0), Gaussian(0.5, time_scale=Linear()), Outcome.DISAGREEMENT, "grows as the noise does"),
-    (ODD, Constant(1.0), MASK, Outcome.DISAGREEMENT, "once and for all"),
-    (ODD, Constant(1.0), NoNoise(), Outcome.DISAGREEMENT, "do not move"),
-    (ODD, Power(2), Gaussian(0.0, time_scale=Linear()), Outcome.BIASED_CONSENSUS, "agree: on 0."),
-    (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, "multiplies the variance by 3"),
+    (ODD, Linear(), FROZEN, Outcome.BIASED_CONSENSUS, Code.FROZEN_NOISE),
+    (TREE, Linear(), FROZEN, Outcome.BIASED_CONSENSUS, Code.FROZEN_NOISE),
+    (ODD, Linear(), Gaussian(0.5, temporal="frozen", time_scale=Power(-0.5)), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.4)), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.5)), Outcome.BIASED_CONSENSUS, Code.NOISE_WANDERS),
+    (TREE, Linear(), Gaussian(0.5, time_scale=Power(0.6)), Outcome.OSCILLATION, Code.PHASES_DRIVEN_BY_NOISE),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Power(1.0)), Outcome.DISAGREEMENT, Code.NOISE_OUTGROWS_PRESSURE),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Logarithmic()), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
+    (ODD, Power(0.5), Gaussian(0.5, time_scale=Power(0.3)), Outcome.BIASED_CONSENSUS, Code.NOISE_WANDERS),
+    (ODD, Power(2), Gaussian(0.5, time_scale=Power(1.8)), Outcome.BIASED_CONSENSUS, Code.LIMIT_UNBOUNDED),
+    (ODD, Power(2), Gaussian(0.5, time_scale=Power(0.4)), Outcome.BIASED_CONSENSUS, Code.LIMIT_DEPENDS_ON_NOISE),
+    (
+        ODD,
+        StretchedExponential(),
+        Gaussian(0.5, time_scale=Linear()),
+        Outcome.BIASED_CONSENSUS,
+        Code.LIMIT_DEPENDS_ON_NOISE,
+    ),
+    (ODD, Linear(), Gaussian(0.5, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, Code.UNKNOWN_NOISE),
+    (ODD, Constant(1.0), Gaussian(0.5, time_scale=Linear()), Outcome.DISAGREEMENT, Code.FLUCTUATION_GROWS),
+    (ODD, Constant(1.0), FROZEN, Outcome.DISAGREEMENT, Code.FROZEN_SHIFT),
+    (ODD, Constant(1.0), NoNoise(), Outcome.DISAGREEMENT, Code.NO_FLUCTUATION),
+    (ODD, Power(2), Gaussian(0.0, time_scale=Linear()), Outcome.BIASED_CONSENSUS, Code.LIMIT),
+    (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, Code.NOISE_MEMORY),
 ]
 
 
-@pytest.mark.parametrize(("network", "pressure", "noise", "expected", "words"), NOISES)
-def test_noise_decides_too(network: Network, pressure: Schedule, noise: Noise, expected: Outcome, words: str) -> None:
+@pytest.mark.parametrize(("network", "pressure", "noise", "expected", "code"), NOISES)
+def test_noise_decides_too(network: Network, pressure: Schedule, noise: Noise, expected: Outcome, code: Code) -> None:
     verdict = diagnose(make(network, pressure, noise))
     assert verdict.outcome is expected
-    assert words in verdict.reason
+    assert code in codes(verdict)
+
+
+def test_reasons_carry_the_numbers_that_they_rest_on() -> None:
+    memory = diagnose(make(ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5))))
+    assert values(memory, Code.NOISE_MEMORY)["factor"] == pytest.approx(3.0)
+    model = make(ODD, Constant(2.0))
+    point = fixed_point(model, 1)
+    span = values(diagnose(model), Code.STATIONARY_MEAN)
+    assert (span["low"], span["high"]) == pytest.approx((point.min(), point.max()))
+    late = moments(model, 400, of=consensus_mode(model)).std[-1, 0]
+    assert values(diagnose(model), Code.FLUCTUATION)["std"] == pytest.approx(late, rel=0.1)
+    fast = make(TREE, Power(1.5))
+    verdict = diagnose(fast)
+    assert verdict.consensus_limit is not None
+    assert verdict.consensus_limit.phases is not None
+    told, phases = values(verdict, Code.TWO_PHASES), verdict.consensus_limit.phases
+    assert [told["first"], told["second"]] == phases.mean.tolist()
+    assert [told["first_std"], told["second_std"]] == phases.std.tolist()
+    assert values(diagnose(make(ODD, Linear())), Code.PRESSURE_GROWTH)["regime"] == "linear"
+
+
+@pytest.mark.parametrize("noise", [Gaussian(0.5), Gaussian(0.5, temporal=AR1(0.5)), FROZEN], ids=str)
+@pytest.mark.parametrize("constant", [Constant(2.0), Formula("2"), Power(0.0, 2.0)], ids=str)
+def test_reasons_do_not_depend_on_how_a_schedule_is_written(constant: Schedule, noise: Noise) -> None:
+    model = Model(cycle(5), np.arange(5.0), pressure=2.0, noise=noise, adaptation=0.1)
+    expected, found = diagnose(model), diagnose(replace(model, pressure=constant))
+    assert codes(found) == codes(expected)
+    for code in codes(expected) - {Code.PRESSURE_GROWTH}:
+        assert values(found, code) == pytest.approx(values(expected, code))
+
+
+def test_every_code_has_a_sentence() -> None:
+    assert set(SENTENCES) == set(Code)
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.5, 0.7])
@@ -99,11 +149,11 @@ def test_growing_noise_does_what_the_verdict_says(gamma: float) -> None:
     assert falls == (diagnose(model).outcome is Outcome.CONSENSUS)
 
 
-def test_a_held_mask_leaves_the_spread_that_the_reason_names() -> None:
-    model = make(ODD, Linear.tuned(ODD, 0.75), MASK)
+def test_frozen_noise_leaves_the_deviation_that_the_reason_names() -> None:
+    model = make(ODD, Linear.tuned(ODD, 0.75), FROZEN)
     left = float(moments(model, 3000, of=consensus_mode(model)).std[-1, 0])
     assert left == pytest.approx(0.5 * np.linalg.norm(model.s) / model.s.sum(), rel=0.02)
-    assert f"standard deviation {left:.2g}"[:-1] in diagnose(model).reason
+    assert values(diagnose(model), Code.FROZEN_NOISE)["std"] == pytest.approx(left, rel=0.02)
 
 
 def test_nothing_to_agree_on_is_agreement() -> None:
@@ -155,7 +205,7 @@ def test_large_networks_are_forecast_by_a_few_runs(m: int, monkeypatch: pytest.M
     assert (exact.replicates, sampled.replicates, sampled.mean) == (None, 64, None)
     assert sampled.mode_error == pytest.approx(exact.mode_error)
     assert sampled.disagreement == pytest.approx(exact.disagreement, rel=0.05)
-    assert sampled.distance == pytest.approx(exact.distance, rel=0.05)
+    assert sampled.rms_distance == pytest.approx(exact.rms_distance, rel=0.05)
 
 
 def test_advice_is_exact_and_worth_taking() -> None:
@@ -173,17 +223,18 @@ def test_advice_is_exact_and_worth_taking() -> None:
 
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
     table = diagnose(make(ODD, Table([1.0, 2.0, 4.0])))
-    assert "Over 3 steps ρ_t goes from 1 to 4" in table.reason
+    seen = values(table, Code.FINITE_HORIZON)
+    assert (seen["steps"], seen["first"], seen["last"]) == (3, 1.0, 4.0)
     assert table.agrees is None
     formula = make(ODD, Formula("2 + floor(t/2) - t/2"))
-    assert "Ask for a number of steps" in diagnose(formula).reason
-    assert "Over 20 steps" in diagnose(formula, 20).reason
+    assert Code.NO_HORIZON in codes(diagnose(formula))
+    assert values(diagnose(formula, 20), Code.FINITE_HORIZON)["steps"] == 20
     with pytest.raises(ScheduleError, match="3 values"):
         diagnose(make(ODD, Table([1.0, 2.0, 4.0])), 4)
 
 
 @pytest.mark.parametrize("steps", [0, -3, 1.5, True, "10"])
-def test_illegal_steps_are_refused(steps: object) -> None:
+def test_illegal_steps_are_rejected(steps: object) -> None:
     with pytest.raises(InvalidInputError, match="whole number"):
         diagnose(make(ODD, Linear()), steps)  # type: ignore[arg-type]
 
@@ -205,13 +256,16 @@ def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None
     assert max(len(line) for line in lines) <= 110
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert plain["words"] == verdict.outcome.value
+    assert [reason["code"] for reason in plain["reasons"]] == [reason.code for reason in verdict.reasons]
+    assert " ".join(reason["text"] for reason in plain["reasons"]) == plain["reason"] == verdict.reason
     assert (plain["forecast"] is None) == (steps is None)
     HTMLParser().feed(verdict._repr_html_())
 
 
 def test_html_is_escaped() -> None:
     verdict = diagnose(make(ODD, Linear()))
-    hostile = Verdict(**{**vars(verdict), "pressure": "<script>alert('x')</script>", "reason": "a < b & c"})
+    reason = Reason(Code.PRESSURE_GROWTH, {"basis": "a < b & c"})
+    hostile = Verdict(**{**vars(verdict), "pressure": "<script>alert('x')</script>", "reasons": (reason,)})
     assert "<script>" not in hostile._repr_html_()
     assert "a &lt; b &amp; c" in hostile._repr_html_()
 

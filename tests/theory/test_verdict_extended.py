@@ -1,4 +1,4 @@
-"""Verdicts on changing networks and on opinions that adapt: decided, confirmed by the model itself, and printed."""
+"""Verdicts on temporal networks and adapting opinions, confirmed by the model itself."""
 
 from __future__ import annotations
 
@@ -17,12 +17,22 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, failing_edges
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import Outcome, _recurrence, consensus_mode, diagnose, mean, moments, steps_needed
-from peerpressure.theory._classification import fate
-from peerpressure.theory._rates import consensus_rate
-from peerpressure.theory._recurrence import cycle_of_circles
+from peerpressure.theory import (
+    Outcome,
+    ReasonCode as Code,
+    _recurrence,
+    consensus_mode,
+    consensus_rate,
+    diagnose,
+    mean,
+    moments,
+    steps_needed,
+)
+from peerpressure.theory._classification import classify
+from peerpressure.theory._recurrence import periodic_limit, recurrent_networks
 
 from .changing import CHANGING, RING, in_rounds, mean_path
+from .reasons import codes, values
 
 AGENTS = 6
 ODD, TREE = barabasi_albert(AGENTS, 2, seed=1), barabasi_albert(AGENTS, 1, seed=1)
@@ -118,10 +128,10 @@ def test_without_noise_agents_end_as_the_verdict_says(
         assert distance < 0.7 * np.abs(middle - verdict.consensus_limit.mean).max() or distance < 1e-4
         assert abs(verdict.consensus_limit.mean - model.consensus_value) > 1e-5
     elif verdict.outcome is Outcome.CLUSTERS:
-        assert verdict.meeting is not None
-        assert sorted(verdict.meeting.groups) == [1, 2, 3]
+        assert verdict.connectivity is not None
+        assert sorted(verdict.connectivity.components) == [1, 2, 3]
         for agents, size in ((slice(0, 3), 3), (slice(3, 5), 2), (slice(5, 6), 1)):
-            value = verdict.meeting.values[verdict.meeting.groups.index(size)]
+            value = verdict.connectivity.values[verdict.connectivity.components.index(size)]
             assert value is not None
             np.testing.assert_allclose(late[:, agents], value, atol=5e-3)
     if hidden is not None and verdict.outcome is not Outcome.DISAGREEMENT:
@@ -129,82 +139,85 @@ def test_without_noise_agents_end_as_the_verdict_says(
         assert (apart < 0.6 * np.ptp(held[steps // 8]) or apart < 1e-9) == hidden
 
 
-def test_agents_who_are_lonely_in_turn_are_all_that_is_heard() -> None:
+def test_agents_isolated_in_turn_are_the_only_sources() -> None:
     model = build(C["in turn"], Power(1.0))
     verdict = diagnose(model)
-    assert "opinions of 3 agents who are alone at times" in verdict.reason
+    assert values(verdict, Code.ISOLATED_SOURCES) == {"agents": 3}
     # The opinions of all others do not matter in the end.
     moved = replace(model, hidden=np.where(np.isin(np.arange(6), [0, 4, 5]), model.x0, 9.0))
     np.testing.assert_allclose(mean_path(moved, 20_000)[0][-1], mean_path(model, 20_000)[0][-1], atol=0.01)
 
 
-def test_one_who_is_alone_at_times_is_repeated_by_all() -> None:
+def test_one_agent_isolated_at_times_attracts_all() -> None:
     for pressure in (SLOW, FAST):
         verdict = diagnose(build(C["one alone"], pressure))
         assert verdict.consensus_limit is not None
         assert verdict.consensus_limit.mean == pytest.approx(build(C["one alone"], pressure).x0[0], rel=1e-12)
-        assert "repeat the one who is alone at times" in verdict.reason
+        assert Code.ISOLATED_SOURCE in codes(verdict)
     noisy = diagnose(build(C["one alone"], SLOW, None, Gaussian(0.3)))
     assert noisy.outcome is Outcome.DISAGREEMENT
 
 
-def test_two_circles_are_drawn_to_two_values_though_all_meet_in_every_round() -> None:
+def test_two_closed_classes_have_two_limits_though_every_network_is_connected() -> None:
     model = build(C["two closed classes"], Power(0.7))
     verdict = diagnose(model)
-    assert verdict.meeting is not None
-    assert verdict.meeting.window == 1
+    assert verdict.connectivity is not None
+    assert verdict.connectivity.window == 1
     s, x = model.s, model.x0
     first, second = ((s[i] * x[i] + s[j] * x[j]) / (s[i] + s[j]) for i, j in ((0, 1), (2, 3)))
     odd, even = mean_path(model, 20_000)[0][-2:]
     np.testing.assert_allclose(odd[[0, 2]], [first, second], atol=2e-3)
     np.testing.assert_allclose(even[[1, 3]], [first, second], atol=2e-3)
-    assert f"from {min(first, second):.4g} to {max(first, second):.4g} on average" in verdict.reason
+    span = values(verdict, Code.CYCLE_RANGE)
+    assert (span["low"], span["high"]) == pytest.approx((min(first, second), max(first, second)))
 
 
-def test_a_few_who_are_alone_now_and_then_decide_for_all() -> None:
+def test_a_few_agents_isolated_at_times_decide_for_all() -> None:
     failing = failing_edges(barabasi_albert(200, 4, seed=1), 0.2, 100, seed=2)
     network = TemporalNetwork(failing.event_times, failing.sources, failing.targets, failing.weights, period=100)
     model = build(network, Linear(0.1))
-    verdict, again = diagnose(model), _recurrence.recurring_rounds(model)
+    verdict, again = diagnose(model), recurrent_networks(model)
     assert again is not None
-    heard = np.any(again.alone, axis=0)
+    heard = np.any(again.isolated, axis=0)
     assert np.count_nonzero(heard) == 11
-    assert "11 agents have no neighbour in 1% of the steps" in verdict.reason
-    assert "opinions of 11 agents who are alone at times" in verdict.reason
-    cycles = [cycle_of_circles(replace(model, hidden=np.where(heard, model.x0, x)), again) for x in (0.0, 9.0)]
+    isolated = values(verdict, Code.INTERMITTENTLY_ISOLATED)
+    assert isolated["agents"] == 11
+    assert isolated["share"] == pytest.approx(again.isolated[:, heard].mean())
+    assert values(verdict, Code.ISOLATED_SOURCES) == {"agents": 11}
+    cycles = [periodic_limit(replace(model, hidden=np.where(heard, model.x0, x)), again) for x in (0.0, 9.0)]
     assert cycles[0] is not None
     assert cycles[1] is not None
     np.testing.assert_allclose(cycles[0], cycles[1], atol=1e-8)
 
 
 NOISY = [
-    (ODD, BOUNDED, 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, False, "its variance grows by some"),
-    (ODD, Power(0.4), 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, True, "grows without bound"),
-    (ODD, SLOW, 1.0, Gaussian(0.3), Outcome.BIASED_CONSENSUS, True, "early noise is believed"),
-    (ODD, SLOW, 1.0, Laplace(0.3, temporal=AR1(0.5)), Outcome.BIASED_CONSENSUS, True, "early noise is believed"),
-    (ODD, SLOW, 1.0, Gaussian(0.3, temporal="frozen"), Outcome.RANDOM_WALK, True, "carry it ever further"),
-    (ODD, FAST, 1.0, Gaussian(0.3, temporal="frozen"), Outcome.BIASED_CONSENSUS, True, "early noise is believed"),
-    (ODD, Linear(), 1.0, Gaussian(0.3, time_scale=Power(0.6)), Outcome.RANDOM_WALK, True, "without bound"),
-    (ODD, Linear(), 1.0, Gaussian(0.3, time_scale=Linear()), Outcome.DISAGREEMENT, False, "never come together"),
-    (ODD, BOUNDED, FALLING, Gaussian(0.3), Outcome.DISAGREEMENT, True, "noise of its own about"),
-    (ODD, BOUNDED, FADING, Gaussian(0.3), Outcome.DISAGREEMENT, False, "leaves agents apart"),
-    (ODD, SLOW, TWO_HOLD, Gaussian(0.3), Outcome.BIASED_CONSENSUS, False, "draw all others to theirs"),
-    (ODD, BOUNDED, TWO_HOLD, Gaussian(0.3), Outcome.DISAGREEMENT, False, "on average they show"),
-    (C["star and ring"], SLOW, None, Gaussian(0.3), Outcome.BIASED_CONSENSUS, None, "by stubbornness alone"),
-    (C["settles"], SLOW, None, Gaussian(0.3), Outcome.CONSENSUS, None, "all agents come to v"),
-    (C["settles"], SLOW, None, Gaussian(0.3, temporal="frozen"), Outcome.BIASED_CONSENSUS, None, "come together on"),
-    (C["isolated"], SLOW, 1.0, Gaussian(0.3), Outcome.DISAGREEMENT, False, "One agent has no neighbour in 50% of"),
-    (C["in turn"], SLOW, 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, False, "3 agents have no neighbour in 50% of"),
-    (C["in turn"], FAST, 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, False, "without bound"),
-    (C["isolated"], SLOW, FALLING, Gaussian(0.3), Outcome.DISAGREEMENT, True, "noise of its own about"),
-    (C["groups"], SLOW, 1.0, Gaussian(0.3), Outcome.CLUSTERS, False, "believing their own noise"),
-    (ODD, Linear(), Adaptation([0.1, 0.2]), Gaussian(0.3), Outcome.UNKNOWN, None, "how hidden opinions adapt"),
-    (ODD, Linear(), 1.0, Gaussian(0.3, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, None, "not known"),
-    (ODD, Table([1.0, 2.0]), 1.0, Gaussian(0.3), Outcome.UNKNOWN, None, "not known"),
+    (ODD, BOUNDED, 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, False, Code.RANDOM_WALK),
+    (ODD, Power(0.4), 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, True, Code.RANDOM_WALK_UNBOUNDED),
+    (ODD, SLOW, 1.0, Gaussian(0.3), Outcome.BIASED_CONSENSUS, True, Code.EARLY_NOISE_KEPT),
+    (ODD, SLOW, 1.0, Laplace(0.3, temporal=AR1(0.5)), Outcome.BIASED_CONSENSUS, True, Code.EARLY_NOISE_KEPT),
+    (ODD, SLOW, 1.0, Gaussian(0.3, temporal="frozen"), Outcome.RANDOM_WALK, True, Code.FROZEN_DRIFT),
+    (ODD, FAST, 1.0, Gaussian(0.3, temporal="frozen"), Outcome.BIASED_CONSENSUS, True, Code.EARLY_NOISE_KEPT),
+    (ODD, Linear(), 1.0, Gaussian(0.3, time_scale=Power(0.6)), Outcome.RANDOM_WALK, True, Code.RANDOM_WALK_UNBOUNDED),
+    (ODD, Linear(), 1.0, Gaussian(0.3, time_scale=Linear()), Outcome.DISAGREEMENT, False, Code.NOISE_OUTGROWS_PRESSURE),
+    (ODD, BOUNDED, FALLING, Gaussian(0.3), Outcome.DISAGREEMENT, True, Code.OWN_NOISE),
+    (ODD, BOUNDED, FADING, Gaussian(0.3), Outcome.DISAGREEMENT, False, Code.BOUNDED_PRESSURE),
+    (ODD, SLOW, TWO_HOLD, Gaussian(0.3), Outcome.BIASED_CONSENSUS, False, Code.ANCHORS_ATTRACT),
+    (ODD, BOUNDED, TWO_HOLD, Gaussian(0.3), Outcome.DISAGREEMENT, False, Code.STATIONARY_MEAN),
+    (C["star and ring"], SLOW, None, Gaussian(0.3), Outcome.BIASED_CONSENSUS, None, Code.DEGREES_CHANGE),
+    (C["settles"], SLOW, None, Gaussian(0.3), Outcome.CONSENSUS, None, Code.START_FORGOTTEN),
+    (C["settles"], SLOW, None, Gaussian(0.3, temporal="frozen"), Outcome.BIASED_CONSENSUS, None, Code.FROZEN_NOISE),
+    (C["isolated"], SLOW, 1.0, Gaussian(0.3), Outcome.DISAGREEMENT, False, Code.INTERMITTENTLY_ISOLATED),
+    (C["in turn"], SLOW, 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, False, Code.INTERMITTENTLY_ISOLATED),
+    (C["in turn"], FAST, 1.0, Gaussian(0.3), Outcome.RANDOM_WALK, False, Code.RANDOM_WALK_UNBOUNDED),
+    (C["isolated"], SLOW, FALLING, Gaussian(0.3), Outcome.DISAGREEMENT, True, Code.OWN_NOISE),
+    (C["groups"], SLOW, 1.0, Gaussian(0.3), Outcome.CLUSTERS, False, Code.ISOLATED_RANDOM_WALKS),
+    (ODD, Linear(), Adaptation([0.1, 0.2]), Gaussian(0.3), Outcome.UNKNOWN, None, Code.UNKNOWN_ADAPTATION),
+    (ODD, Linear(), 1.0, Gaussian(0.3, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, None, Code.UNKNOWN_ADAPTATION),
+    (ODD, Table([1.0, 2.0]), 1.0, Gaussian(0.3), Outcome.UNKNOWN, None, Code.UNKNOWN_GROWTH),
 ]
 
 
-@pytest.mark.parametrize(("network", "pressure", "rate", "noise", "expected", "hidden", "words"), NOISY, ids=str)
+@pytest.mark.parametrize(("network", "pressure", "rate", "noise", "expected", "hidden", "code"), NOISY, ids=str)
 def test_noise_decides_too(
     network: Network | TemporalNetwork,
     pressure: Schedule,
@@ -212,12 +225,34 @@ def test_noise_decides_too(
     noise: Noise,
     expected: Outcome,
     hidden: bool | None,
-    words: str,
+    code: Code,
 ) -> None:
     verdict = diagnose(build(network, pressure, rate, noise))
     assert verdict.outcome is expected
     assert (None if verdict.hidden is None else verdict.hidden.agrees) is hidden
-    assert words in verdict.reason
+    assert code in codes(verdict)
+
+
+@pytest.mark.parametrize(("name", "agents"), [("isolated", 1), ("in turn", 3)])
+def test_isolated_agents_are_counted(name: str, agents: int) -> None:
+    verdict = diagnose(build(C[name], SLOW, 1.0, Gaussian(0.3)))
+    assert values(verdict, Code.INTERMITTENTLY_ISOLATED) == {"agents": agents, "share": 0.5}
+
+
+def test_reasons_name_the_values_of_components() -> None:
+    verdict = diagnose(build(C["groups"], SLOW))
+    assert verdict.connectivity is not None
+    told = [reason.values for reason in verdict.reasons if reason.code is Code.COMPONENT_LIMIT]
+    assert [each["agents"] for each in told] == list(verdict.connectivity.components)
+    assert [each["mean"] for each in told] == list(verdict.connectivity.values)
+    assert values(verdict, Code.COMPONENTS) == {"components": 3, "single": 1}
+
+
+def test_noise_that_is_not_averaged_out_keeps_a_network_that_ends_bipartite_oscillating() -> None:
+    tree = in_rounds(RING, [(0, i) for i in range(1, AGENTS)], periodic=False)
+    noise = Gaussian(0.5, time_scale=Power(0.6))
+    assert diagnose(build(tree, Linear(), None, noise)).outcome is Outcome.OSCILLATION
+    assert diagnose(build(TREE, Linear(), None, noise)).outcome is Outcome.OSCILLATION
 
 
 @pytest.mark.parametrize("case", [c for c in NOISY if c[4] in (Outcome.RANDOM_WALK, Outcome.BIASED_CONSENSUS)], ids=str)
@@ -231,10 +266,11 @@ def test_opinions_wander_exactly_where_the_verdict_says(case: tuple[object, ...]
     assert (gains[-1] > 0.99 * gains[-2] > 0) == (expected is Outcome.RANDOM_WALK)
 
 
-def test_the_rate_of_wandering_is_the_one_that_is_printed() -> None:
+def test_the_rate_of_the_random_walk_is_that_of_the_moments() -> None:
     model = build(ODD, BOUNDED, 1.0, Gaussian(0.3))
     variance = moments(model, 1500, of=mean(model), times=[500, 1500], what="hidden").variance[:, 0]
-    assert f"by some {(variance[1] - variance[0]) / 1000:.2g} in a step" in diagnose(model).reason
+    rate = values(diagnose(model), Code.RANDOM_WALK)["rate"]
+    assert rate == pytest.approx((variance[1] - variance[0]) / 1000, rel=0.01)
 
 
 @pytest.mark.parametrize("rate", [0.1, Power(-1, 0.5), Formula("0.4/t^2")], ids=str)
@@ -256,10 +292,10 @@ def test_nothing_to_agree_on_is_agreement() -> None:
     for network in (ODD, C["isolated"], C["groups"]):
         model = Model(network, np.full(6, 0.25), adaptation=0.1)
         assert diagnose(model).outcome is Outcome.CONSENSUS
-        assert "nothing to agree on" in diagnose(model).reason
+        assert codes(diagnose(model)) == {Code.SETTLED}
 
 
-def test_extensions_of_nothing_have_the_verdict_of_the_plain_model() -> None:
+def test_trivial_extensions_have_the_verdict_of_the_plain_model() -> None:
     for pressure in (Linear(), Power(1.5), Constant(2.0), StretchedExponential()):
         for network in (ODD, TREE):
             base = build(network, pressure, None, Gaussian(0.4))
@@ -272,31 +308,33 @@ def test_extensions_of_nothing_have_the_verdict_of_the_plain_model() -> None:
             assert found.forecast.mode_error == pytest.approx(expected.forecast.mode_error, rel=1e-12)
 
 
-def test_a_verdict_says_how_agents_meet() -> None:
+def test_a_verdict_describes_joint_connectivity() -> None:
     gap = in_rounds(*[RING] * 6, *[[(0, 1)]] * 10, *[RING] * 16, periodic=False)
     model = build(gap, Linear())
-    meeting = diagnose(model, 32).meeting
-    assert meeting is not None
-    assert (meeting.window, meeting.usual, meeting.until) == (11, 4, 32)
-    assert meeting.broken == ((9, 16),)
-    assert "all within any 11 steps up to t = 32, mostly within 4 but not in 9–16" in str(diagnose(model, 32))
-    whole = diagnose(model).meeting
+    found = diagnose(model, 32).connectivity
+    assert found is not None
+    assert (found.window, found.usual, found.until) == (11, 4, 32)
+    assert found.broken == ((9, 16),)
+    assert "within any 11 steps up to t = 32, mostly within 4 but not in 9–16" in str(diagnose(model, 32))
+    whole = diagnose(model).connectivity
     assert whole is not None
     assert (whole.until, whole.last_change) == (None, 17)
-    isolated = diagnose(build(C["isolated"], Linear())).meeting
+    isolated = diagnose(build(C["isolated"], Linear())).connectivity
     assert isolated is not None
-    assert (isolated.period, isolated.isolated) == (2, 1)
-    assert isolated.alone == pytest.approx(1 / 12)
+    assert (isolated.period, isolated.isolated_agents) == (2, 1)
+    assert isolated.isolated == pytest.approx(1 / 12)
     parted = diagnose(build(C["groups"], Linear()))
-    assert "for ever only within 3 groups" in str(parted)
-    assert diagnose(build(ODD, Linear(), 1.0)).meeting is None
+    assert parted.connectivity is not None
+    assert len(parted.connectivity.components) == 3
+    assert "only within 3 components" in str(parted)
+    assert diagnose(build(ODD, Linear(), 1.0)).connectivity is None
 
 
 def test_a_period_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_recurrence, "LARGEST", 11)
     verdict = diagnose(build(C["star and ring"], Linear(), 1.0), 5)
     assert verdict.outcome is Outcome.UNKNOWN
-    assert "repeats only after 2 steps" in verdict.reason
+    assert values(verdict, Code.PERIOD_TOO_LONG) == {"period": 2}
     assert verdict.forecast is not None
 
 
@@ -308,13 +346,13 @@ def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> No
     rows = np.eye(60) - 1 / 60
     apart = moments(model, 40, of=rows, what="hidden")
     assert exact.hidden_mean == pytest.approx(found.mean[-1].mean())
-    assert exact.hidden_spread == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
+    assert exact.hidden_disagreement == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
     monkeypatch.setattr(importlib.import_module("peerpressure.theory._forecast"), "MOST_AGENTS", 50)
     sampled = diagnose(model, 40).forecast
     assert sampled is not None
     assert sampled.replicates == 64
     assert sampled.hidden_mean == pytest.approx(exact.hidden_mean, abs=0.02)
-    assert sampled.hidden_spread == pytest.approx(exact.hidden_spread, rel=0.05)
+    assert sampled.hidden_disagreement == pytest.approx(exact.hidden_disagreement, rel=0.05)
     assert sampled.start_weight == exact.start_weight
 
 
@@ -351,7 +389,7 @@ def test_changing_networks_come_to_their_value_at_the_rates_of_their_mode() -> N
     assert moments(slow, 3000, of=consensus_mode(slow)).variance[0, 0] == pytest.approx(law(3000), rel=0.1)
 
 
-def test_nothing_is_claimed_of_rates_where_opinions_give_way() -> None:
+def test_no_rates_are_claimed_where_opinions_adapt() -> None:
     rate = consensus_rate(build(ODD, Linear(), 1.0, Gaussian(0.3)))
     assert (rate.bias, rate.variance, rate.disagreement) == (None, None, None)
     assert diagnose(build(ODD, Linear(), 1.0), 10).advice is None
@@ -366,11 +404,11 @@ def test_advice_for_a_network_that_settles_is_worth_taking() -> None:
     assert diagnose(build(C["star and ring"], Linear()), 10).advice is None
 
 
-def test_steps_are_counted_only_where_agents_come_to_v() -> None:
+def test_steps_are_counted_only_where_agents_converge_to_v() -> None:
     assert steps_needed(build(C["settles"], Linear(0.3), None, Gaussian(0.3)), 0.05) > 1
-    with pytest.raises(InvalidInputError, match="only where agents come to v"):
+    with pytest.raises(InvalidInputError, match="only where agents converge to v"):
         steps_needed(build(ODD, Linear(), TWO_HOLD), 1e-6)
-    with pytest.raises(InvalidInputError, match="only where agents come to v"):
+    with pytest.raises(InvalidInputError, match="only where agents converge to v"):
         steps_needed(build(C["star and ring"], Linear()), 1e-4)
 
 
@@ -387,13 +425,13 @@ def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert plain["words"] == verdict.outcome.value
     assert (plain["hidden"] is None) == (model.adaptation is None)
-    assert (plain["meeting"] is None) == (model.temporal_network is None)
+    assert (plain["connectivity"] is None) == (model.temporal_network is None)
     assert (plain["consensus_limit"] is None) == (verdict.consensus_limit is None)
     HTMLParser().feed(verdict._repr_html_())
 
 
 def test_estimates_are_said_to_be() -> None:
-    assert fate(build(ODD, Formula("t"), 1.0)).estimated
-    assert fate(build(ODD, Linear(), Adaptation("0.1 + 0.1/t"))).estimated
-    assert not fate(build(ODD, Linear(), Adaptation(Power(-1, 0.5)), Gaussian(0.3))).estimated
-    assert not fate(build(ODD, StretchedExponential(), 1.0, Gaussian(0.3))).estimated
+    assert classify(build(ODD, Formula("t"), 1.0)).estimated
+    assert classify(build(ODD, Linear(), Adaptation("0.1 + 0.1/t"))).estimated
+    assert not classify(build(ODD, Linear(), Adaptation(Power(-1, 0.5)), Gaussian(0.3))).estimated
+    assert not classify(build(ODD, StretchedExponential(), 1.0, Gaussian(0.3))).estimated

@@ -23,10 +23,12 @@ def diagnose(
         ),
     ] = None,
     pressure: Annotated[
-        str | None, typer.Option(help="A formula in t, such as 't' or '2^sqrt(t)'; or the word tuned.  [default: t]")
+        str | None,
+        typer.Option(help="A formula in t, such as '2^sqrt(t)'; a kind, such as power:1.5; or tuned.  [default: t]"),
     ] = None,
     noise: Annotated[
-        str | None, typer.Option(help="A law and its standard deviation, such as gaussian:1.  [default: none]")
+        str | None,
+        typer.Option(help="A law and its parameters, such as gaussian:1 or student:1:3.  [default: none]"),
     ] = None,
     adaptation: Annotated[
         str | None,

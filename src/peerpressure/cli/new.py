@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -23,10 +22,9 @@ def new(
     Example: peerpressure new study && peerpressure run study/scenario.toml
     """
     check_folder(folder)
-    contents = {
-        STARTER: (files("peerpressure.scenario") / "starter.toml").read_text(encoding="utf-8"),
-        SCHEMA: (files("peerpressure") / SCHEMA).read_text(encoding="utf-8"),
-    }
+    from peerpressure.scenario import shipped_schema, starter_text
+
+    contents = {STARTER: starter_text(), SCHEMA: shipped_schema()}
     if (folder / STARTER).exists():
         raise typer.BadParameter(f"{folder / STARTER} is there already; name another folder", param_hint="'FOLDER'")
     folder.mkdir(parents=True, exist_ok=True)

@@ -171,9 +171,9 @@ def measures(as_json: AsJson = False) -> None:
     from peerpressure.measures import MEASURES
 
     if as_json:
-        print_json({name: one.about for name, one in MEASURES.items()})
+        print_json({name: one.help for name, one in MEASURES.items()})
     else:
-        show(facts([(name, one.about) for name, one in MEASURES.items()]))
+        show(facts([(name, one.help) for name, one in MEASURES.items()]))
 
 
 def _beside(file: Path) -> Path:

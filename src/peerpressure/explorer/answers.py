@@ -23,7 +23,18 @@ from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, Observation, recover
 from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory import Outcome, Rate, Verdict, agent, diagnose, mean, moments, regime_of
+from peerpressure.theory import (
+    Outcome,
+    Rate,
+    Reason,
+    ReasonCode,
+    Verdict,
+    agent,
+    diagnose,
+    mean,
+    moments,
+    regime_of,
+)
 from peerpressure.theory._forecast import MOST_AGENTS
 from peerpressure.trajectory import SUMMARIES
 
@@ -38,7 +49,6 @@ MIN_TIMES = 8  # a curve with fewer points shows nothing
 CONTINUOUS_TIMES = 60  # for which the equations of an SDE's moments are solved
 HORIZONS, CONTINUOUS_HORIZONS = 24, 6  # for which the privacy budget is computed
 BATCH = 2_000_000  # numbers recorded in one call of ``simulate``
-NOT_DIAGNOSED = "The diagnosis takes longer than a page should wait; peerpressure diagnose computes it."
 # Failures of one method or account that leave the others valid; SciPy raises a plain ValueError for inf.
 FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 
@@ -105,7 +115,8 @@ def _events_to_follow(model: Model) -> float:
 
 def _unknown(model: Model) -> Verdict:
     rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
-    return Verdict(Outcome.UNKNOWN, NOT_DIAGNOSED, False, model.consensus_value, model.kappa, pressure, rate)
+    reasons = (Reason(ReasonCode.NOT_COMPUTED),)
+    return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate)
 
 
 def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
@@ -196,31 +207,32 @@ def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     arrays = {name: found[name][:MAX_CURVES] for name in SUMMARIES}
     arrays |= {f"{name}_mean": total / count for name, total in sums.items()}
     arrays |= {"states": found["states"][0], "stubbornness": model.stubbornness}
-    arrays["hidden"] = found["hidden"][0] if "hidden" in found else model.hidden
+    hidden = found["hidden"]
+    arrays["hidden"] = hidden if hidden.ndim == 1 else hidden[0]
     return {"times": found["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
 def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Arrays:
     """Return the summaries of the first replicates, and the opinions of all agents in at least one of them."""
-    opinions = ("times", "states", "hidden")
+    opinions = ("states", "hidden")
     if len(rows) * thinning.times.size * built.model.n <= BATCH:
         return recorded(built, rows, thinning, [*opinions, *SUMMARIES])
     return recorded(built, [0], thinning, opinions) | recorded(built, rows, thinning, SUMMARIES)
 
 
 def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
-    """Return the named parts that a run of these replicates has, (replicates, times, …), at the times shown."""
+    """Return the named parts of a run of these replicates, (replicates, times, …), at the times shown."""
     seed, keep = built.scenario.run.seed, Record(states="states" in names, summaries="spread" in names)
     run = simulate(built.system, thinning.dense, rows, seed=seed, record=keep)
-    found = {name: np.asarray(part) for name in names if (part := getattr(run, name)) is not None}
+    found: Arrays = {name: np.asarray(getattr(run, name)) for name in ("times", *names)}
     if thinning.dense < thinning.steps:
         sparse = replace(keep, every=thinning.every)
         late = simulate(built.system, thinning.steps - thinning.dense, rows, seed=seed, record=sparse, start=run)
-        for name, early in found.items():
-            axis = 0 if name == "times" else 1
-            # The second run records its start, which is the end of the first one.
-            more = np.delete(getattr(late, name), 0, axis=axis)
-            found[name] = np.concatenate([early, more], axis=axis)
+        # The second run records its start, which is the end of the first one.
+        found["times"] = np.concatenate([run.times, late.times[1:]])
+        # Hidden opinions that are constant have no axis of times.
+        for name in (name for name, early in found.items() if early.ndim > 1):
+            found[name] = np.concatenate([found[name], getattr(late, name)[:, 1:]], axis=1)
     return found
 
 

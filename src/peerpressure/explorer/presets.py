@@ -1,4 +1,4 @@
-"""What presets are made of: their type, and the sections that many of them share."""
+"""Presets: the states of the page that a click opens, from the paper's figures to the extensions of its model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Group = Literal["paper", "beyond", "extensions"]
 @final
 @dataclass(frozen=True)
 class Preset:
-    """A scenario with a title and a sentence on what to look for; ``view`` is how the page shows it first."""
+    """A scenario with a title and a sentence on what it shows; ``view`` holds the page's settings."""
 
     id: str
     title: str
@@ -26,7 +26,7 @@ class Preset:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state of the page that it stands for."""
+        """The state of the page."""
         return {"scenario": dict(self.scenario), "view": dict(self.view)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,16 +35,16 @@ class Preset:
 
 
 def scale_free(n: int, m: int, seed: int | None = None) -> dict[str, Any]:
-    """Return the section of a scale-free network; without a seed it follows that of the run."""
+    """Return the section of a scale-free network; without a seed it is drawn from that of the run."""
     return {"generator": "barabasi_albert", "n": n, "m": m} | ({} if seed is None else {"seed": seed})
 
 
 def gaussian(std: float, **more: Any) -> dict[str, Any]:
-    """Return the section of normal noise."""
+    """Return the section of Gaussian noise."""
     return {"law": "gaussian", "std": std, **more}
 
 
-# Opinions and stubbornness by the law that the paper gives, drawn anew for each network.
+# Opinions and stubbornness with the distributions of the paper, drawn for each network.
 DRAWN: dict[str, Any] = {
     "hidden": dict(zip(("law", "low", "high"), ("uniform", *printed.HIDDEN_RANGE), strict=True)),
     "stubbornness": dict(zip(("law", "low", "high"), ("uniform", *printed.STUBBORNNESS_RANGE), strict=True)),
@@ -61,7 +61,7 @@ LOG_LOG = {"logTime": True, "logSize": True}
 def published(
     m: int, pressure: Mapping[str, Any], steps: int, noise: float = NOISE, *, replicates: int = 1, **more: Any
 ) -> dict[str, Any]:
-    """Return a scenario with the very network, agents and seed of the reproduced figures: it shows their numbers."""
+    """Return a scenario with the network, agents and seed of the reproduced figures, so that it shows their numbers."""
     hidden, stubbornness = agents_drawn(AGENTS, SEED)
     return {
         "network": scale_free(AGENTS, m, SEED),
@@ -73,36 +73,36 @@ def published(
     }
 
 
-# What goes beyond the paper: better schedules, better observers, better masks.
+# Beyond the paper: better schedules, observers and noise
 
 BEYOND: tuple[Preset, ...] = (
     Preset(
         "tuned",
         "The tuned schedule",
         "beyond",
-        "ρ_t = κt averages all that was ever said: the distance to v falls like 1/√t, far below the paper's ρ_t = t.",
+        "ρ_t = κt weights all past opinions equally: the distance to v falls like 1/√t, far below the paper's ρ_t = t.",
         published(2, TUNED, 3_000, replicates=20),
         LOG_LOG,
     ),
     Preset(
-        "wrong-value",
+        "biased-consensus",
         "Too fast, with odd cycles",
         "beyond",
-        "Under 2^√t a graph with an odd cycle does agree, but on a biased value, another one in each replicate.",
+        "Under 2^√t a graph with an odd cycle reaches consensus on a biased value, which differs between replicates.",
         published(2, FAST, 300, replicates=20),
     ),
     Preset(
-        "never",
-        "Pressure that stops growing",
+        "disagreement",
+        "Bounded pressure",
         "beyond",
-        "Bounded pressure leaves a spread for ever: agents keep some of their own opinion.",
+        "Under bounded pressure agents keep some of their own opinion, and disagreement remains.",
         published(2, {"kind": "formula", "formula": "min(t, 3)"}, 300, replicates=20),
     ),
     Preset(
-        "half-seen",
-        "An observer who sees half",
+        "partial-observer",
+        "A partial observer",
         "beyond",
-        "Thirty agents, of whom fifteen are watched: what protects the others is not the noise but not being seen.",
+        "Fifteen of thirty agents are observed: the others are protected by not being observed more than by noise.",
         {
             "network": scale_free(30, 2, SEED),
             "agents": DRAWN,
@@ -119,10 +119,10 @@ BEYOND: tuple[Preset, ...] = (
         {"tab": "observer", "colour": "exposure"},
     ),
     Preset(
-        "masks",
-        "Masks that are never taken off",
+        "frozen-noise",
+        "Frozen noise",
         "beyond",
-        "One draw for each agent, held for ever, and a start that says nothing: looking longer teaches nothing more.",
+        "One draw per agent for all steps, and a start that reveals nothing: longer observation adds no information.",
         {
             "network": scale_free(60, 2, SEED),
             "agents": DRAWN | {"start": [0.5] * 60},
@@ -138,7 +138,7 @@ BEYOND: tuple[Preset, ...] = (
         "karate",
         "Two camps in a karate club",
         "beyond",
-        "Zachary's club, split in two: will the members agree, and on what?",
+        "Zachary's karate club with two camps of opinions: do the members agree, and on what?",
         {
             "network": {"named": "karate"},
             "agents": {"hidden": {"law": "two_camps", "low": 0.0, "high": 1.0, "share": 0.5, "std": 0.05, "seed": 3}},
@@ -153,7 +153,7 @@ BEYOND: tuple[Preset, ...] = (
         "many",
         "Ten thousand agents",
         "beyond",
-        "A scale-free network of ten thousand, under the tuned schedule.",
+        "A scale-free network of ten thousand agents under the tuned schedule.",
         {
             "network": scale_free(10_000, 2),
             "agents": DRAWN,
@@ -166,14 +166,14 @@ BEYOND: tuple[Preset, ...] = (
 )
 
 
-# What the paper names as future work: opinions that adapt, networks that change, time that flows.
+# The paper's future work: adaptation, temporal networks and continuous time
 
 EXTENSIONS: tuple[Preset, ...] = (
     Preset(
         "adaptation",
-        "Opinions that adapt",
+        "Adaptation",
         "extensions",
-        "In each step agents come to believe a twentieth of what they have just said.",
+        "In each step hidden opinions move by a twentieth towards the public ones.",
         {
             "network": scale_free(100, 2, SEED),
             "agents": DRAWN | {"adaptation": 0.05},
@@ -184,10 +184,10 @@ EXTENSIONS: tuple[Preset, ...] = (
         {"colour": "hidden"},
     ),
     Preset(
-        "half-adapt",
-        "Some never adapt",
+        "partial-adaptation",
+        "Some agents do not adapt",
         "extensions",
-        "Half of the agents adapt, the others never do, and draw the rest to them.",
+        "Half of the agents adapt; the others do not, and determine the consensus value.",
         {
             "network": scale_free(100, 2, SEED),
             "agents": DRAWN | {"adaptation": {"rate": 0.05, "adaptation_weight": {"law": "two_camps", "share": 0.5}}},
@@ -201,7 +201,7 @@ EXTENSIONS: tuple[Preset, ...] = (
         "failing-edges",
         "Edges that fail",
         "extensions",
-        "An edge is silent in a fifth of the steps. Agents still agree, very nearly on v: meeting in time is enough.",
+        "Each edge fails in a fifth of the steps. Agents still agree, very nearly on v: joint connectivity is enough.",
         {
             "network": {
                 "generator": "random_regular",
@@ -218,10 +218,10 @@ EXTENSIONS: tuple[Preset, ...] = (
         LOG_LOG,
     ),
     Preset(
-        "meetings",
-        "People who meet and part",
+        "activity-driven",
+        "Activity-driven contacts",
         "extensions",
-        "In each step a few active agents seek somebody out; whoever meets nobody says what it thinks, for ever.",
+        "In each step a few active agents contact others; isolated agents express their own opinion, so no consensus.",
         {
             "network": {"temporal": "activity_driven", "n": 100, "contacts": 2, "floor": 0.05},
             "agents": DRAWN,
@@ -232,10 +232,10 @@ EXTENSIONS: tuple[Preset, ...] = (
         LOG_LOG,
     ),
     Preset(
-        "flowing-time",
-        "Time that flows",
+        "continuous-time",
+        "Continuous time",
         "extensions",
-        "The paper's stochastic differential equation, walked in steps of a tenth.",
+        "The paper's stochastic differential equation, in Euler–Maruyama steps of 0.1.",
         {
             "network": scale_free(100, 2, SEED),
             "agents": DRAWN,
@@ -248,11 +248,11 @@ EXTENSIONS: tuple[Preset, ...] = (
 )
 
 
-# The paper's own figures, each one state of the page.
+# The paper's figures
 
 
 def _cell(n: int, noise: float, m: int) -> dict[str, Any]:
-    """Return one cell of the paper's sweep: so many agents, noise of this deviation, m edges per step."""
+    """Return one cell of the paper's sweep: n agents, noise of this standard deviation, m edges per new agent."""
     return {
         "network": scale_free(n, m),
         "agents": DRAWN,
@@ -268,22 +268,22 @@ PAPER: tuple[Preset, ...] = (
         "graph",
         "The scale-free graph",
         "paper",
-        "A hundred agents, most with one neighbour, a few with many. With one edge per newcomer it is a tree.",
+        "A hundred agents, most with one neighbour, a few with many. With one edge per new agent it is a tree.",
         published(1, LINEAR, 150),
         {"colour": "hidden", "time": 0},
     ),
     Preset(
         "first-steps",
-        "Agreement: the first steps",
+        "Consensus: the first steps",
         "paper",
-        "Under ρ_t = t the highest and the lowest opinion come together although everyone speaks with noise.",
+        "Under ρ_t = t the highest and the lowest public opinion approach each other in spite of the noise.",
         published(1, LINEAR, 150),
     ),
     Preset(
         "long-run",
-        "Agreement: the long run",
+        "Consensus: the long run",
         "paper",
-        "Agents agree soon, but on v only slowly: spread and distance to v are two different things.",
+        "Agents agree soon, but on v only slowly: the spread falls faster than the distance to v.",
         published(1, LINEAR, 50_000),
         LOG_LOG,
     ),
@@ -291,14 +291,14 @@ PAPER: tuple[Preset, ...] = (
         "too-fast",
         "Pressure that grows too fast",
         "paper",
-        "Under ρ_t = 2^√t a tree never agrees: its two sides swing for ever.",
+        "Under ρ_t = 2^√t a tree does not reach consensus: its two sides oscillate.",
         published(1, FAST, 150),
     ),
     Preset(
         "two-agents",
-        "Two agents, looked at",
+        "Recovery: two agents",
         "paper",
-        "The regression's estimates of x₀ = (1, 2) after 100 steps. The best estimator is off by a tenth of that.",
+        "The regression's estimates of x₀ = (1, 2) after 100 steps. The best estimator has a tenth of their error.",
         {
             "network": {"generator": "k2"},
             "agents": {"hidden": list(printed.TWO_AGENTS_HIDDEN), "stubbornness": 1.0},
@@ -311,9 +311,9 @@ PAPER: tuple[Preset, ...] = (
     ),
     Preset(
         "residuals",
-        "A hundred agents, looked at",
+        "Recovery: a hundred agents",
         "paper",
-        "How far the regression misses each of a hundred hidden opinions after 100 steps.",
+        "The regression's errors for each of a hundred hidden opinions after 100 steps.",
         published(2, LINEAR, printed.STEPS, 1.0, replicates=printed.REPLICATIONS, observe=BOTH),
         OBSERVER,
     ),
@@ -321,7 +321,7 @@ PAPER: tuple[Preset, ...] = (
         "sweep-small",
         "The sweep: 20 agents, σ₀ = 5.5",
         "paper",
-        "The smallest and quietest cell of the paper's sweep over sizes and noise; move both and watch the error.",
+        "The cell of the paper's sweep with the fewest agents and the least noise; change both and compare the error.",
         _cell(20, 5.5, 2),
         OBSERVER,
     ),
@@ -329,7 +329,7 @@ PAPER: tuple[Preset, ...] = (
         "sweep-large",
         "The sweep: 90 agents, σ₀ = 10",
         "paper",
-        "The largest and loudest cell: the error follows the noise and hardly the size.",
+        "The cell with the most agents and the most noise: the error depends on the noise, and hardly on the size.",
         _cell(90, 10.0, 2),
         OBSERVER,
     ),
@@ -337,22 +337,20 @@ PAPER: tuple[Preset, ...] = (
         "sweep-trees",
         "The appendix: trees",
         "paper",
-        "The sweep again with one edge per newcomer: the same picture, a little larger.",
+        "The sweep with one edge per new agent: similar errors, a little larger.",
         _cell(50, 7.5, 1),
         OBSERVER,
     ),
     Preset(
-        "louder",
-        "Louder noise",
+        "more-noise",
+        "More noise",
         "paper",
-        "σ₀ = 5 on a graph with odd cycles. Louder noise only adds scatter; the rate stays. Try 0.1, 1 and 10.",
+        "σ₀ = 5 on a graph with odd cycles. More noise adds variance and leaves the rate unchanged. Try 0.1, 1 and 10.",
         published(2, LINEAR, 3_000, 5.0, replicates=20),
         LOG_LOG,
     ),
 )
 
-
-# States to begin from: the paper's figures, what goes beyond them, and the extensions, each one click.
 
 DEFAULT: dict[str, Any] = {
     "scenario": {

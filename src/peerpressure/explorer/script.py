@@ -1,4 +1,4 @@
-"""The Python that makes a run again, spelt out part by part, so that a reader can go on from it."""
+"""A Python script that repeats a run, written part by part so that a reader can change it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pprint import pformat
 from typing import Any
 
-from peerpressure.noise import AR1, Frozen, Noise
+from peerpressure.noise import Noise
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._agents import AdaptationTable, NormalDraw, TwoCamps, UniformDraw
 from peerpressure.scenario._network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
 from peerpressure.scenario._scenario import GaussianPrior, Observe, UniformPrior
 from peerpressure.scenario._system import ScheduleSection, TunedSection
-from peerpressure.schedules import Constant, Schedule, Table
+from peerpressure.schedules import Schedule, Table
 
 HEAD = '''"""A run from the explorer of Peer Pressure; change what you like."""
 
@@ -20,44 +20,38 @@ import numpy as np
 
 import peerpressure as pp
 '''
-# The streams from which scenario files draw; each part has one of its own.
+# The random stream that a scenario draws each part from.
 STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
-PLAIN = (GeneratedNetworkSection, NamedNetworkSection, InlineNetworkSection)
+LISTED = (GeneratedNetworkSection, NamedNetworkSection, InlineNetworkSection)
 _WIDTH = 110
-_LOOKS = ("agents", "times", "first_step", "sees_start", "rounding")
+_OBSERVATION = ("agents", "times", "first_step", "sees_start", "rounding")
 
 
 def script(scenario: Scenario) -> str:
-    """Return a script whose ``run`` has the very states that the scenario's run has."""
-    build = (
-        _model(scenario)
-        if isinstance(scenario.network, PLAIN) and not scenario.temporal_network
-        else _as_a_whole(scenario)
-    )
+    """Return a script whose ``run`` has the same states as the scenario's run."""
+    static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
+    build = _model(scenario) if static else _parsed_model(scenario)
     return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario.observe), ""])
 
 
-def _as_a_whole(scenario: Scenario) -> Iterator[str]:
-    """Give the lines that leave a network beyond the plain kinds to the scenario's own reader."""
+def _parsed_model(scenario: Scenario) -> Iterator[str]:
+    """Yield lines that parse the scenario, for networks whose construction takes more than one call."""
     yield "from peerpressure.scenario import parse_scenario\n"
     yield f"seed = {scenario.run.seed}"
     yield f"model = parse_scenario({pformat(scenario.to_toml(), width=_WIDTH)}).model()"
 
 
 def _model(scenario: Scenario) -> Iterator[str]:
-    """Give the lines that build the model from its parts."""
+    """Yield lines that build the model from its parts."""
     agents = scenario.agents
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
-    parts = {"hidden": agents.hidden, "stubbornness": agents.stubbornness, "start": agents.start}
+    names = ("hidden", "stubbornness", "start", "adaptation")
+    parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     for name, part in parts.items():
-        yield from _drawn(name, part)
-    more = []
-    if agents.adaptation is not None:
-        yield from _adaptation(agents.adaptation)
-        more = ["adaptation=adaptation"]
-    given = [*(f"{name}={name}" for name in parts), f"pressure={_pressure(scenario.pressure)}"]
-    yield _call("model = pp.Model", ["network", *given, f"noise={_noise(scenario.noise.noise())}", *more], lines=True)
+        yield from _part(name, part)
+    laws = [f"pressure={_pressure(scenario.pressure)}", f"noise={_noise(scenario.noise.noise())}"]
+    yield _call("model = pp.Model", ["network", *(f"{name}={name}" for name in parts), *laws], lines=True)
 
 
 def _network(section: Any) -> Iterator[str]:
@@ -77,8 +71,8 @@ def _network(section: Any) -> Iterator[str]:
             yield _call("network = pp.Network.from_edges", [f"np.array({_literal(section.edges)})", *given], lines=True)
 
 
-def _drawn(name: str, part: Any) -> Iterator[str]:
-    """Give the lines that make a part of the agents: drawn from its own stream, or as it was given."""
+def _part(name: str, part: Any) -> Iterator[str]:
+    """Yield lines that set a part of the agents, drawn from its own stream or written out."""
     match part:
         case UniformDraw():
             yield f"{name} = {_stream(name, part)}.uniform({part.low!r}, {part.high!r}, network.n)"
@@ -88,21 +82,16 @@ def _drawn(name: str, part: Any) -> Iterator[str]:
             yield f"rng = {_stream(name, part)}"
             yield f"above = rng.permutation(network.n) < round({part.share!r} * network.n)"
             yield f"{name} = np.where(above, {part.high!r}, {part.low!r}) + rng.normal(0.0, {part.std!r}, network.n)"
+        case AdaptationTable():
+            yield from _part("adaptation_weight", part.adaptation_weight)
+            rate = _schedule(part.rate.schedule()) if isinstance(part.rate, ScheduleSection) else repr(part.rate)
+            yield f"{name} = pp.Adaptation({rate}, adaptation_weight)"
         case _:
             yield f"{name} = {_literal(part)}"
 
 
 def _stream(name: str, part: UniformDraw | NormalDraw | TwoCamps) -> str:
     return f"np.random.default_rng([{'seed' if part.seed is None else part.seed}, {STREAMS[name]}])"
-
-
-def _adaptation(part: float | str | AdaptationTable) -> Iterator[str]:
-    if not isinstance(part, AdaptationTable):
-        yield f"adaptation = pp.Adaptation({part!r})"
-        return
-    yield from _drawn("adaptation_weight", part.adaptation_weight)
-    rate = _schedule(part.rate.schedule()) if isinstance(part.rate, ScheduleSection) else repr(part.rate)
-    yield f"adaptation = pp.Adaptation({rate}, adaptation_weight)"
 
 
 def _pressure(section: ScheduleSection | TunedSection) -> str:
@@ -123,9 +112,9 @@ def _noise(noise: Noise) -> str:
         return "pp.noise.NoNoise()"
     given = [_literal(noise.std if isinstance(noise.std, float) else noise.std.tolist())]
     given += [f"{one.name}={getattr(noise, one.name)!r}" for one in noise.parameters if one.name != "std"]
-    given += [] if noise.time_scale == Constant(1.0) else [f"time_scale={_schedule(noise.time_scale)}"]
-    given += [f"temporal=pp.noise.AR1({noise.temporal.coefficient!r})"] if isinstance(noise.temporal, AR1) else []
-    given += ["temporal='frozen'"] if isinstance(noise.temporal, Frozen) else []
+    over_time = {"time_scale": _schedule(noise.time_scale), "temporal": f"pp.noise.{noise.temporal!r}"}
+    default = type(noise)()
+    given += [f"{name}={code}" for name, code in over_time.items() if getattr(noise, name) != getattr(default, name)]
     return _call(f"pp.noise.{type(noise).__name__}", given)
 
 
@@ -145,13 +134,13 @@ def _run(scenario: Scenario) -> Iterator[str]:
 def _observer(observe: Observe | None) -> Iterator[str]:
     if observe is None:
         return
-    plain = Observe()
-    looks = {name: value for name in _LOOKS if (value := getattr(observe, name)) != getattr(plain, name)}
+    default = Observe()
+    given = {name: value for name in _OBSERVATION if (value := getattr(observe, name)) != getattr(default, name)}
     yield ""
-    yield _call("look = pp.Observation", [f"{name}={_literal(value)}" for name, value in looks.items()])
+    yield _call("observation = pp.Observation", [f"{name}={_literal(value)}" for name, value in given.items()])
     yield f"prior = {_prior(observe.prior)}"
     yield f"for method in {observe.methods!r}:"
-    yield "    print(pp.recover(model, run, method, look, prior))"
+    yield "    print(pp.recover(model, run, method, observation, prior))"
 
 
 def _prior(prior: GaussianPrior | UniformPrior | None) -> str:
@@ -165,12 +154,12 @@ def _prior(prior: GaussianPrior | UniformPrior | None) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a plain value as Python, long lists on several lines."""
+    """Return a plain value as Python source, long lists on several lines."""
     return pformat(value, width=_WIDTH, compact=True)
 
 
 def _call(function: str, arguments: Sequence[str], *, lines: bool = False) -> str:
-    """Return a call, each argument on a line of its own if asked for."""
+    """Return the source of a call, with ``lines`` each argument on its own line."""
     if lines:
         return "\n".join([f"{function}(", *(f"    {argument}," for argument in arguments), ")"])
     return f"{function}({', '.join(arguments)})"

@@ -1,7 +1,8 @@
-"""What can be measured of a scenario: one function each, and one explicit table of them.
+"""Measures of a scenario: one function each, and one table.
 
-A measure gives values with a detail (which method, which statistic, which outcome) and the replicate that they belong
-to, None where they hold for all. A new measure is one function and one line in ``MEASURES``.
+A measure yields values with a detail (the method, the statistic or the outcome) and the replicate that they belong to,
+None for all of them. A new measure is one function and one line in `MEASURES`; its description is the first line of its
+docstring.
 """
 
 from __future__ import annotations
@@ -16,21 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.measures._experiment import Experiment, network_counts
-from peerpressure.model import Model
 from peerpressure.networks import shortest_window
+from peerpressure.parameters import summary
 from peerpressure.scenario import Scenario, scenario_from
 from peerpressure.simulation import Record
-from peerpressure.theory import ConsensusLimit, Outcome, consensus_limit as limit_value, mode_error, retention
+from peerpressure.theory import Outcome, mode_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
 
 class Measure(NamedTuple):
-    """A measure: its function, what it tells, and whether it needs the states of the run."""
+    """Declaration of a measure: its function, and whether it needs the states of the run."""
 
     function: Callable[[Experiment], Values]
-    about: str
     needs_states: bool = False
+
+    @property
+    def help(self) -> str:
+        """Description in one line."""
+        return summary(self.function)
 
 
 def _by_replicate(values: NDArray[np.float64], detail: str = "") -> Values:
@@ -39,66 +44,62 @@ def _by_replicate(values: NDArray[np.float64], detail: str = "") -> Values:
 
 
 def spread(experiment: Experiment) -> Values:
-    """Return how far agents are from one another at the end: max − min."""
+    """Spread of the public opinions at the end, max − min."""
     return _by_replicate(np.ptp(experiment.run.final.public, axis=1))
 
 
 def distance(experiment: Experiment) -> Values:
-    """Return how far the farthest agent is from the consensus value at the end."""
+    """Largest distance of a public opinion from the consensus value at the end."""
     off = experiment.run.final.public - experiment.model.consensus_value
     return _by_replicate(np.abs(off).max(axis=1))
 
 
 def mean(experiment: Experiment) -> Values:
-    """Return the mean of what agents show at the end."""
+    """Mean of the public opinions at the end."""
     return _by_replicate(experiment.run.final.public.mean(axis=1))
 
 
 def time_to_consensus(experiment: Experiment) -> Values:
-    """Return the first recorded step with a spread below the threshold; nan if there is none."""
+    """First recorded step with a spread below the threshold; nan if there is none."""
     below = np.asarray(experiment.run.spread) < experiment.threshold
     first = np.where(below.any(axis=1), experiment.run.times[below.argmax(axis=1)], np.nan)
     return _by_replicate(first)
 
 
 def exact_error(experiment: Experiment) -> Values:
-    """Return the exact root-mean-square distance of the consensus mode to the consensus value at the end."""
+    """Exact root-mean-square distance of the consensus mode from the consensus value at the end."""
     yield "", None, mode_error(experiment.system, experiment.steps)
 
 
 def verdict(experiment: Experiment) -> Values:
-    """Return 1 if agents come to the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
+    """1 if the agents reach the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
     outcome = experiment.fate.outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
 
 
 def consensus_limit(experiment: Experiment) -> Values:
-    """Return the value on which all land in the end, and its standard deviation; nan where they stay apart."""
-    system, fate = experiment.system, experiment.fate
-    found = fate.consensus_limit
-    if found is None and fate.outcome is Outcome.CONSENSUS:
-        found = ConsensusLimit(fate.value, 0.0)
-    elif found is None and fate.agrees and isinstance(system, Model):
-        found = limit_value(system)
-    yield "mean", None, math.nan if found is None else found.mean
-    yield "std", None, math.nan if found is None else found.std
+    """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
+    found = experiment.fate.consensus_limit
+    known = found is not None and found.phases is None
+    yield "mean", None, found.mean if found is not None and known else math.nan
+    yield "std", None, found.std if found is not None and known else math.nan
 
 
 def retained(experiment: Experiment) -> Values:
-    """Return the share of its first opinion that an agent still holds of itself at the end, on average over agents."""
+    """Retention at the end: weight of x₀ in an agent's own hidden opinion, on average over the agents."""
     yield "", None, float(retention(experiment.model, experiment.steps).share[-1].mean())
 
 
 def hidden_spread(experiment: Experiment) -> Values:
-    """Return how far apart what agents hold is at the end: max − min; that of x₀ where opinions are constant."""
+    """Spread of the hidden opinions at the end, max − min."""
     final = experiment.run.final
     held = np.broadcast_to(experiment.model.x0, final.public.shape) if final.hidden is None else final.hidden
     return _by_replicate(np.ptp(held, axis=1))
 
 
 def alone(experiment: Experiment) -> Values:
-    """Return the share of agents without a neighbour: on average over the steps of the run, and in the worst round."""
+    """Share of isolated agents, on average over the steps and in the worst step."""
     network, rounds = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
     share = np.zeros(1) if network is None else network_counts(network, rounds).isolated / network.n
     yield "mean", None, float(share.mean())
@@ -106,48 +107,48 @@ def alone(experiment: Experiment) -> Values:
 
 
 def window(experiment: Experiment) -> Values:
-    """Return over how many steps, wherever they begin in the run, all agents are joined; nan if over none."""
+    """Smallest number of steps over which the network is always jointly connected; nan if there is none."""
     network = experiment.model.temporal_network
     length = 1 if network is None else shortest_window(network, until=experiment.steps)
     yield "", None, math.nan if length is None else float(length)
 
 
 def recovery_error(experiment: Experiment) -> Values:
-    """Return the root mean square, over agents, of estimate − hidden opinion; by method."""
+    """Root mean square, over agents, of estimate − hidden opinion, for each method."""
     for method, estimate in experiment.estimates.items():
         off = estimate.residuals(experiment.truth)[:, estimate.identified]
         yield from _by_replicate(_root_mean_square(off), method)
 
 
 def recovery_variance(experiment: Experiment) -> Values:
-    """Return the variance, over agents, of estimate − hidden opinion; by method."""
+    """Variance, over agents, of estimate − hidden opinion, for each method."""
     for method, estimate in experiment.estimates.items():
         off = estimate.residuals(experiment.truth)[:, estimate.identified]
         yield from _by_replicate(off.var(axis=1) if off.size else np.full(len(off), np.nan), method)
 
 
 def standard_error(experiment: Experiment) -> Values:
-    """Return the root mean square of the standard errors that the methods give themselves."""
+    """Root mean square of the standard errors of the estimates, for each method."""
     for method, estimate in experiment.estimates.items():
         own = estimate.variance[estimate.identified]
         yield method, None, math.sqrt(own.mean()) if own.size else math.nan
 
 
 def identified(experiment: Experiment) -> Values:
-    """Return the share of agents whose opinion the data pin down; by method."""
+    """Share of agents whose hidden opinion is identified, for each method."""
     for method, estimate in experiment.estimates.items():
         yield method, None, float(estimate.identified.mean())
 
 
 def exposed(experiment: Experiment) -> Values:
-    """Return what the observer learns about an agent, in bits: on average, and about the most exposed."""
+    """Information that the observer gains about an agent, in bits, on average and for the most exposed agent."""
     told = experiment.exposure.table["bits"]
     yield "mean", None, float(told.mean())
     yield "worst", None, float(told.max())
 
 
 def epsilon(experiment: Experiment) -> Values:
-    """Return the ε that holds for every agent against an observer of one run who does not see y₀."""
+    """ε of every agent for one run with y₀ unobserved, at the scenario's δ and sensitivity."""
     yield "", None, experiment.budget.epsilon
 
 
@@ -157,30 +158,26 @@ def _root_mean_square(off: NDArray[np.float64]) -> NDArray[np.float64]:
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
-        "spread": Measure(spread, "how far agents end from one another"),
-        "distance": Measure(distance, "how far the farthest agent ends from the consensus value"),
-        "mean": Measure(mean, "the mean of what agents show at the end"),
-        "time_to_consensus": Measure(time_to_consensus, "the first step with a spread below the threshold"),
-        "exact_error": Measure(exact_error, "the error of the consensus mode, without sampling"),
-        "verdict": Measure(verdict, "whether the agents come to the consensus value"),
-        "consensus_limit": Measure(consensus_limit, "the value on which all land in the end, without sampling"),
-        "retention": Measure(retained, "the share of their first opinions that agents still hold"),
-        "hidden_spread": Measure(hidden_spread, "how far apart what agents hold ends"),
-        "alone": Measure(alone, "the share of agents without a neighbour in a step"),
-        "window": Measure(window, "over how many steps all agents are joined, wherever they begin"),
-        "recovery_error": Measure(recovery_error, "how far estimates of hidden opinions are off", True),
-        "recovery_variance": Measure(recovery_variance, "the variance of that over agents", True),
-        "standard_error": Measure(standard_error, "how far off the estimates say they are", True),
-        "identified": Measure(identified, "the share of agents whose opinion can be estimated", True),
-        "exposure": Measure(exposed, "what an observer learns about an agent, in bits"),
-        "epsilon": Measure(
-            epsilon, "the ε of every agent for one run with y₀ unseen, at the scenario's δ and sensitivity"
-        ),
+        "spread": Measure(spread),
+        "distance": Measure(distance),
+        "mean": Measure(mean),
+        "time_to_consensus": Measure(time_to_consensus),
+        "exact_error": Measure(exact_error),
+        "verdict": Measure(verdict),
+        "consensus_limit": Measure(consensus_limit),
+        "retention": Measure(retained),
+        "hidden_spread": Measure(hidden_spread),
+        "alone": Measure(alone),
+        "window": Measure(window),
+        "recovery_error": Measure(recovery_error, needs_states=True),
+        "recovery_variance": Measure(recovery_variance, needs_states=True),
+        "standard_error": Measure(standard_error, needs_states=True),
+        "identified": Measure(identified, needs_states=True),
+        "exposure": Measure(exposed),
+        "epsilon": Measure(epsilon),
     }
 )
 
-
-# One unit of a sweep: a scenario with some fields set, its measures as tidy rows.
 
 FIXED = ("scenario", "measures", "threshold")
 

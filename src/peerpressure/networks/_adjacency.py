@@ -34,6 +34,7 @@ def adjacency_from_edges(
         i, j, names = _by_position(_integers(sources), _integers(targets), labels, n)
     else:
         i, j, names = _by_label(sources, targets, labels)
+    # Both directions are written; the validation then merges repeats and finds conflicts.
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     return coo_array((np.tile(values, 2), (rows, columns)), shape=(len(names), len(names))), names
 
@@ -87,6 +88,7 @@ def _ends(edges: Any) -> tuple[Any, Any]:
         sources, targets = edges.T
     else:
         sources, targets = _unzipped(edges)
+    # A tuple of two arrays of shape (m, 2) would otherwise pass as sources and targets.
     flat = all(ends.ndim == 1 for ends in (sources, targets) if isinstance(ends, np.ndarray))
     if not flat or len(sources) != len(targets):
         got = f"{len(sources)} sources and {len(targets)} targets"
@@ -123,6 +125,7 @@ def _by_position(
     sources: NDArray[Any], targets: NDArray[Any], labels: Iterable[Label] | None, n: int | None
 ) -> Located:
     names = None if labels is None else tuple(labels)
+    # Extremes suffice to check all positions without a mask of their size.
     lowest = int(min(sources.min(), targets.min())) if sources.size else 0
     highest = int(max(sources.max(), targets.max())) if sources.size else -1
     if n is None:
@@ -142,6 +145,7 @@ def _by_label(sources: list[Label], targets: list[Label], labels: Iterable[Label
         raise network_error("labels must be hashable", got=error, remedy=remedy) from None
     given = tuple(_sorted_if_integers(mentioned) if labels is None else labels)
     names = validate_labels(given, len(given))
+    # Labels that are given must cover all edges; others would be dropped silently.
     place = {label: i for i, label in enumerate(names)}
     missing = [end for end in mentioned if end not in place]
     if missing:
@@ -180,6 +184,7 @@ def labels_to_json(labels: Sequence[Label]) -> NDArray[np.str_]:
     >>> labels_to_json(["ann", 3, (0, 1)]).tolist()
     ['"ann"', '3', '[0, 1]']
     """
+    # A million default labels need no text.
     if isinstance(labels, range):
         return np.array([], dtype=np.str_)
     return np.array([_json(label) for label in labels], dtype=np.str_)

@@ -47,6 +47,7 @@ class Binning:
 
     def steps(self, times: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first and the last step of every contact."""
+        # By default the first contact is at step 1.
         origin = times.min() if self.origin is None else self.origin
         since = _snapped((times - origin) / self.resolution)
         if since.min() < 0:
@@ -66,8 +67,10 @@ class Binning:
 def events_from_contacts(table: EventTable, binning: Binning, weighted: bool) -> Events:
     """Return edges that exist in the steps of their contacts, with the sum of the contacts' weights, or 1."""
     first, last = binning.steps(_stamps(table.times))
+    # Long contacts at a fine resolution may be very many steps, so their number is checked first.
     lengths = last - first + 1
     check_memory(2 * float(lengths.sum(dtype=np.float64)))
+    # One row per contact and step.
     row = np.repeat(np.arange(first.size), lengths)
     steps = np.arange(row.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
     if binning.skip_quiet is not None:
@@ -83,6 +86,7 @@ def one_step_events(contacts: Events, weighted: bool) -> Events:
         return contacts
     contacts = contacts.taken(np.lexsort((contacts.times, contacts.targets, contacts.sources)))
     next_step = np.diff(contacts.times)
+    # The contacts are sorted by pair and step, so repeats are neighbours in the arrays.
     same_pair = (np.diff(contacts.sources) == 0) & (np.diff(contacts.targets) == 0)
     first = np.flatnonzero(np.concatenate([np.ones(1, bool), ~same_pair | (next_step != 0)]))
     weights = np.add.reduceat(contacts.weights, first) if weighted else np.ones(first.size)
@@ -107,6 +111,7 @@ def _snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _without_gaps(steps: NDArray[np.int64], longest: int) -> NDArray[np.int64]:
     """Renumber the steps without gaps of more than ``longest`` steps that have no contact."""
+    # Only gaps that are too long are removed; shorter ones keep their length.
     busy, place = np.unique(steps, return_inverse=True)
     gaps = np.diff(busy, prepend=0) - 1
     dropped = np.cumsum(np.where(gaps > longest, gaps, 0))
@@ -120,6 +125,7 @@ def _ordered(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int
 def _stamps(times: NDArray[Any]) -> NDArray[np.float64]:
     """Return time stamps as numbers; dates are converted to seconds."""
     if times.dtype.kind == "M":
+        # NaT is a large negative integer, so it becomes nan before it can be taken for a time.
         times = np.where(np.isnat(times), np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
     if times.dtype.kind not in "iuf":
         got = f"{times.ravel()[:1].tolist()[0]!r} in row 1"

@@ -41,6 +41,7 @@ class Spells:
         pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, FOREVER)
         pair[order] = np.cumsum(first) - 1
         later = np.flatnonzero(~first)
+        # The predecessor of an event of the same pair is the row before it in the sorted order.
         before[order[later]] = by_pair.weights[later - 1]
         last[order[later - 1]] = by_pair.times[later] - 1
         return cls(by_pair.sources[first], by_pair.targets[first], pair, before, last)
@@ -72,6 +73,7 @@ class Cursor:
         self.change_times, starts = np.unique(events.times, return_index=True)
         self._starts = np.append(starts, events.times.size)
         i, j = spells.i.astype(np.int64), spells.j.astype(np.int64)
+        # Codes i·n + j sort by row and then by column, which is the order of a CSR matrix.
         order = np.argsort(np.concatenate([i * n + j, j * n + i]), kind="stable")
         self._rows = np.concatenate([spells.i, spells.j])[order]
         self._columns = np.concatenate([spells.j, spells.i])[order]
@@ -88,7 +90,9 @@ class Cursor:
 
     def at(self, step: int) -> StepNetwork:
         """Return the network at a step; the same object as long as nothing changes."""
+        # All steps between two changes share one matrix, so the number of changes done is the key.
         done = int(np.searchsorted(self.change_times, step, side="right"))
+        # The cursor has one position, and threads share it.
         with self._lock:
             if done in self._kept:
                 self._kept.move_to_end(done)
@@ -100,11 +104,13 @@ class Cursor:
     def _keep(self, done: int, found: StepNetwork) -> None:
         self._kept[done] = found
         self._size += found.size
+        # The matrix just built is kept in any case, however large.
         while self._size > KEPT and len(self._kept) > 1:
             self._size -= self._kept.popitem(last=False)[1].size
 
     def _move(self, done: int) -> None:
         """Move to the state after this many changes."""
+        # Simulation and its adjoint go one change at a time, forwards or backwards; all else is rare.
         if done == self._done + 1:
             self._apply(self._done, self._events.weights)
         elif done == self._done - 1:
@@ -130,6 +136,7 @@ class Cursor:
         self._weights[self._live] = 0
         past = slice(0, self._starts[done])
         time = self.change_times[done - 1] if done else 0
+        # Of past events, those count whose weight still applies after the last of these changes.
         present = np.flatnonzero(self._spells.last[past] >= time)
         self._weights[self._slots[:, self._spells.pair[present]]] = self._events.weights[present]
         self._live = np.flatnonzero(self._weights).astype(np.int32)
@@ -140,6 +147,7 @@ class Cursor:
         np.cumsum(self._counts, out=indptr[1:])
         entries = (self._weights.take(self._live), self._columns.take(self._live), indptr)
         adjacency = csr_array(entries, shape=(self._n, self._n))
+        # Slots are sorted and unique; without this SciPy would check at every use.
         adjacency.has_canonical_format = True
         degrees = adjacency.sum(axis=1)
         for part in (adjacency.data, adjacency.indices, adjacency.indptr, degrees):

@@ -195,6 +195,7 @@ def recorded_groups(name: str) -> dict[Label, str]:
     >>> sorted(set(recorded_groups("hospital").values()))
     ['ADM', 'MED', 'NUR', 'PAT']
     """
+    # The group of an agent is repeated on each of its lines; the last one is as good as the first.
     lines = _lines(name)
     found: dict[Any, str] = {}
     for ends, groups in zip((lines.sources, lines.targets), lines.rest, strict=True):

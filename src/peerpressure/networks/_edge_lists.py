@@ -61,6 +61,7 @@ def _with_heading(table: Table) -> Table:
     """Return the table with its heading, if the comment above it or its first line is one."""
     if not table.rows:
         return table
+    # Lists with spaces that this package writes have the names in a comment.
     if len(table.note) == table.width and _names_ends(table.note):
         return replace(table, heading=table.note)
     return table.headed() if _is_heading(table) else table
@@ -91,6 +92,7 @@ def _places(table: Table) -> dict[str, int]:
     if table.heading is None or not _names_ends(table.heading):
         return {role: k for k, role in enumerate(ROLES[: table.width])}
     places = table.places(ROLES)
+    # Gephi adds an id to every edge, which is not a weight.
     unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
     doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
     if "weight" not in places and doubtful:
@@ -113,6 +115,7 @@ def _weights(table: Table, column: int | None) -> NDArray[np.float64]:
     """Return the weights; a line without one has the weight 1."""
     weights = np.ones(len(table.rows))
     if column is not None:
+        # Without a heading some lines may have a weight and others none.
         given = [k for k, row in enumerate(table.rows) if column < len(row.fields)]
         weights[given] = table.taken(given).numbers(column, "weight")
     return weights
@@ -125,6 +128,7 @@ def _check_edges(table: Table, ends: Sequence[Sequence[str]], weights: NDArray[n
         k = int(np.argmax(bad))
         rule, remedy = "a weight must be finite and not negative", "use a weight above 0"
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
+    # An edge may be listed in both directions, so its key is sorted.
     seen: dict[tuple[str, str], int] = {}
     for k, (a, b) in enumerate(zip(*ends, strict=True)):
         if a == b:
@@ -142,6 +146,7 @@ def _check_directions(table: Table, ends: Sequence[Sequence[str]]) -> None:
     if "type" not in names:
         return
     kinds = [kind.casefold() for kind in table.column(names.index("type"))]
+    # The reverse direction may come anywhere in the file.
     pairs = set(zip(*ends, strict=True))
     for row, kind, a, b in zip(table.rows, kinds, *ends, strict=True):
         if kind == "directed" and (b, a) not in pairs:

@@ -74,6 +74,7 @@ def canonical_events(
     """Return the events sorted by step and pair, with i < j, and without those that change nothing."""
     t, a, b = (integer_column(*column) for column in (("times", times), ("sources", sources), ("targets", targets)))
     w = np.ones(t.size) if weights is None else _numbers(weights)
+    # Shapes are compared before anything is broadcast by mistake.
     lengths = {column.shape for column in (t, a, b, w)}
     if len(lengths) > 1 or t.ndim != 1:
         got = f"shapes {', '.join(str(column.shape) for column in (t, a, b, w))}"
@@ -121,9 +122,11 @@ def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """Return a column of integers."""
     column = np.asarray(values)
     remedy = "for real time stamps use from_contacts(..., resolution=...)" if name == "times" else "count from 0"
+    # Text and objects fail here; floats may still be whole numbers, as data frames with gaps have them.
     if column.dtype.kind not in "iuf":
         raise network_error(f"{name} must be whole numbers", got=f"dtype {column.dtype}", remedy=remedy)
     if column.dtype.kind != "i":
+        # A comparison with nan is False, so missing values are bad as well.
         with np.errstate(invalid="ignore"):
             bad = ~((column == np.floor(column)) & (np.abs(column) < 2**53))
         if bad.any():
@@ -156,6 +159,7 @@ def _check_positions(a: NDArray[np.int64], b: NDArray[np.int64], labels: Sequenc
 
 def _check_steps(events: Events) -> None:
     times = events.times
+    # Step 0 is the start state, which no edge acts on.
     early = times < 1
     if early.any():
         got = first_few(_with_rows(times, early), int(early.sum()))
@@ -204,6 +208,7 @@ def _without_repeats(events: Events, labels: Sequence[Label]) -> Events:
     by_pair = events.taken(order)
     repeat = (by_pair.sources[1:] == by_pair.sources[:-1]) & (by_pair.targets[1:] == by_pair.targets[:-1])
     changed = by_pair.weights[1:] != by_pair.weights[:-1]
+    # Equal repeats are harmless and dropped below; different weights at one step have no meaning.
     clash = np.flatnonzero(repeat & changed & (by_pair.times[1:] == by_pair.times[:-1]))
     if clash.size:
         got = first_few(
@@ -230,6 +235,7 @@ def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tup
     steps = np.arange(1, len(parts) + 1) if times is None else _increasing(integer_column("times", times), len(parts))
     labels = _union([labels for _, labels in parts])
     n, place = len(labels), {label: k for k, label in enumerate(labels)}
+    # Before the first snapshot there are no edges.
     before = (np.empty(0, np.int64), np.empty(0))
     changes = []
     for step, (matrix, names) in zip(steps.tolist(), parts, strict=True):
@@ -272,6 +278,7 @@ def _increasing(times: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 def _union(families: Sequence[Sequence[Label]]) -> Sequence[Label]:
+    # Default labels 0..n-1 are the first agents of the longest range.
     if all(isinstance(labels, range) for labels in families):
         return max(families, key=len)
     return tuple(dict.fromkeys(label for labels in families for label in labels))
@@ -280,6 +287,7 @@ def _union(families: Sequence[Sequence[Label]]) -> Sequence[Label]:
 def _edges(matrix: coo_array, position: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the codes i·n + j of the edges i < j in order, and their weights."""
     i, j = (position[side] for side in matrix.coords)
+    # Both directions are stored, and codes of i < j are unique.
     once = np.flatnonzero(i < j)
     codes = i[once] * n + j[once]
     order = np.argsort(codes)
@@ -318,6 +326,7 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
         raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
     if not len(times):
         raise network_error("a temporal network must have events", got="none", remedy="give at least one")
+    # Positions and labels are resolved, and errors raised, as for the edges of a static network.
     matrix, names = adjacency_from_edges((sources, targets), None, labels, n)
     # The matrix lists both directions of every row; the first half is the direction that was given.
     i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)

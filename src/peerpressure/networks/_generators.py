@@ -240,6 +240,7 @@ def grid(rows: int, columns: int) -> Network:
     _check("grid", rows=rows, columns=columns)
     if rows == columns == 1:
         raise network_error("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
+    # Edges to the right, then edges downwards.
     place = np.arange(rows * columns).reshape(rows, columns)
     sources = [place[:, :-1].ravel(), place[:-1].ravel()]
     targets = [place[:, 1:].ravel(), place[1:].ravel()]
@@ -404,6 +405,7 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
 
 def _grown(n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     length = 2 * m * (n - m)
+    # Both ways draw the same random numbers in the same order, so the network is the same.
     if n * m < INTERPRETED:
         ends_list = [0] * length
         attach(ends_list, [0] * n, m, rng)

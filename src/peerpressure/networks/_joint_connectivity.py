@@ -55,6 +55,7 @@ class JointConnectivity:
     @property
     def broken(self) -> list[tuple[int, int]]:
         """First and last step of every maximal run of windows that are not jointly connected."""
+        # Runs of True begin where the padded array rises and end where it falls.
         edges = np.diff(np.concatenate([[False], ~self.connected, [False]]).astype(np.int8))
         starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
         return [(a * self.window + 1, b * self.window) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
@@ -111,6 +112,7 @@ def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None
     """
     window = check_integer("window", window, least=1, remedy="a window of 1 asks for every step by itself")
     if until is None:
+        # Rounded up, so that the last window covers the rest.
         windows = -(-temporal.span // window)
     else:
         remedy = "ask for at least one window"
@@ -157,6 +159,7 @@ def shortest_window(temporal: TemporalNetwork, until: int | None = None) -> int 
         return None
     else:
         horizon = starts = temporal.last_change
+    # One window of all steps: only reach is of interest here.
     reach = _swept(temporal, horizon, horizon, windows=0)[0][1 : starts + 1]
     joined = np.flatnonzero(reach)
     if not joined.size:
@@ -217,6 +220,7 @@ def _spells(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64]]:
     present = np.flatnonzero(temporal.weights)
     times, i, j, _ = temporal.events.taken(present)
     last = np.minimum(temporal.spells.last[present], temporal.period or horizon)
+    # The sequence is written out as often as the horizon asks, so its length is checked first.
     repeats = 1 if temporal.period is None else -(-horizon // temporal.period)
     check_memory(float(times.size) * repeats)
     shift = np.repeat(np.arange(repeats) * (temporal.period or 0), times.size)

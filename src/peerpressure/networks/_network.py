@@ -82,6 +82,7 @@ class Network:
         if connected:
             check_connected(checked, names)
             self.__dict__["is_connected"] = True  # fills the cached property
+        # The dataclass is frozen, so fields are set past its own __setattr__.
         object.__setattr__(self, "labels", names)
         object.__setattr__(self, "adjacency", _frozen_matrix(checked))
 
@@ -178,6 +179,7 @@ class Network:
     @cached_property
     def degrees(self) -> NDArray[np.float64]:
         """Weighted degrees d_i = Σ_j A_ij, shape (n,)."""
+        # Cached arrays are shared with every caller, so they are read-only.
         degrees: NDArray[np.float64] = self.adjacency.sum(axis=1)
         return _frozen(degrees)
 
@@ -189,6 +191,7 @@ class Network:
     @cached_property
     def sides(self) -> NDArray[np.bool_] | None:
         """Two-colouring of a bipartite network, shape (n,), or None if there is an odd cycle."""
+        # A connected graph, the usual case, needs no labelling of components.
         if self.is_connected:
             starts = np.zeros(1, dtype=np.int32)
         else:
@@ -240,9 +243,11 @@ class Network:
         return np.array(found, dtype=np.int64)
 
     def _find(self, label: Label) -> int | None:
+        # Default labels need no dictionary, which for a million agents is large and slow to build.
         if isinstance(self.labels, range):
             return position_in_range(label, self.n)
         try:
+            # An unhashable label cannot be in a dictionary, so it is unknown.
             return self._positions.get(label)
         except TypeError:
             return None
@@ -256,6 +261,7 @@ class Network:
         >>> i.tolist(), j.tolist(), weights.tolist()
         ([0, 1], [1, 2], [1.0, 2.0])
         """
+        # The matrix holds both directions; keep the upper triangle.
         rows = np.repeat(np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr))
         once = rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
@@ -265,6 +271,7 @@ class Network:
         if not 0 <= i < self.n:
             remedy = "for a label use network.index(label) first"
             raise network_error(f"positions of agents must lie in 0..{self.n - 1}", got=i, remedy=remedy)
+        # A slice of the CSR indices is a view: no copy, and read-only as they are.
         start, stop = self.adjacency.indptr[i : i + 2]
         found: NDArray[np.int32] = self.adjacency.indices[start:stop]
         return found
@@ -280,6 +287,7 @@ class Network:
         if self.is_connected:
             return self
         _, member = components(self.adjacency)
+        # argmax takes the first of equal sizes, and components are numbered by their first agents.
         return self._picked(np.flatnonzero(member == np.argmax(np.bincount(member))))
 
     def permuted(self, order: ArrayLike) -> Network:
@@ -292,6 +300,7 @@ class Network:
         return self._picked(picked)
 
     def _picked(self, rows: NDArray[Any]) -> Network:
+        # Fewer rows than agents are one component, which is connected.
         names = [self.labels[i] for i in rows.tolist()]
         return Network(self.adjacency[rows][:, rows], names, connected=len(rows) < self.n or self.is_connected)
 
@@ -301,6 +310,7 @@ class Network:
 
     def to_networkx(self) -> Any:
         """Return a NetworkX graph with the labels as nodes, and ``weight`` on edges if any differs from 1."""
+        # Imported here, so that networks load fast.
         import networkx as nx
 
         graph = nx.Graph()

@@ -75,6 +75,7 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
     reader = READERS[file_suffix(file, READERS, compressed=True)]
     # The parsers of other packages raise all kinds of exceptions on damaged files.
     with naming(file, "a network file", damage=Exception):
+        # Each parser has its own, mostly unhelpful, error for an empty file.
         if file.stat().st_size == 0:
             raise _format_error("a network file must not be empty", "0 bytes", "write the network again")
         return reader(file, weight, connected)
@@ -158,6 +159,7 @@ def _read_graphml(file: Path, weight: str | None, connected: bool) -> Network:
         rule, remedy = "GraphML must not define a document type", "remove it; a graph needs none"
         raise _format_error(rule, "a DOCTYPE", remedy) from None
     graph = nx.read_graphml(BytesIO(data))
+    # GraphML stores all node identifiers as text.
     graph = nx.relabel_nodes(graph, parse_labels(graph.nodes))
     return Network.from_networkx(graph, weight, connected=connected)
 
@@ -176,6 +178,7 @@ class MatrixHeader(NamedTuple):
 
 def _read_matrix_market(file: Path, weight: str | None, connected: bool) -> Network:
     lines = read_bytes(file).decode("ascii", errors="replace").splitlines()
+    # The sizes are on the first line that is no comment.
     start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("%")), len(lines))
     header = _matrix_header(lines[0] if lines else "", lines[start] if start < len(lines) else "")
     body = [line for line in lines[start + 1 :] if line.strip()]
@@ -208,6 +211,7 @@ def _sparse_matrix(header: MatrixHeader, body: list[str]) -> coo_array:
         line = body[int(np.flatnonzero(~legal.all(axis=1))[0])]
         raise _format_error("rows and columns must lie within the sizes", repr(line[:80]), "count from 1")
     i, j = places.astype(np.int64).T - 1
+    # Symmetric files store one triangle only.
     if header.symmetric:
         off = i != j
         i, j, weights = np.append(i, j[off]), np.append(j, i[off]), np.append(weights, weights[off])
@@ -259,6 +263,7 @@ def _read_sparse_archive(file: Path, weight: str | None, connected: bool) -> Net
 
     check_archive(file)
     matrix = validate_square(load_npz(file))
+    # Compiled kernels do not check bounds, so damaged indices must not reach them.
     matrix.tocsr().check_format(full_check=True)
     with np.load(file, allow_pickle=False) as arrays:
         labels = labels_from_json(arrays["labels"]) if "labels" in arrays else None

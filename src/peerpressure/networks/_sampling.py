@@ -57,6 +57,7 @@ def rewired_ring(n: int, k: int, p: float, rng: np.random.Generator) -> Ends:
     moved = np.flatnonzero(rng.random(near.size) < p)
     if not moved.size:
         return near, far
+    # Python sets and lists are faster here than arrays of single elements.
     present = set(_codes(near, far, n).tolist())
     degrees = np.full(n, k).tolist()
     draws = random_agents(n, rng)
@@ -103,6 +104,7 @@ def _try_pairing(n: int, degree: int, rng: np.random.Generator) -> NDArray[np.in
         i, j = free[::2], free[1::2]
         codes = _codes(i, j, n)
         first = np.zeros(codes.size, dtype=bool)
+        # Of equal pairs in one shuffle the first is kept.
         first[np.unique(codes, return_index=True)[1]] = True
         good = first & (i != j) & ~np.isin(codes, made)
         if not good.any() and not _can_be_paired(np.unique(free), made, n):
@@ -141,6 +143,7 @@ def switches(
     Process k starts at ``times[k]``.  Its first event comes with probability ``odd[k]`` at each step, its second with
     ``even[k]``, and so on alternately.  The time needed grows with the number of events, not of steps.
     """
+    # A process with rate 0 never has an event.
     who = np.flatnonzero(odd > 0)
     now = times[who]
     probabilities = (even, odd)
@@ -250,6 +253,7 @@ def markovian_events(
     early = pairs.chosen(birth / (birth + death), rng)
     in_time = -np.expm1((steps - 1) * np.log1p(-birth)) if birth < 1 else float(steps > 1)
     late = pairs.chosen(in_time, rng)
+    # Pairs present at the start are not born again; for the others the draw is independent.
     late = late[~np.isin(late, early)]
     births = 1 + truncated_geometric(birth, steps - 1, late.size, rng)
     ids = np.concatenate([early, late])

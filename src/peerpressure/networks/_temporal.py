@@ -98,6 +98,7 @@ class TemporalNetwork:
     ) -> None:
         names = validate_names(n, labels, sources, targets)
         events = canonical_events(event_times, sources, targets, weights, names)
+        # The dataclass is frozen, so fields are set past its own __setattr__.
         keep = object.__setattr__
         keep(self, "labels", names)
         for name, column in zip(COLUMNS, events.columns, strict=True):
@@ -182,6 +183,7 @@ class TemporalNetwork:
         binning = Binning(resolution, origin, duration, skip_quiet)
         table = event_table(contacts, labels, n)
         events = events_from_contacts(table, binning, weighted)
+        # A repeated sequence ends with its last contact, not with the step after it, in which the edge ends.
         length = validate_period(events.last_start if repeat and period is None else period, events.last_start)
         return cls(*events.within(length), labels=table.labels, period=length)
 
@@ -251,6 +253,7 @@ class TemporalNetwork:
     @property
     def mean_edges(self) -> float:
         """Mean number of edges over the steps 1…span."""
+        # The last spell of a pair never ends, so it is cut at the span.
         steps = np.minimum(self.spells.last, self.span) - self.event_times + 1
         return float(steps[self.weights > 0].sum() / self.span)
 
@@ -272,6 +275,7 @@ class TemporalNetwork:
         return Network(self.at(t), self.labels, connected=False)
 
     def _step(self, t: int) -> StepNetwork:
+        # Steps count from 1, so step P + 1 of a periodic network is step 1 again.
         step = check_integer("t", t, least=1, remedy="steps count from 1")
         return self._cursor.at(step if self.period is None else (step - 1) % self.period + 1)
 
@@ -311,8 +315,10 @@ class TemporalNetwork:
         """Return the network on the largest connected component of the aggregate, with its labels."""
         if self.aggregate.is_connected:
             return self
+        # Agents of one component never have edges to another, so events can be split by either end.
         _, member = components(self.aggregate.adjacency)
         inside = member == np.argmax(np.bincount(member))
+        # New positions of the agents that stay.
         place = np.cumsum(inside) - 1
         times, i, j, weights = self.events.taken(np.flatnonzero(inside[self.sources]))
         names = [self.labels[k] for k in np.flatnonzero(inside).tolist()]
@@ -323,6 +329,7 @@ class TemporalNetwork:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
+        # Pickle does not keep the read-only flag of arrays.
         self.__dict__.update(state)
         for column in self.events.columns:
             _frozen(column)

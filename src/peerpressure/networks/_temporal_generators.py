@@ -51,7 +51,7 @@ class TemporalGenerator:
     parameters : tuple of Parameter
         Declared arguments of the function, other than the network, ``steps``, ``seed`` and ``repeat``.
     pairs : callable, optional
-        Number of pairs that may meet, from the parameters.
+        Number of pairs that may be linked, from the parameters.
     short : str, optional
         Abbreviation for the command line.
     """
@@ -238,6 +238,7 @@ def activity_driven(
     TEMPORAL["activity_driven"].check(steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
     if contacts >= n:
         raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
+    # Activations of an agent are a renewal process with the same probability at every step.
     active = activities(exponent, floor, n, rng)
     who, times, _ = switches(np.zeros(n, np.int64), active, active, steps, rng)
     chosen = distinct_others(who, n, contacts, rng)
@@ -295,6 +296,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     rates = np.full(edges, float(rate))
     who, times, _ = switches(np.ones(edges, np.int64), rates, rates, steps, rng)
     order = np.lexsort((who, times))
+    # Events at step 1 are the network itself; edges move from step 2 on.
     start = TemporalNetwork.constant(network).events
     events = Events.joined([start, rewiring_events(network, who[order], times[order], rng)])
     return _temporal_network(events, network.labels, steps, repeat=False)
@@ -341,6 +343,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """
     TEMPORAL["growing"].check(steps, n=n, m=m)
+    # The whole network is grown first, and its edges are then given their times.
     final = barabasi_albert(n, m, seed=seed)
     newcomers = n - m - 1
     if newcomers and steps == 1:

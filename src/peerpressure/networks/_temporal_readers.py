@@ -55,6 +55,7 @@ class Lines:
 
 def parse_lines(table: Table, columns: Sequence[str] | None) -> Lines:
     """Return the columns of a table by ``columns``, by its heading, or in the only order that its contents allow."""
+    # Columns that are given are checked first: their errors do not depend on the file.
     given = None if columns is None else _given_places(columns)
     table = _with_heading(table)
     if not table.rows:
@@ -67,6 +68,7 @@ def parse_lines(table: Table, columns: Sequence[str] | None) -> Lines:
     ends = [table.column(places[role]) for role in ("source", "target")]
     label = parse_labels(name for side in ends for name in side)
     sources, targets = ([label[name] for name in side] for side in ends)
+    # Columns without a role may still be attributes, such as the groups of recorded contacts.
     rest = [table.column(k) for k in range(table.width) if k not in places.values()]
     times = table.numbers(places["time"], "time")
     return Lines(table.lines, times, sources, targets, _weights(table, places), rest, table.description(places))
@@ -78,6 +80,7 @@ def _with_heading(table: Table) -> Table:
         return table
     if len(table.note) == table.width and {*ROLES[:3]} <= places_in(table.note, ROLES, letters=True).keys():
         return replace(table, heading=table.note)
+    # Every line of events has a time, so a line without numbers is a heading.
     names = table.rows[0].fields
     return table if any(map(is_number, names)) else table.headed()
 
@@ -109,6 +112,7 @@ def _named_places(table: Table) -> Places | None:
     if table.heading is None:
         return None
     places = table.places((*ROLES, "end"), letters=True)
+    # Contacts with individual durations would silently become instantaneous.
     if "end" in places:
         rule = "contacts must be instantaneous, or all have the same duration"
         got, remedy = f"a column {table.heading[places['end']]!r}", "remove it, or repeat the contact at every time"
@@ -133,6 +137,7 @@ def _likely_places(table: Table) -> Places:
     legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
     if len(legal) == 1:
         return legal[0]
+    # Evidence may confirm our own order, but never another one: that would be a guess.
     for test in (_separates_times, _is_sorted):
         passed = [order for order in legal if test(table, order)]
         if passed == orders[:1]:
@@ -237,6 +242,7 @@ def read_events(
     file = Path(path)
     suffix = file_suffix(file, FORMATS, compressed=True)
     with naming(file, "a network file"):
+        # An archive stores labels and period itself.
         if suffix == ARCHIVE:
             _check_options(columns=columns, labels=labels, period=period)
             return TemporalNetwork.from_arrays(_arrays(file))
@@ -379,6 +385,7 @@ def _listed_labels(lines: Lines, labels: Iterable[Label] | None) -> list[Label] 
     if labels is None:
         return None
     names = list(labels)
+    # Membership is asked twice per line.
     here = set(names)
     for number, *ends in zip(lines.numbers, lines.sources, lines.targets, strict=True):
         unknown = [end for end in ends if end not in here]

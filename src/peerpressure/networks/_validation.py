@@ -72,6 +72,7 @@ def validate_labels(labels: Iterable[Label] | None, n: int) -> Sequence[Label]:
     if repeated:
         got = f"repeated {first_few(map(repr, repeated), len(repeated))}"
         raise network_error("labels must differ", got=got, remedy="give every agent a label of its own")
+    # Explicit default labels are the same as none, so that such networks are stored alike.
     if all(type(label) is int and label == i for i, label in enumerate(names)):
         return range(n)
     return names
@@ -119,6 +120,7 @@ def unknown_labels(missing: Sequence[Label], known: Sequence[Label]) -> NetworkE
 def validate_square(adjacency: Any) -> Any:
     """Return the adjacency as a square sparse array of real numbers with two agents or more."""
     matrix: Any = adjacency if issparse(adjacency) else _dense(adjacency)
+    # Users often pass an edge list or a graph here, so the remedy names the right constructor.
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         remedy = "for pairs of agents use Network.from_edges, for a NetworkX graph Network.from_networkx"
         raise network_error(SQUARE, got=f"shape {matrix.shape}", remedy=remedy)
@@ -146,6 +148,7 @@ def canonical_adjacency(matrix: Any, labels: Sequence[Label]) -> csr_array:
 
     Repeated entries are merged if their weights are equal, and stored zeros are dropped.
     """
+    # A canonical CSR matrix has no repeats and needs no conversion.
     entries = matrix if matrix.format == "csr" and matrix.has_canonical_format else matrix.tocoo()
     _check_weights(entries, labels)
     _check_self_loops(entries, labels)
@@ -224,6 +227,7 @@ def _conflicting_weights(clashes: Iterable[tuple[int, int, float, float]], label
 
 
 def _check_symmetry(adjacency: csr_array, labels: Sequence[Label]) -> None:
+    # Comparing three arrays is much cheaper than the difference, which is only needed for the message.
     mirror = adjacency.T.tocsr()
     parts = ("indptr", "indices", "data")
     if all(np.array_equal(getattr(adjacency, part), getattr(mirror, part)) for part in parts):

@@ -63,6 +63,7 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     """
     file = Path(path)
     writer = WRITERS[file_suffix(file, WRITERS)]
+    # The content is built before the file is opened, so an error leaves no file behind.
     try:
         content = writer(network)
         with replacing(file) as stream:
@@ -149,6 +150,7 @@ def _matrix_market(network: Network) -> bytes:
 
     _check_unlabelled(network)
     content = BytesIO()
+    # 17 digits restore every float exactly.
     mmwrite(content, network.adjacency, symmetry="symmetric", precision=17)
     return content.getvalue()
 
@@ -230,6 +232,7 @@ def _check_labels(labels: Sequence[Label], fits: Callable[[str], bool], remedy: 
     """Raise unless reading gives the same labels back: all integers, or all plain text."""
     if isinstance(labels, range):
         return
+    # bool is a subclass of int, and True would be read back as text.
     if all(type(label) is int and INTEGER.fullmatch(str(label)) for label in labels):
         return
     misfits = [label for label in labels if not _is_plain(label, fits)]

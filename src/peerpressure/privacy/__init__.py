@@ -6,8 +6,9 @@ in ``designs``; what a law of noise promises is one row in ``laws``.
 """
 
 from peerpressure.privacy._accounting import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
-from peerpressure.privacy._budget import Budget, Exposure, budget, exposure
+from peerpressure.privacy._budget import Budget, budget
 from peerpressure.privacy._calibration import Calibration, calibrate
+from peerpressure.privacy._exposure import Exposure, exposure
 from peerpressure.privacy._mechanisms import (
     DESIGNS,
     Design,
@@ -19,7 +20,7 @@ from peerpressure.privacy._mechanisms import (
     frontier,
     growing,
 )
-from peerpressure.privacy._release import masked_start
+from peerpressure.privacy._release import delay_pressure
 
 __all__ = [
     "DESIGNS",
@@ -34,12 +35,12 @@ __all__ = [
     "ZeroSum",
     "budget",
     "calibrate",
+    "delay_pressure",
     "delta_of",
     "epsilon_of",
     "epsilon_of_zcdp",
     "exposure",
     "frontier",
     "growing",
-    "masked_start",
     "mu_of",
 ]

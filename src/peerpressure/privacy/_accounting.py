@@ -337,7 +337,7 @@ def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float,
     found: dict[bytes, tuple[float, ...]] = {}
     rows = []
     for agent in range(moved.std.size):
-        values, counts = moved.moves(agent)
+        values, counts = moved.shifts(agent)
         # Rounding to 12 digits makes equal agents equal whatever the order of their sums.
         key = np.array([f"{value:.12g}" for value in values]).tobytes() + counts.tobytes()
         if key not in found:

@@ -12,7 +12,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Frozen, Gaussian, Noise
+from peerpressure.noise import Gaussian, Noise
 from peerpressure.privacy._accounting import (
     checked_delta,
     checked_epsilon,
@@ -21,7 +21,8 @@ from peerpressure.privacy._accounting import (
     promise_of,
 )
 from peerpressure.privacy._budget import Budget, budget
-from peerpressure.privacy._release import Release, hears_hidden, refuse_continuous, safe_release
+from peerpressure.privacy._release import Release, conservative_release, leaks_at_first_step, require_discrete
+from peerpressure.statespace import state_layout
 from peerpressure.theory._forecast import mode_error
 
 # How close to the budget noise of a law without a formula is brought; it stays on the safe side.
@@ -74,7 +75,7 @@ def calibrate(
     >>> calibrate(model, 100, mu=0.5).std
     2.0
     """
-    refuse_continuous(model, "the noise that a budget asks for")
+    require_discrete(model, "the noise that a budget asks for")
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     now = budget(base, steps, sensitivity, delta)
@@ -112,13 +113,13 @@ def _refuse_hopeless(now: Budget) -> None:
     if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
-    if isinstance(now.model.noise.temporal, Frozen) and now.model.adaptation is not None:
+    if now.model.noise.is_frozen and state_layout(now.model).has_hidden:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))
-    if hears_hidden(now.model) and bool((now.table["own_information"] < math.inf).all()):
+    if leaks_at_first_step(now.model) and bool((now.table["own_information"] < math.inf).all()):
         rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
-        remedy = "give the model a public start, or use masked_start(model, steps)"
+        remedy = "give the model a public start, or use delay_pressure(model, steps)"
         raise InvalidInputError(message(rule, got="start='hidden'", remedy=remedy))
     rule = "every agent needs noise at every step, and frozen noise the same scale at all of them"
     raise InvalidInputError(message(rule, got=now.model.noise, remedy="give all a positive deviation"))
@@ -127,7 +128,7 @@ def _refuse_hopeless(now: Budget) -> None:
 def _searched(now: Budget, target: float) -> float:
     """Return the factor for a law whose ε has no formula: the worst agent's, until no agent is beyond the target."""
     model, promise = now.model, promise_of(now.model.noise)
-    moved = safe_release(model, now.steps)
+    moved = conservative_release(model, now.steps)
 
     def epsilons(some: Release, factor: float) -> Vector:
         # So many times more noise is the same as opinions so many times closer.

@@ -23,10 +23,10 @@ from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._release import (
-    hears_hidden,
-    masked_start,
-    refuse_continuous,
+    delay_pressure,
+    leaks_at_first_step,
     release,
+    require_discrete,
     require_independent_start,
 )
 from peerpressure.schedules import Power
@@ -74,8 +74,8 @@ class Noisy(Design):
     def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
         """Return exact moments of the mode and the information about the most exposed agent."""
         own = replace(model, noise=self.noise)
-        if hears_hidden(own):
-            own = masked_start(own, horizons[-1])
+        if leaks_at_first_step(own):
+            own = delay_pressure(own, horizons[-1])
         found = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
         bias = found.mean[:, 0] - model.consensus_value
         informed = [float(release(own, T).squares.max()) for T in horizons]
@@ -243,7 +243,7 @@ def frontier(
 
     Noise of deviation Δ√I/μ meets μ, where I is the information under unit noise, and leaves the mode with
     rms error² = bias² + (Δ·cost/μ)². The model gives network, opinions, stubbornness and pressure; its noise is
-    replaced, and a hidden start is never heard (see ``masked_start``). Opinions that adapt do so in the Noisy
+    replaced, and a hidden start is never heard (see ``delay_pressure``). Opinions that adapt do so in the Noisy
     designs, which follow the model; the others average over a constant network and know nothing of it.
 
     >>> from peerpressure.networks import k2
@@ -253,7 +253,7 @@ def frontier(
     """
     import pandas as pd
 
-    refuse_continuous(model, "accuracy against privacy")
+    require_discrete(model, "accuracy against privacy")
     require_independent_start(model)
     horizons, mus = _horizons(steps), _budgets(budgets)
     reach = positive(sensitivity, "sensitivity")

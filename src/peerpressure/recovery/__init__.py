@@ -1,7 +1,7 @@
-"""The observer: what someone who knows the model and sees outputs can find out about the hidden opinions.
+"""Recovery: what an observer who knows the model finds out about the hidden opinions from public ones.
 
-``recover`` estimates from a run what agents held at first, or hold in the end; ``information`` says beforehand how
-well anyone could know x₀. A new method is one function ``method(model, data, prior) -> Estimate`` and one line in
+``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` says beforehand how
+well anyone could know them. A new method is one function ``method(system, data, prior) -> Estimate`` and one line in
 ``METHODS``.
 """
 
@@ -9,24 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery._current import checked_target, current, snapshot
-from peerpressure.recovery._estimate import Covariance, Estimate, Prior, Target, known_estimate
+from peerpressure.recovery._current import CURRENT, checked_target, current
+from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
-from peerpressure.recovery._innovations import innovations, invert, step_innovations
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._inversion import invert
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
-from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, discrete, outputs_of
-from peerpressure.recovery._regression import gls, ols, wls
-from peerpressure.recovery._rounding import with_rounding_error
-from peerpressure.sde import SDE
+from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery._regression import gls, ols, snapshot, wls
+from peerpressure.statespace import System, model_of, state_layout
 from peerpressure.trajectory import Trajectory
 
-Method: TypeAlias = Callable[[Model, Outputs, Prior | None], Estimate]
+# Every method takes a model; those of CONTINUOUS take an SDE as well.
+Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
 
 METHODS: Mapping[str, Method] = {
     "innovations": innovations,
@@ -38,13 +40,11 @@ METHODS: Mapping[str, Method] = {
     "snapshot": snapshot,
 }
 
-CONTINUOUS: Mapping[str, Callable[[SDE, Outputs, Prior | None], Estimate]] = {
-    "innovations": step_innovations,
-    "kalman": kalman,
-}
+CONTINUOUS = ("innovations", "kalman")
 
 __all__ = [
     "CONTINUOUS",
+    "CURRENT",
     "METHODS",
     "Covariance",
     "Estimate",
@@ -65,7 +65,7 @@ __all__ = [
 
 
 def recover(
-    model: Model | SDE,
+    model: System,
     trajectory: Trajectory,
     method: str = "innovations",
     observation: Observation | None = None,
@@ -74,19 +74,55 @@ def recover(
     *,
     should_stop: ShouldStop | None = None,
 ) -> Estimate:
-    """Estimate the hidden opinions from what is seen of a run.
+    """Estimate the hidden opinions from what is observed of a run.
 
-    ``target`` is "initial" for x₀, or "current" for what agents hold after the last step that is seen: these differ
-    where hidden opinions adapt. The observer knows network, stubbornness, peer pressure, how opinions adapt and
-    the law of the noise, but not x₀; the model's own hidden opinions are never used, except to compare with. A run
-    that goes on from another is read as one that began at step 0 and is seen from where its record begins. In
-    continuous time, for an ``SDE``, the methods are "innovations" and "kalman", and steps are those of its grid.
+    The observer knows network, stubbornness, peer pressure, how opinions adapt and the law of the noise, but not x₀;
+    the model's own hidden opinions are never used, except to compare with. A run that continues another is read as one
+    that began at step 0 and is observed from where its record begins.
 
-    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
-    True.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model that the observer assumes. Steps of an SDE are those of its grid.
+    trajectory : Trajectory
+        A run with recorded states.
+    method : str, default "innovations"
+        "innovations" inverts the update and averages, the best linear method for complete outputs; "kalman" gives the
+        best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are regressions with
+        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses the last step alone. In
+        continuous time, "innovations" or "kalman".
+    observation : Observation, optional
+        Which agents are observed and when; by default all that is recorded from step 1 on.
+    prior : Prior, optional
+        Gaussian prior of x₀; without one, estimates are unbiased.
+    target : {"initial", "current"}, default "initial"
+        Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
-    >>> from peerpressure import Gaussian, simulate
+    Returns
+    -------
+    Estimate
+        The estimate, with its exact covariance and which opinions are identified.
+
+    Raises
+    ------
+    InvalidInputError
+        If the method is not known or cannot use these outputs, or if the model cannot have made them.
+    TooLargeError
+        If the method needs a dense matrix of too many agents.
+
+    See Also
+    --------
+    information : The Cramér–Rao bound, before any output is observed.
+    kalman_smoother : Posteriors of public and hidden opinions at every step.
+    fit : Estimates of unknown parameters together with x₀.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> estimate = recover(model, simulate(model, steps=400, seed=1))
     >>> estimate.std.round(3)
@@ -97,45 +133,37 @@ def recover(
 
 
 def _recover(
-    model: Model | SDE,
+    model: System,
     trajectory: Trajectory,
     method: str,
     observation: Observation | None,
     prior: Prior | None,
     target: Target,
 ) -> Estimate:
-    _refuse_other_method(model, method)
+    _check_method(model, method)
     which = checked_target(target)
     data = outputs_of(model, trajectory, observation)
-    if not data.seen.free.size and not _moves_on(model, which):
-        return replace(known_estimate(discrete(model), data, method), target=which)
+    follows = which == "current" and state_layout(model).has_hidden
+    if not data.seen.free.size and not follows:
+        return replace(known_estimate(model_of(model), data, method), target=which)
 
     def estimator(seen: Outputs) -> Estimate:
-        if isinstance(model, SDE):
-            return CONTINUOUS[method](model, seen, prior)
-        if _moves_on(model, which):
-            return current(model, seen, method, prior)
-        return METHODS[method](model, seen, prior)
+        return current(model_of(model), seen, method, prior) if follows else METHODS[method](model, seen, prior)
 
     # A likelihood is climbed replicate by replicate, and to a tolerance far above rounding.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
     estimate = replace(found, target=which)
     if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
-        # A regression fits whatever it is given; undoing the update tells whether the model made it.
+        # A regression fits whatever it is given; inverting the update tells whether the model made it.
         estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
     return estimate
 
 
-def _moves_on(model: Model | SDE, target: Target) -> bool:
-    """Say whether the target differs from x₀: what agents hold in the end, where hidden opinions adapt."""
-    return isinstance(model, Model) and target == "current" and model.adaptation is not None
-
-
-def _refuse_other_method(model: Model | SDE, method: str) -> None:
+def _check_method(system: System, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
         raise InvalidInputError(message(rule, got=repr(method), remedy="check the spelling"))
-    if isinstance(model, SDE) and method not in CONTINUOUS:
+    if not isinstance(system, Model) and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))

@@ -1,8 +1,8 @@
-"""What agents hold in the end, x_{T+1} after the last seen step T, where hidden opinions adapt.
+"""The hidden opinions x_{T+1} after the last observed step T, where they adapt.
 
-An observer of everything knows x_{T+1} = π_T x₀ + k_T up to the fading share of x₀, and so better and better, while x₀
-itself sinks into the past. A new method is one function ``method(model, data, prior) -> Estimate`` and one line in
-``CURRENT``.
+An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the fading share of x₀, and so better and better,
+while x₀ itself sinks into the past. A new method is one function ``method(model, data, prior) -> Estimate`` and one
+line in ``CURRENT``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.recovery._estimate import Covariance, Estimate, Prior, Target, estimate_from, known_estimate
-from peerpressure.recovery._information import PARTIAL_LIMIT
-from peerpressure.recovery._innovations import adopted, innovations, own_share, refuse_incomplete
-from peerpressure.recovery._kalman import believed_state, run_filter
+from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._inversion import adopted_part, check_complete
+from peerpressure.recovery._kalman import run_filter
+from peerpressure.recovery._least_squares import SymmetricOperator
+from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._regression import Design, refuse_large
-from peerpressure.recovery._solve import Implicit, solve, split
+from peerpressure.recovery._prior import Prior
+from peerpressure.statespace import retained, state_layout
 
 Array: TypeAlias = NDArray[np.float64]
 TARGETS = ("initial", "current")
@@ -33,34 +35,41 @@ TARGETS = ("initial", "current")
 
 def current_by_innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
-    refuse_incomplete(data)
+    check_complete(data)
     free = data.seen.free.size
     initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
-    share = np.broadcast_to(own_share(model, data.seen.last)[-1], (model.n,))
+    share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
     identified = initial.identified | (share == 0)
     return replace(
         initial,
-        value=share * initial.value + adopted(model, data),
+        value=share * initial.value + adopted_part(model, data),
         covariance=_scaled(initial.covariance, share),
         identified=identified,
         rank=model.n if identified.all() else initial.rank,
-        note="" if free else "follows from the start, which was seen",
+        note="" if free else "follows from the start, which was observed",
     )
 
 
 def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the filter's belief about x_{T+1}, from whatever is seen."""
+    """Return the filter's posterior of x_{T+1}, from any outputs."""
     if model.n > PARTIAL_LIMIT:
-        rule = f"what agents hold in the end is followed through a partial view for at most {PARTIAL_LIMIT:,} agents"
+        rule = f"current opinions are filtered from partial outputs for at most {PARTIAL_LIMIT:,} agents"
         remedy = "use complete outputs with method='innovations', which takes millions"
         raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
-    moment = deque(run_filter(model, data, prior), maxlen=1)[0]
-    solution = moment.knowledge.solve()
-    held = believed_state(moment, solution.belief).part(slice(model.n, 2 * model.n))
+    last = deque(run_filter(model, data, prior), maxlen=1)[0]
+    solution = last.information.solve()
+    hidden = last.state.posterior(solution.posterior).part(state_layout(model).hidden)
     goodness_of_fit = solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None
-    rank = model.n - int(np.linalg.matrix_rank(held.loose, tol=1e-9)) if held.loose.size else model.n
+    lost = int(np.linalg.matrix_rank(hidden.null_space, tol=SHARE_TOLERANCE)) if hidden.null_space.size else 0
     return Estimate(
-        model, "kalman", held.mean, held.covariance, held.identified, rank, solution.condition, goodness_of_fit
+        model,
+        "kalman",
+        hidden.mean,
+        hidden.covariance,
+        hidden.identified,
+        model.n - lost,
+        solution.condition,
+        goodness_of_fit,
     )
 
 
@@ -71,66 +80,33 @@ CURRENT: Mapping[str, Callable[[Model, Outputs, Prior | None], Estimate]] = {
 
 
 def current(model: Model, data: Outputs, method: str, prior: Prior | None) -> Estimate:
-    """Return the estimate of what agents hold in the end."""
+    """Return the estimate of the hidden opinions after the last observed step."""
     if method not in CURRENT:
-        rule = f"what agents hold in the end is estimated by {' or '.join(CURRENT)}"
+        rule = f"hidden opinions after the last step are estimated by {' or '.join(CURRENT)}"
         raise InvalidInputError(message(rule, got=repr(method), remedy="use method='kalman', or target='initial'"))
     return replace(CURRENT[method](model, data, prior), target="current")
 
 
 def checked_target(value: object) -> Target:
-    """Return what is to be estimated, refusing what is neither."""
+    """Return which hidden opinions are to be estimated, after checking it."""
     if value == "initial":
         return "initial"
     if value == "current":
         return "current"
     rule = f"the target must be one of {', '.join(map(repr, TARGETS))}"
-    raise InvalidInputError(message(rule, got=repr(value), remedy="'initial' is x₀, 'current' what is held in the end"))
+    raise InvalidInputError(
+        message(rule, got=repr(value), remedy="'initial' is x₀, 'current' the hidden opinions after the last step")
+    )
 
 
 def _scaled(covariance: Covariance, share: Array) -> Any:
     """Return diag(share) · covariance · diag(share), in the form in which the covariance came."""
-    if isinstance(covariance, Implicit):
+    if isinstance(covariance, SymmetricOperator):
         entries = None if covariance.entries is None else share**2 * covariance.entries
-        return Implicit(
+        return SymmetricOperator(
             covariance.n, lambda columns: share[:, None] * (covariance @ (share[:, None] * columns)), entries
         )
     if sparse.issparse(covariance):
         sides = sparse.diags_array(share, format="csr")
         return sparse.csr_array(sides @ covariance @ sides)
     return share[:, None] * (covariance @ np.diag(share))
-
-
-# One look at the end: only the last seen step is used.
-
-NAME = "snapshot"
-
-
-def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate from y_T alone: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
-    refuse_large(model, NAME, "forms the covariance of the outputs and")
-    there = np.flatnonzero(data.present[-1])
-    seen = replace(data.seen, times=data.seen.times[-1:], agents=data.seen.agents[there])
-    last = replace(data, seen=seen, values=data.values[:, -1:, there], present=np.ones((1, there.size), dtype=bool))
-    design = Design(model, seen, last.present)
-    Q = design.columns()[0]
-    whiten, quiet = split(design.covary(np.eye(there.size)[None])[0])
-    y = design.observed(last)[0]
-    noisy, seen_noisy = whiten @ Q, whiten @ y
-    J, rhs = noisy.T @ noisy, noisy.T @ seen_noisy
-    if prior is not None:
-        mean, rest = prior.given(data.known)
-        precision = np.linalg.inv(rest.covariance(seen.free.size))
-        J, rhs = J + precision, rhs + precision @ mean.T
-    solution = solve(J, quiet @ Q, (quiet @ y).T)
-    return estimate_from(
-        model,
-        data,
-        NAME,
-        solution.value(J, rhs.T),
-        solution.inverse,
-        identified=solution.identified,
-        rank=solution.rank,
-        condition=solution.condition,
-        note=f"step {seen.last} only",
-    )

@@ -16,14 +16,15 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
-from peerpressure.recovery._innovations import Complete, complete, legible_steps, refuse_large, weights_of
+from peerpressure.recovery._innovations import Complete, check_dense, complete
+from peerpressure.recovery._inversion import legible_steps, weights_of
 from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, discrete
-from peerpressure.recovery._solve import DENSE_LIMIT, Implicit, conjugate_gradients, solve
-from peerpressure.sde import SDE
+from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, solve
+from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
+from peerpressure.statespace import System, initial_state, model_of, with_model
 
 Array: TypeAlias = NDArray[np.float64]
-PARTIAL_LIMIT = 1_000  # agents; a filter's work grows with their cube
 
 
 @final
@@ -71,7 +72,7 @@ class Information:
 
 
 def information(
-    model: Model | SDE,
+    model: System,
     steps: int,
     observation: Observation | None = None,
     *,
@@ -79,38 +80,60 @@ def information(
 ) -> Information:
     """Return the Fisher information about x₀ in the first ``steps`` steps, for Gaussian noise of the model's kind.
 
-    Where everything is seen from step 1 on, J is sparse or an operator and any number of agents will do; a partial
-    view takes a pass of the Kalman filter, which limits the number of agents, and so does continuous time: the steps
-    of an ``SDE`` are those of its grid.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model; the steps of an SDE are those of its grid.
+    steps : int
+        The number of steps.
+    observation : Observation, optional
+        Which agents are observed and when; by default everyone from step 1 on.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
-    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
-    True.
+    Returns
+    -------
+    Information
+        The information matrix and the Cramér–Rao bound of every agent.
 
-    >>> from peerpressure import Gaussian
+    Raises
+    ------
+    TooLargeError
+        If a partial observation, or an SDE, has more than 1,000 agents. Complete observations of a model take any
+        number, as their information is sparse or an operator.
+
+    See Also
+    --------
+    recover : Estimates that reach the bound.
+    privacy.exposure : The same as variances of a Gaussian posterior.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
     array([0.04, 0.04])
     """
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
-    seen = (observation or Observation()).resolve(discrete(model), np.arange(steps + 1))
+    seen = (observation or Observation()).resolve(model_of(model), np.arange(steps + 1))
     with cancellable(should_stop):
         return _of(model, seen)
 
 
-def _of(model: Model | SDE, seen: ResolvedObservation) -> Information:
+def _of(system: System, seen: ResolvedObservation) -> Information:
     if not seen.free.size:
-        nothing, everyone = sparse.csr_array((model.n, model.n)), np.ones(model.n, dtype=bool)
-        return Information(discrete(model), nothing, everyone, nothing, everyone)
-    if isinstance(model, Model) and seen.everyone and seen.uninterrupted and seen.rounding == 0:
-        return _of_complete(model, seen.last)
-    return _of_partial(model, seen)
+        nothing, everyone = sparse.csr_array((system.n, system.n)), np.ones(system.n, dtype=bool)
+        return Information(model_of(system), nothing, everyone, nothing, everyone)
+    if isinstance(system, Model) and seen.everyone and seen.uninterrupted and seen.rounding == 0:
+        return _of_complete(system, seen.last)
+    return _of_partial(system, seen)
 
 
 def _of_complete(model: Model, last: int) -> Information:
     legible = legible_steps(model, last)
-    first_step = isinstance(model.start, str) and 1 in legible
+    first_step = initial_state(model).starts_from_hidden and 1 in legible
     problem = complete(model, weights_of(model, legible), first_step=first_step)
     n = model.n
     if problem.separate:
@@ -119,7 +142,7 @@ def _of_complete(model: Model, last: int) -> Information:
         matrix = np.divide(1.0, variance, out=np.zeros(n), where=~exact)
         bound = np.where(identified, variance, 0.0)
         return Information(model, _diagonal(matrix), exact, _diagonal(bound), identified)
-    refuse_large(problem, None)
+    check_dense(problem, None)
     return _dense_information(problem) if n <= DENSE_LIMIT else _large_information(problem)
 
 
@@ -132,27 +155,26 @@ def _dense_information(problem: Complete) -> Information:
 def _large_information(problem: Complete) -> Information:
     n, diagonal = problem.model.n, problem.diagonal()
     nobody, everyone = np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
-    bound = Implicit(n, lambda columns: conjugate_gradients(problem.apply, columns, diagonal)[0])
-    return Information(problem.model, Implicit(n, problem.apply, diagonal), nobody, bound, everyone)
+    bound = SymmetricOperator(n, lambda columns: conjugate_gradients(problem.apply, columns, diagonal)[0])
+    return Information(problem.model, SymmetricOperator(n, problem.apply, diagonal), nobody, bound, everyone)
 
 
-def _of_partial(model: Model | SDE, seen: ResolvedObservation) -> Information:
-    """Return what a filter learns of x₀ as it passes the seen outputs, whatever their values."""
-    if model.n > PARTIAL_LIMIT:
-        rule = f"a partial view can be judged for at most {PARTIAL_LIMIT} agents"
-        raise TooLargeError(message(rule, got=model.n, remedy="look at a part of the network, or at everybody"))
-    # What is learnt does not depend on what is shown; all zeros is what a model of zeros can show.
-    zeros, base = np.zeros(model.n), discrete(model)
-    blank_model = replace(base, hidden=zeros, start="hidden" if isinstance(base.start, str) else zeros)
-    silent = replace(model, model=blank_model) if isinstance(model, SDE) else blank_model
-    known = np.zeros((1, model.n))
+def _of_partial(system: System, seen: ResolvedObservation) -> Information:
+    """Return the information that a filter gathers as it passes the observed outputs, whatever their values."""
+    if system.n > PARTIAL_LIMIT:
+        rule = f"partial observations can be judged for at most {PARTIAL_LIMIT} agents"
+        raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
+    # The information does not depend on the outputs; a model of zeros can show zeros.
+    zeros, model = np.zeros(system.n), model_of(system)
+    blank_model = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
+    known = np.zeros((1, system.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
-    learnt = deque(run_filter(silent, blank, None), maxlen=1)[0].knowledge
-    A, E = learnt.blurred[:, : model.n], learnt.exact[:, : model.n]
-    belief = learnt.solve().belief
-    return Information(base, A.T @ A, _touched(E), belief.covariance, belief.identified)
+    gathered = deque(run_filter(with_model(system, blank_model), blank, None), maxlen=1)[0].information
+    A, E = gathered.noisy[:, : system.n], gathered.exact[:, : system.n]
+    posterior = gathered.solve().posterior
+    return Information(model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
 
 
 def _solved(model: Model, J: Array, rows: Array) -> Information:
@@ -161,8 +183,8 @@ def _solved(model: Model, J: Array, rows: Array) -> Information:
 
 
 def _touched(rows: Array) -> NDArray[np.bool_]:
-    """Return whom some exact row speaks of, (n,)."""
-    return np.asarray(np.abs(rows).max(axis=0, initial=0.0) > 1e-9)
+    """Return which agents take part in some exact row, (n,)."""
+    return np.asarray(np.abs(rows).max(axis=0, initial=0.0) > SHARE_TOLERANCE)
 
 
 def _diagonal(values: Array) -> Any:

@@ -1,4 +1,7 @@
-"""What is known of x₀: linear facts that hold exactly but for rounding, and linear facts blurred by noise."""
+"""The information state: what outputs say of x₀, as exact linear facts and as linear facts with unit noise.
+
+No prior is needed: directions of x₀ that no fact determines stay open, and the posterior says which these are.
+"""
 
 from __future__ import annotations
 
@@ -11,63 +14,58 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
-from peerpressure.recovery._estimate import Estimate, Prior, estimate_from
+from peerpressure.recovery._estimate import Estimate, estimate_from
+from peerpressure.recovery._least_squares import is_identified
+from peerpressure.recovery._limits import COARSE, CONTRADICTION, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._solve import SHARE_TOLERANCE
-
-# A direction of x₀ whose information is this much smaller, as a deviation, than that of the best is not identified.
-_RANK_TOLERANCE = 1e-10
-# Exact facts that contradict one another by more than this, relative to their size, are no outputs of the model.
-_CONTRADICTION = 1e-4
-# An exact fact that rounding leaves open by more than this, relative to its size, counts as blurred by that much.
-_COARSE = 1e-6
-# Errors of rounding by which exact facts may contradict one another.
-_ROUNDINGS = 100.0
+from peerpressure.recovery._prior import Prior
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Belief:
-    """A Gaussian belief about x₀, or about a linear image of it, that may be void in some directions.
+class GaussianPosterior:
+    """The posterior of x₀, or of a linear image of it: Gaussian, and improper in some directions.
 
-    ``mean`` is (replicates, m), ``covariance`` (m, m), and ``loose`` (m, k) spans the k directions of which nothing is
-    known.
+    ``mean`` is (replicates, m), ``covariance`` (m, m), and ``null_space`` (m, k) spans the k directions that
+    the outputs leave open.
     """
 
     mean: Vector
     covariance: Vector
-    loose: Vector
+    null_space: Vector
 
     @property
     def identified(self) -> NDArray[np.bool_]:
         """Whether each entry is identified, (m,)."""
-        return np.asarray(np.linalg.norm(self.loose, axis=1) <= SHARE_TOLERANCE)
+        return is_identified(self.null_space)
 
     @property
     def variance(self) -> Vector:
         """The variance of each entry, ∞ where it is not identified, (m,)."""
         return np.where(self.identified, self.covariance.diagonal(), np.inf)
 
-    def part(self, entries: slice) -> Belief:
-        """Return the belief about some of the entries, which keeps nothing of the others alive."""
-        return Belief(self.mean[:, entries], self.covariance[entries, entries].copy(), self.loose[entries])
+    def part(self, entries: slice) -> GaussianPosterior:
+        """Return the posterior of some of the entries, without a reference to the others."""
+        return GaussianPosterior(
+            self.mean[:, entries], self.covariance[entries, entries].copy(), self.null_space[entries]
+        )
 
-    def image(self, constant: Vector, matrix: Vector, covariance: Vector) -> Belief:
-        """Return the belief about c + B x₀ + e with e ~ N(0, V): mean c + B x̂, covariance B P Bᵀ + V."""
+    def image(self, constant: Vector, matrix: Vector, covariance: Vector) -> GaussianPosterior:
+        """Return the posterior of c + B x₀ + e with e ~ N(0, V): mean c + B x̂, covariance B P Bᵀ + V."""
         spread = matrix @ self.covariance @ matrix.T + covariance
-        return Belief(constant + self.mean @ matrix.T, spread, matrix @ self.loose)
+        return GaussianPosterior(constant + self.mean @ matrix.T, spread, matrix @ self.null_space)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """A belief about x₀ with what the facts say of themselves.
+class PosteriorFit:
+    """The posterior of x₀, with how well it is determined and how well the facts fit.
 
-    ``condition`` compares the variances of the worst and the best direction, ∞ if nothing is known of one; ``misfit``
-    (replicates,) is the sum of squares left over, χ² with ``spare`` degrees of freedom if the noise is Gaussian.
+    ``condition`` compares the variances of the worst and the best direction, ∞ if one is left open; ``misfit``
+    (replicates,) is the residual sum of squares, χ² with ``spare`` degrees of freedom if the noise is Gaussian.
     """
 
-    belief: Belief
+    posterior: GaussianPosterior
     condition: float
     misfit: Vector
     spare: int
@@ -85,57 +83,59 @@ class Solution:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class InformationState:
     """Facts E x₀ = f and A x₀ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
     Rows of E have length one, and ``rounding`` (rows of E,) says how far each f may be off. The columns after the first
     ``n`` hold the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
-    what tells an agent that is barely seen from one that is not seen at all.
-    ``dropped`` (replicates,) and ``count`` are the sum of squares and the number of blurred facts compressed away.
+    what tells an agent that is barely observed from one that is not observed at all. ``dropped``
+    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away.
     """
 
     n: int
     exact: Vector
     rounding: Vector
-    blurred: Vector
+    noisy: Vector
     dropped: Vector
     count: int = 0
 
     @classmethod
-    def none(cls, n: int, replicates: int) -> Knowledge:
-        """Return the state of knowing nothing."""
+    def empty(cls, n: int, replicates: int) -> InformationState:
+        """Return the state before any fact."""
         empty = np.empty((0, n + replicates))
         return cls(n, empty, np.zeros(0), empty, np.zeros(replicates))
 
-    def learn(self, exact: Vector, rounding: Vector, blurred: Vector) -> Knowledge:
-        """Return this knowledge with more augmented rows of both kinds; ``rounding`` is the error of each exact f."""
+    def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
+        """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
         length = np.linalg.norm(exact[:, : self.n], axis=1)
-        sharp = np.concatenate([self.exact, exact / length[:, None]])
+        certain = np.concatenate([self.exact, exact / length[:, None]])
         errors = np.concatenate([self.rounding, rounding / length])
-        if len(sharp) > 2 * self.n:
-            chosen = _settled(sharp, errors, self.n).rows
-            sharp, errors = sharp[chosen], errors[chosen]
-        rows = np.concatenate([self.blurred, blurred])
+        if len(certain) > 2 * self.n:
+            chosen = _orthogonalised(certain, errors, self.n).rows
+            certain, errors = certain[chosen], errors[chosen]
+        rows = np.concatenate([self.noisy, noisy])
         kept, left_over = self._compressed(rows)
-        return Knowledge(self.n, sharp, errors, kept, self.dropped + left_over, self.count + len(rows) - len(kept))
+        return InformationState(
+            self.n, certain, errors, kept, self.dropped + left_over, self.count + len(rows) - len(kept)
+        )
 
     def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
-        """Return n rows that say the same as many, by an orthogonal turn, and the squares that it leaves behind."""
+        """Return n rows that say the same as many, by a QR factorisation, and the squares that it leaves over."""
         if len(rows) <= 2 * self.n:
             return rows, np.zeros(rows.shape[1] - self.n)
-        turn, triangle = np.linalg.qr(rows[:, : self.n])
+        Q, triangle = np.linalg.qr(rows[:, : self.n])
         values = rows[:, self.n :]
-        turned = turn.T @ values
-        left_over = np.square(values - turn @ turned).sum(axis=0)
-        return np.concatenate([triangle, turned], axis=1), left_over
+        rotated = Q.T @ values
+        left_over = np.square(values - Q @ rotated).sum(axis=0)
+        return np.concatenate([triangle, rotated], axis=1), left_over
 
-    def solve(self) -> Solution:
+    def solve(self) -> PosteriorFit:
         """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E.
 
         Rounding errors δ of f move the estimate by M δ, which adds M Cov(δ) Mᵀ to the covariance.
         """
-        known = _settled(self.exact, self.rounding, self.n)
-        facts = np.concatenate([self.blurred, known.coarse])
+        known = _orthogonalised(self.exact, self.rounding, self.n)
+        facts = np.concatenate([self.noisy, known.coarse])
         A, b = facts[:, : self.n], facts[:, self.n :]
         basis, free = known.basis, known.free
         fixed = basis.T @ known.values
@@ -144,20 +144,20 @@ class Knowledge:
         spread = free @ rest
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
         misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
-        belief = Belief(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
+        posterior = GaussianPosterior(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
         condition = max(float((values[0] / values[-1]) ** 2) if values.size else 1.0, known.condition)
         condition = np.inf if unknown.size else condition
-        return Solution(belief, condition, misfit, self.count + len(A) - values.size)
+        return PosteriorFit(posterior, condition, misfit, self.count + len(A) - values.size)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Settled:
+class Constraints:
     """Exact facts solved for: V x₀ = c with an orthonormal ``basis`` V (k, n) and ``values`` c (k, replicates).
 
     ``errors`` is a root of the covariance of the rounding errors in c, (k, k). ``free`` spans the null space of V.
-    ``coarse`` are augmented rows of facts that rounding blurs, divided by their error; ``rows`` are the positions of
-    all facts that say something of their own, and ``condition`` is the largest factor by which an error grew, squared.
+    ``coarse`` are augmented rows of facts with a large rounding error, divided by it; ``rows`` are the positions of
+    independent facts, and ``condition`` is the largest factor by which an error grew, squared.
     """
 
     basis: Vector
@@ -169,8 +169,8 @@ class Settled:
     condition: float
 
 
-def _settled(exact: Vector, rounding: Vector, n: int) -> Settled:
-    """Solve the exact facts one by one, the most precise first, so that a coarse one never spoils a precise one.
+def _orthogonalised(exact: Vector, rounding: Vector, n: int) -> Constraints:
+    """Solve the exact facts one by one, the most precise first, so that a coarse one spoils no precise one.
 
     Of each fact the part in the span of earlier ones is subtracted. What is left over, of length l < 1, has the error
     of both divided by l.
@@ -188,11 +188,11 @@ def _settled(exact: Vector, rounding: Vector, n: int) -> Settled:
         length = float(np.linalg.norm(left))
         part, error = value - share @ values, np.concatenate([-share @ errors, [rounding[row]]])
         total = float(np.linalg.norm(error))
-        if length <= _RANK_TOLERANCE:
-            _refuse_contradiction(part, size, total)
+        if length <= NEGLIGIBLE:
+            _check_consistent(part, size, total)
             continue
         rows.append(row)
-        if total > _COARSE * size * length:
+        if total > COARSE * size * length:
             coarse.append(np.concatenate([left, part])[None] / total)
             continue
         condition = max(condition, 1 / length**2)
@@ -201,7 +201,7 @@ def _settled(exact: Vector, rounding: Vector, n: int) -> Settled:
         errors = np.pad(errors, ((0, 1), (0, 1)))
         errors[-1] = error / length
     free = np.linalg.svd(basis)[2][len(basis) :].T if len(basis) else np.eye(n)
-    return Settled(basis, values, errors, free, np.concatenate(coarse), rows, condition)
+    return Constraints(basis, values, errors, free, np.concatenate(coarse), rows, condition)
 
 
 def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
@@ -210,43 +210,43 @@ def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
     if not matrix.size:
         return np.zeros((columns, rows)), np.eye(columns), np.empty(0)
     left, values, right = np.linalg.svd(matrix, full_matrices=columns > rows)
-    rank = int(np.count_nonzero(values > _RANK_TOLERANCE * values[0]))
+    rank = int(np.count_nonzero(values > NEGLIGIBLE * values[0]))
     return (right[:rank].T / values[:rank]) @ left[:, :rank].T, right[rank:].T, values[:rank]
 
 
-def _refuse_contradiction(residual: Vector, size: float, rounding: float) -> None:
+def _check_consistent(residual: Vector, size: float, rounding: float) -> None:
     worst = float(np.abs(residual).max(initial=0.0))
-    if worst > _CONTRADICTION * size + _ROUNDINGS * rounding:
+    if worst > CONTRADICTION * size + ROUNDING_ALLOWANCE * rounding:
         rule = "outputs must follow the model where it leaves no room for noise"
         remedy = "check that model, start and outputs belong together, or say how outputs were rounded"
         raise InvalidInputError(message(rule, got=f"a mismatch of {worst:.3g}", remedy=remedy))
 
 
-def known_before(model: Model, data: Outputs, prior: Prior | None) -> Knowledge:
-    """Return what is known of x₀ before any step: opinions shown at the start, and the prior."""
+def prior_information(model: Model, data: Outputs, prior: Prior | None) -> InformationState:
+    """Return the information state before any step: opinions observed at the start, and the prior."""
     n, replicates = model.n, data.known.shape[0]
     known = np.flatnonzero(~np.isnan(data.known[0]))
     exact = np.concatenate([np.eye(n)[known], data.known[:, known].T], axis=1)
-    blurred = np.empty((0, n + replicates))
+    noisy = np.empty((0, n + replicates))
     if prior is not None:
         root = np.linalg.cholesky(prior.covariance(n))
         means = np.tile(prior.means(n)[:, None], replicates)
-        blurred = np.linalg.solve(root, np.concatenate([np.eye(n), means], axis=1))
-    return Knowledge.none(n, replicates).learn(exact, np.zeros(known.size), blurred)
+        noisy = np.linalg.solve(root, np.concatenate([np.eye(n), means], axis=1))
+    return InformationState.empty(n, replicates).condition(exact, np.zeros(known.size), noisy)
 
 
-def estimate_of(model: Model, data: Outputs, method: str, knowledge: Knowledge) -> Estimate:
-    """Return what is known of x₀ as an estimate."""
-    solution, free = knowledge.solve(), data.seen.free
-    belief = solution.belief
+def estimate_of(model: Model, data: Outputs, method: str, state: InformationState) -> Estimate:
+    """Return the posterior of x₀ as an estimate."""
+    solution, free = state.solve(), data.seen.free
+    posterior = solution.posterior
     return estimate_from(
         model,
         data,
         method,
-        belief.mean[:, free],
-        belief.covariance[np.ix_(free, free)],
-        identified=belief.identified[free],
-        rank=free.size - belief.loose.shape[1],
+        posterior.mean[:, free],
+        posterior.covariance[np.ix_(free, free)],
+        identified=posterior.identified[free],
+        rank=free.size - posterior.null_space.shape[1],
         condition=solution.condition,
         # Other laws leave sums of squares that are not χ².
         goodness_of_fit=solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None,

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Gaussian, White
+from peerpressure.noise import Gaussian
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate
+from peerpressure.recovery._limits import FLAT
 from peerpressure.schedules import Linear, Power
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _refuse_other_kind(model: object) -> None:
 def _refuse_other_noise(model: Model) -> None:
     noise = model.noise
     quiet = not noise.deviations(model.n).all()
-    if not isinstance(noise, Gaussian) or not isinstance(noise.temporal, White) or quiet:
+    if not isinstance(noise, Gaussian) or noise.autocorrelation or quiet:
         rule = "unknown parameters are fitted under white Gaussian noise that every agent has"
         remedy = "take the parameters as known, or use Gaussian noise"
         raise InvalidInputError(message(rule, got=str(noise), remedy=remedy))
@@ -209,8 +210,6 @@ def _refuse_other_noise(model: Model) -> None:
 # way, y_t is taken less what the agent has adopted in the first term of e, and ξ̃ times the share that is left of x₀.
 
 _ITERATIONS = 200
-# Relative curvature below which the likelihood is flat in some direction.
-_FLAT = 1e-11
 
 
 @final
@@ -352,7 +351,7 @@ def solve_curved(curvature: Vector, right: Vector) -> Vector:
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = curvature * scale[:, None] * scale
     least = np.linalg.eigvalsh(scaled)[0] if (diagonal > 0).all() else 0.0
-    if least <= _FLAT:
+    if least <= FLAT:
         rule = "the outputs must settle every unknown"
         remedy = "observe more steps, or take fewer parameters as unknown"
         raise InvalidInputError(message(rule, got="a likelihood that is flat in some direction", remedy=remedy))

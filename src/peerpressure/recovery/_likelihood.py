@@ -16,12 +16,15 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Custom, Gaussian, Noise, StudentT, White
-from peerpressure.recovery._estimate import Estimate, Prior, estimate_from, update
-from peerpressure.recovery._innovations import innovations, preferred_opinions, transitions
+from peerpressure.noise import Custom, Gaussian, Noise, StudentT
+from peerpressure.recovery._estimate import Estimate, estimate_from
+from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._inversion import observed_steps, own_series
 from peerpressure.recovery._joint_fit import Found, LikelihoodFit, Parameter, Sample, Unknowns, fit_one, unknowns
 from peerpressure.recovery._kalman import kalman
+from peerpressure.recovery._limits import FIT_LIMIT
 from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._prior import Prior, update
 
 Present: TypeAlias = NDArray[np.bool_]
 Location: TypeAlias = tuple[Vector, Vector]
@@ -168,8 +171,6 @@ LOCATIONS: Mapping[str, Callable[[Vector, Vector, Present, Noise], Location]] = 
 # Maximum likelihood: for noise of any law, and for parameters that the observer does not know.
 
 NAME = "likelihood"
-# The second derivative is a dense matrix in two unknowns for each agent.
-_LARGEST_FIT = 1_000
 
 
 def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()) -> Estimate:
@@ -197,7 +198,7 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     """
     what = unknowns(model, unknown)
     _refuse_unfit(what, data)
-    seen = transitions(model, data)
+    seen = observed_steps(model, data)
     known = ~np.isnan(data.known[0])
     settled = what.settled(seen.present, known, seen.degrees)
     std = model.noise.deviations(model.n)
@@ -214,9 +215,9 @@ def _refuse_unfit(what: Unknowns, data: Outputs) -> None:
     if not (what.names or data.seen.free.size):
         remedy = "name a parameter, for instance unknown=('std',)"
         raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
-    if what.model.n > _LARGEST_FIT:
+    if what.model.n > FIT_LIMIT:
         remedy = "fit a smaller network, or take the parameters as known"
-        rule = f"unknown parameters are fitted for up to {_LARGEST_FIT:,} agents"
+        rule = f"unknown parameters are fitted for up to {FIT_LIMIT:,} agents"
         raise TooLargeError(message(rule, got=f"{what.model.n:,}", remedy=remedy))
 
 
@@ -255,13 +256,13 @@ def _parameter(what: Unknowns, found: list[Found], name: str) -> Parameter:
 
 def _of_law(model: Model, data: Outputs) -> Estimate:
     """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
-    if not isinstance(model.noise.temporal, White):
+    if model.noise.autocorrelation:
         rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
         remedy = "use method='kalman' or 'innovations', the best linear ones"
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))
-    seen, free = transitions(model, data), data.seen.free
+    seen, free = observed_steps(model, data), data.seen.free
     present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
-    xi = preferred_opinions(model, seen)[:, :, free] / share
+    xi = own_series(model, seen)[:, :, free] / share
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
     # An agent without noise shows the same ξ at every step, of which any average is exact.

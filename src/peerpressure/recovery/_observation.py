@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Model, Vector
-from peerpressure.sde import SDE, StepLaw, exact_transitions
-from peerpressure.sde._flow import NEGLIGIBLE, integrate
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model
+from peerpressure.statespace import System, model_of, step_length
 from peerpressure.trajectory import Trajectory
 
 Positions: TypeAlias = NDArray[np.int64]
+Array: TypeAlias = NDArray[np.float64]
+# By how much of a step a time may miss the grid.
+_TIME_TOLERANCE = 1e-6
 
 
 @final
@@ -133,8 +133,8 @@ class ResolvedObservation:
         return self.times.size > 0 and self.times[0] <= 1 and self.times.size == self.last - int(self.times[0]) + 1
 
     @property
-    def blur(self) -> float:
-        """The variance that rounding adds to every output."""
+    def noise_variance(self) -> float:
+        """The variance of the observation noise that rounding adds to every output."""
         return self.rounding**2 / 12
 
 
@@ -162,121 +162,6 @@ def _distinct(values: Positions, names: Sequence[object], what: str) -> Position
 
 def _span(recorded: Positions) -> str:
     return f"{recorded[0]}–{recorded[-1]}" if recorded.size else "none"
-
-
-# The observer of continuous time, who sees outputs at the ends of steps of length h.
-#
-# Between them the law of the equation is Gaussian and linear in x₀,
-#
-#     y_k = F_k y_{k−1} + M_k x₀ + R_k e_k,   e_k ~ N(0, I),   M′ = −B M + diag(g) from 0 on in each step,
-#
-# so that all that is said of the discrete model holds with these matrices in the place of its own. A sde whose
-# paths are drawn by Euler's method is read through the steps of that method.
-
-# Steps hold dense matrices of this size and multiply them at every step.
-LARGEST = 1_000
-# By how much of a step a time may miss the grid.
-_TIME_TOLERANCE = 1e-6
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class TimeStep:
-    """One step of the equation: ``matrix`` F, ``effect`` M and ``root`` R, (agents, agents) each."""
-
-    matrix: Vector
-    effect: Vector
-    root: Vector
-
-    @cached_property
-    def deviation(self) -> Vector:
-        """How much fresh noise there is in what each agent shows, (agents,)."""
-        return np.asarray(np.linalg.norm(self.root, axis=1))
-
-    def forward(self, columns: Vector) -> Vector:
-        """Return F Z for columns Z of shape (agents, m)."""
-        return np.asarray(self.matrix @ columns)
-
-    def backward(self, columns: Vector) -> Vector:
-        """Return Fᵀ Z for columns Z of shape (agents, m)."""
-        return np.asarray(self.matrix.T @ columns)
-
-    def drive(self, states: int) -> Vector:
-        """Return M; the state is what agents show, and nothing else."""
-        return self.effect
-
-    def fresh_noise(self, states: int) -> Vector:
-        """Return R."""
-        return self.root
-
-    def grown(self, size: Vector) -> Vector:
-        """Return a bound on the deviation of what agents show after the step."""
-        return np.asarray(self.deviation + np.abs(self.matrix) @ size)
-
-
-def time_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
-    """Yield the steps that end at h, 2h, …, last·h."""
-    if sde.n > LARGEST:
-        rule = f"in continuous time outputs can be judged for at most {LARGEST:,} agents"
-        raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
-    return _exact_steps(sde, last) if sde.path_method == "exact" else _euler_steps(sde, last)
-
-
-def _exact_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
-    known: tuple[StepLaw, TimeStep] | None = None
-    for k, law in enumerate(exact_transitions(sde, 1, last), 1):
-        # Where nothing changes in time, one law serves all steps.
-        if known is None or law is not known[0]:
-            effect = _effect(sde, sde.time(k - 1), sde.time(k))
-            known = law, TimeStep(law.matrix, effect, law.root)
-        yield known[1]
-
-
-def _effect(sde: SDE, begin: float, end: float) -> Vector:
-    """Return M of the step between two times."""
-    n = sde.n
-
-    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
-        def rate(t: float, flat: Vector) -> Vector:
-            update, M = piece.update(t), flat.reshape(n, n)
-            moved = update.couple(M) - M
-            moved.flat[:: n + 1] += update.gain
-            return np.asarray(moved.ravel())
-
-        return rate
-
-    (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
-    return np.asarray(flat.reshape(n, n))
-
-
-def _euler_steps(sde: SDE, last: int) -> Iterator[TimeStep]:
-    h, one = sde.step, np.eye(sde.n)
-    for k in range(1, last + 1):
-        update = sde.update(sde.time(k))
-        noise = math.sqrt(h) * sde.noise_size(sde.time(k))
-        yield TimeStep((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
-
-
-def on_grid(sde: SDE, trajectory: Trajectory) -> Trajectory:
-    """Return the run with its times counted in steps of the equation."""
-    steps = np.asarray(trajectory.times, dtype=np.float64) / sde.step
-    whole = np.rint(steps)
-    off = np.flatnonzero(np.abs(steps - whole) > _TIME_TOLERANCE)
-    if off.size:
-        rule = f"outputs must be seen at multiples of the step {sde.step:g}"
-        remedy = "give the SDE the step of the run"
-        raise InvalidInputError(message(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
-    return replace(trajectory, times=whole.astype(np.int64))
-
-
-def discrete(model: Model | SDE) -> Model:
-    """Return the model that the equation was made from, or the model itself."""
-    return model.model if isinstance(model, SDE) else model
-
-
-# What an observer has in hand: the seen part of a run, checked.
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @final
@@ -308,14 +193,41 @@ class Outputs:
         return np.asarray(self.values[:, row], dtype=np.float64)
 
 
-def outputs_of(model: Model | SDE, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
-    """Return what the observer sees of a run, refusing what the model cannot have shown.
+def outputs_of(model: System, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
+    """Return the observed outputs of a run, checked against the model.
 
-    Steps of an SDE are those of its grid.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model of the run; the steps of an SDE are those of its grid.
+    trajectory : Trajectory
+        A run with recorded states.
+    observation : Observation, optional
+        Which agents are observed and when; by default all that is recorded from step 1 on.
+
+    Returns
+    -------
+    Outputs
+        The observed values, with where and when they were observed.
+
+    Raises
+    ------
+    InvalidInputError
+        If the run has other agents, times off the grid, no recorded states, or a start that the model rules out.
+
+    See Also
+    --------
+    recover : Estimate the hidden opinions from a run.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.simulation import simulate
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> outputs_of(model, simulate(model, steps=3, record="all"), Observation(agents=[0])).values.shape
+    (1, 3, 1)
     """
-    if isinstance(model, SDE):
-        return outputs_of(model.model, on_grid(model, trajectory), observation)
-    _refuse_real_times(trajectory)
+    model, trajectory = model_of(model), on_grid(model, trajectory)
     states = _states_of(model, trajectory)
     look = observation or Observation()
     if look.agents is None and trajectory.agents.size < model.n:
@@ -332,13 +244,17 @@ def outputs_of(model: Model | SDE, trajectory: Trajectory, observation: Observat
     return Outputs(replace(seen, free=free), values, present, known, trajectory.replicates)
 
 
-def _refuse_real_times(trajectory: Trajectory) -> None:
-    times = np.asarray(trajectory.times, dtype=np.float64)
-    off = np.flatnonzero(times != np.rint(times))
+def on_grid(system: System, trajectory: Trajectory) -> Trajectory:
+    """Return the run with its times counted in steps of the system."""
+    h = step_length(system)
+    steps = np.asarray(trajectory.times, dtype=np.float64) / h
+    whole = np.rint(steps)
+    off = np.flatnonzero(np.abs(steps - whole) > _TIME_TOLERANCE)
     if off.size:
-        rule = "a model's outputs must come at whole steps"
-        remedy = "pass the SDE that the run was made with"
-        raise InvalidInputError(message(rule, got=f"t = {times[off[0]]:g}", remedy=remedy))
+        rule = "outputs must come at whole steps" if h == 1 else f"outputs must come at multiples of the step {h:g}"
+        remedy = "pass the SDE that the run was made with, and with its step"
+        raise InvalidInputError(message(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
+    return replace(trajectory, times=whole.astype(np.int64))
 
 
 def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:

@@ -1,8 +1,12 @@
-"""What agents have adopted while they were not seen, as one number each that a front carries through time.
+"""The Kalman estimate of large networks: unobserved states are eliminated step by step from a sparse system.
 
-k_t = (1 − η_t) k_{t−1} + η_t y_t adds up all that an agent ever showed, seen or not. Of the unseen part only one
-combination still matters: k = seen + size ∘ v, with a carrier v for each agent that was ever out of sight. A new unseen
-output turns the pair (v, y) into the new carrier and what is at right angles to it, which is then done with.
+u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1) noise
+independently in time: one row for each agent and step, in x₀ and in the states that are not observed. Observed states
+move to the right-hand side. x_t is x₀, or π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1} where opinions adapt,
+with the adopted part k_t = (1 − η_t) k_{t−1} + η_t y_t.
+
+The unobserved states of a step meet only those of the next one or two, so that a dense front of these, and of the x₀
+that they meet, passes through time; rows without an unobserved state stay sparse. A step costs the cube of the front.
 """
 
 from __future__ import annotations
@@ -18,20 +22,28 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Vector
-from peerpressure.recovery._estimate import Estimate, Prior, estimate_from
-from peerpressure.recovery._innovations import own_share
+from peerpressure.recovery._estimate import Estimate, estimate_from
+from peerpressure.recovery._least_squares import (
+    SymmetricOperator,
+    conjugate_gradients,
+    is_identified,
+    symmetric_inverse,
+)
+from peerpressure.recovery._limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._solve import DENSE_LIMIT, SHARE_TOLERANCE, Implicit, conjugate_gradients
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery._whitening import whiten_pair
+from peerpressure.statespace import ModelTransition, initial_state, retained, state_layout, transition
 
 Agents: TypeAlias = NDArray[np.int64]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """How the unseen outputs of a step become carriers.
+class GivensRotation:
+    """How the unobserved outputs of a step become carriers.
 
-    The pairs ``old`` (places among the carriers) and ``new`` (places among the unseen) are turned by an angle with
+    The pairs ``old`` (places among the carriers) and ``new`` (places among the unobserved) are rotated by an angle with
     this ``cosine`` and ``sine``; ``first`` are the places of outputs that become carriers as they are; ``order`` sorts
     old and first carriers by agent.
     """
@@ -46,24 +58,29 @@ class Turn:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Adopted:
-    """k = ``seen`` + ``size`` ∘ v, v being carried for ``agents``; seen is (n, replicates), size (agents,)."""
+class AdoptedPart:
+    """The adopted part k = ``seen`` + ``size`` ∘ v; seen is (n, replicates), size (agents,).
+
+    k adds up all that an agent ever showed, observed or not. Of the unobserved outputs only one combination still
+    matters: a carrier v for each of ``agents``, those that were ever unobserved. A new unobserved output y is combined
+    by a Givens rotation of the pair (v, y) into the new carrier and what is orthogonal to it, which is then eliminated.
+    """
 
     agents: Agents
     size: Vector
     seen: Vector
 
     @classmethod
-    def nothing(cls, n: int, replicates: int) -> Adopted:
-        """Return what agents have adopted at the start."""
+    def nothing(cls, n: int, replicates: int) -> AdoptedPart:
+        """Return the adopted part at the start."""
         return cls(np.arange(0), np.zeros(0), np.zeros((n, replicates)))
 
-    def after(self, rate: Vector, unseen: Agents, shown: Vector) -> tuple[Adopted, Turn]:
-        """Return what they have adopted after one more step, and what becomes of its unseen outputs.
+    def after(self, rate: Vector, unseen: Agents, public: Vector) -> tuple[AdoptedPart, GivensRotation]:
+        """Return the adopted part after one more step, and what becomes of its unobserved outputs.
 
-        ``rate`` (n,) is η; ``shown`` (n, replicates) holds the outputs, 0 for the agents who are ``unseen``.
+        ``rate`` (n,) is η; ``public`` (n, replicates) holds the outputs, 0 for the agents who are ``unseen``.
         """
-        seen = self.seen + rate[:, None] * (shown - self.seen)
+        seen = self.seen + rate[:, None] * (public - self.seen)
         size = (1 - rate[self.agents]) * self.size
         _, old, new = np.intersect1d(self.agents, unseen, assume_unique=True, return_indices=True)
         first = np.setdiff1d(np.arange(unseen.size), new)
@@ -76,15 +93,7 @@ class Adopted:
         agents = np.concatenate([self.agents, unseen[first]])
         order = np.argsort(agents)
         sizes = np.concatenate([size, rate[unseen[first]]])
-        return Adopted(agents[order], sizes[order], seen), Turn(old, new, cosine, sine, first, order)
-
-
-# The outputs as a sparse least-squares problem in x₀ and in every state that is not seen.
-#
-# u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1)
-# noise independently in time: one row for each agent and step. What is seen moves to the right-hand side. x_t is x₀, or
-# where opinions adapt x_t = π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1}, with carriers for the unseen part of
-# k.
+        return AdoptedPart(agents[order], sizes[order], seen), GivensRotation(old, new, cosine, sine, first, order)
 
 
 @final
@@ -92,14 +101,14 @@ class Adopted:
 class Rows:
     """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates).
 
-    ``carried`` is K, where opinions adapt; ``turn`` says how carriers came from those of the step before.
+    ``carried`` is K, where opinions adapt; ``rotation`` says how carriers came from those of the step before.
     """
 
     states: Mapping[int, Any]
     hidden: Any
     values: Vector
     carried: Any = None
-    turn: Turn | None = None
+    rotation: GivensRotation | None = None
 
     @property
     def unknown(self) -> list[Any]:
@@ -117,39 +126,35 @@ class Rows:
         """Return some of the rows."""
         states = {s: A[chosen] for s, A in self.states.items()}
         carried = None if self.carried is None else self.carried[chosen]
-        return Rows(states, self.hidden[chosen], self.values[chosen], carried, self.turn)
+        return Rows(states, self.hidden[chosen], self.values[chosen], carried, self.rotation)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SparseStates:
-    """All least-squares rows of what is seen of a model, step by step."""
+    """All least-squares rows of the outputs of a model, step by step."""
 
     model: Model
     data: Outputs
 
     def __post_init__(self) -> None:
-        noise, last = self.model.noise, self.data.seen.last
-        least = float(noise.deviations(self.model.n).min()) * float(noise.scale(np.arange(1, last + 1)).min(initial=1))
-        if least == 0 or abs(self.depth_of_memory) == 1:
-            what = "frozen noise" if least else "agents or steps without noise"
+        noise, n = self.model.noise, self.model.n
+        scale = noise.scale(np.arange(1, self.data.seen.last + 1)).min(initial=1)
+        least = float(noise.deviations(n).min()) * float(scale)
+        rule = got = ""
+        if least == 0 or abs(noise.autocorrelation) == 1:
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
+            got = "frozen noise" if least else "agents or steps without noise"
+        elif noise.autocorrelation and state_layout(self.model).has_hidden:
+            rule, got = "partial outputs of a large network whose opinions adapt need white noise", str(noise)
+        if rule:
             remedy = "use complete outputs with method='innovations', or a smaller network"
-            raise TooLargeError(message(rule, got=f"{what} among {self.model.n} agents", remedy=remedy))
-        if self.depth_of_memory and self.model.adaptation is not None:
-            rule = "partial outputs of a large network whose opinions adapt need white noise"
-            remedy = "use complete outputs with method='innovations', or a smaller network"
-            raise TooLargeError(message(rule, got=f"{noise} among {self.model.n} agents", remedy=remedy))
-
-    @property
-    def depth_of_memory(self) -> float:
-        """φ, how much noise stays from one step to the next."""
-        return self.model.noise.autocorrelation
+            raise TooLargeError(message(rule, got=f"{got} among {n} agents", remedy=remedy))
 
     @property
     def reach(self) -> int:
         """How many steps back from its own a row reaches."""
-        return 2 if self.depth_of_memory else 1
+        return 2 if self.model.noise.autocorrelation else 1
 
     @cached_property
     def _row_of(self) -> dict[int, int]:
@@ -158,7 +163,7 @@ class SparseStates:
     def unseen(self, t: int) -> NDArray[np.int64]:
         """Return the agents whose state at t is unknown; rounded outputs leave all unknown."""
         n = self.model.n
-        if self.data.seen.blur or t not in self._row_of:
+        if self.data.seen.noise_variance or t not in self._row_of:
             return np.arange(n)
         return np.setdiff1d(np.arange(n), self.data.seen.agents[self.data.present[self._row_of[t]]])
 
@@ -166,42 +171,37 @@ class SparseStates:
         """Yield the rows of steps 0 (if it is seen, rounded), 1, 2, …."""
         if 0 in self._row_of:
             yield self._rounded(0)
-        yield from self._constant() if self.model.adaptation is None else self._adapting()
+        yield from self._adapting() if state_layout(self.model).has_hidden else self._constant()
 
     def _adapting(self) -> Iterator[Rows]:
         """Yield the rows of opinions that adapt; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
         n, replicates = self.model.n, self.data.values.shape[0]
-        share = np.broadcast_to(own_share(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
-        adopted, turn, rate = Adopted.nothing(n, replicates), None, np.zeros(n)
+        share = np.broadcast_to(retained(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
+        adopted, rotation, rate = AdoptedPart.nothing(n, replicates), None, np.zeros(n)
         for t in range(1, self.data.seen.last + 1):
-            states, hidden = self._unit_noise(t)
+            step = transition(self.model, t)
+            states, hidden = _unit_noise(step, t)
             followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, share[t - 1]))
             rows = self._split(states | {t - 1: states[t - 1] + followed}, own)
             carried = _columns_times(sparse.csr_array(kept[:, adopted.agents]), adopted.size)
-            yield replace(rows, values=rows.values - kept @ adopted.seen, carried=carried, turn=turn)
-            if self.data.seen.blur and t in self._row_of:
+            yield replace(rows, values=rows.values - kept @ adopted.seen, carried=carried, rotation=rotation)
+            if self.data.seen.noise_variance and t in self._row_of:
                 yield self._rounded(t)
             if t > 1:
                 unseen = self.unseen(t - 1)
-                adopted, turn = adopted.after(rate, unseen, self._seen_part(t - 1, unseen))
-            adaptation_rate = self.model.update(t).adaptation_rate
-            rate = rate if adaptation_rate is None else adaptation_rate
+                adopted, rotation = adopted.after(rate, unseen, self._seen_part(t - 1, unseen))
+            if step.update.adaptation_rate is not None:
+                rate = step.update.adaptation_rate
 
     def _constant(self) -> Iterator[Rows]:
+        phi = self.model.noise.autocorrelation
         before: tuple[dict[int, Any], Any] | None = None
         for t in range(1, self.data.seen.last + 1):
-            now = self._unit_noise(t)
-            yield self._split(*(_whitened(now, before, self.depth_of_memory) if before else now))
-            before = now if self.depth_of_memory else None
-            if self.data.seen.blur and t in self._row_of:
+            now = _unit_noise(transition(self.model, t), t)
+            yield self._split(*(_whitened(now, before, phi) if before else now))
+            before = now if phi else None
+            if self.data.seen.noise_variance and t in self._row_of:
                 yield self._rounded(t)
-
-    def _unit_noise(self, t: int) -> tuple[dict[int, Any], Any]:
-        """Return u_t as matrices on the states of t and t − 1 and on x₀."""
-        update = self.model.update(t)
-        sigma = self.model.noise.deviations(self.model.n) * self.model.noise.scale(t)
-        weight = sparse.diags_array(1 / (update.gain * sigma), format="csr")
-        return {t: weight, t - 1: -weight @ update.coupling}, sparse.diags_array(-1 / sigma, format="csr")
 
     def _split(self, states: dict[int, Any], hidden: Any) -> Rows:
         """Return rows in the unknowns alone."""
@@ -209,7 +209,7 @@ class SparseStates:
         values = np.zeros((n, replicates))
         unknown: dict[int, Any] = {}
         for s, matrix in states.items():
-            if s == 0 and isinstance(self.model.start, str):
+            if s == 0 and initial_state(self.model).starts_from_hidden:
                 hidden = hidden + matrix
             elif s == 0:
                 values -= (matrix @ self.model.start_state)[:, None]
@@ -227,9 +227,9 @@ class SparseStates:
         return state
 
     def _rounded(self, t: int) -> Rows:
-        """Return y_t/√blur = output/√blur + unit noise."""
+        """Return y_t/s = output/s + unit noise, with s the std of the observation noise."""
         there = self.data.present[self._row_of[t]]
-        weight = 1 / np.sqrt(self.data.seen.blur)
+        weight = 1 / np.sqrt(self.data.seen.noise_variance)
         each = sparse.csr_array(weight * sparse.eye_array(self.model.n, format="csr")[self.data.seen.agents[there]])
         values = weight * self.data.at(self._row_of[t])[:, there].T
         nothing = sparse.csr_array(each.shape)
@@ -245,22 +245,19 @@ def _columns_times(matrix: Any, factors: Vector) -> Any:
     return sparse.csr_array(matrix @ sparse.diags_array(factors, format="csr"))
 
 
-def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any], carry: float) -> Any:
+def _unit_noise(step: ModelTransition, t: int) -> tuple[dict[int, Any], Any]:
+    """Return u_t as matrices on the states of t and t − 1 and on x₀."""
+    weight = sparse.diags_array(1 / step.noise_std, format="csr")
+    hidden = sparse.diags_array(-step.update.gain / step.noise_std, format="csr")
+    return {t: weight, t - 1: -weight @ step.update.coupling}, hidden
+
+
+def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any], phi: float) -> Any:
     """Return (u_t − φ u_{t−1})/√(1−φ²)."""
-    size = 1 / np.sqrt(1 - carry**2)
-    states = {s: size * matrix for s, matrix in now[0].items()}
-    for s, matrix in before[0].items():
-        states[s] = states.get(s, 0 * matrix) - size * carry * matrix
-    return states, size * (now[1] - carry * before[1])
-
-
-# Large networks: states that are not seen are eliminated step by step, until only x₀ is left.
-#
-# The unseen states of a step meet only those of the next one or two, so that a dense front of these, and of the x₀ that
-# they touch, passes through time; whatever touches no unseen state stays sparse. A step costs the cube of the front.
-
-# Unknowns that may meet in one step; a step of this size takes about ten seconds on two cores.
-LARGEST_FRONT = 6_000
+    empty = 0 * now[1]
+    times = sorted({*now[0], *before[0]}, reverse=True)
+    states = {s: whiten_pair(now[0].get(s, empty), before[0].get(s, empty), phi) for s in times}
+    return states, whiten_pair(now[1], before[1], phi)
 
 
 @final
@@ -342,16 +339,16 @@ class Front:
             _, size = self.times.pop(0)
             self._eliminate(size)
 
-    def absorb(self, turn: Turn) -> None:
-        """Turn the oldest states into carriers, and eliminate what is then done with."""
+    def rotate(self, rotation: GivensRotation) -> None:
+        """Rotate the oldest states into carriers, and eliminate what is orthogonal to these."""
         _, size = self.times.pop(0)
         first = self.carriers
-        old, new = turn.old, first + turn.new
+        old, new = rotation.old, first + rotation.new
         for array in (self.matrix, self.matrix.T, self.right):
             one, other = array[old], array[new]
-            array[old] = turn.cosine[:, None] * one + turn.sine[:, None] * other
-            array[new] = turn.cosine[:, None] * other - turn.sine[:, None] * one
-        carriers = np.concatenate([np.arange(first), first + turn.first])[turn.order]
+            array[old] = rotation.cosine[:, None] * one + rotation.sine[:, None] * other
+            array[new] = rotation.cosine[:, None] * other - rotation.sine[:, None] * one
+        carriers = np.concatenate([np.arange(first), first + rotation.first])[rotation.order]
         order = np.concatenate([new, carriers, np.arange(first + size, len(self.matrix))])
         self.matrix, self.right = self.matrix[np.ix_(order, order)], self.right[order]
         self.carriers = carriers.size
@@ -385,8 +382,8 @@ def eliminate(problem: SparseStates) -> Normal:
     for rows in problem:
         newest = max(rows.states, default=0)
         if newest and all(newest != t for t, _ in front.times):
-            if rows.turn is not None:
-                front.absorb(rows.turn)
+            if rows.rotation is not None:
+                front.rotate(rows.rotation)
             else:
                 front.eliminate_before(newest - problem.reach)
             front.admit(newest, problem.unseen(newest).size)
@@ -413,17 +410,11 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
         found[part.hidden.indices] = True
         widest = max(widest, sum(matrix.shape[1] for matrix in rows.unknown))
     width = widest + int(found.sum())
-    if width > LARGEST_FRONT:
-        rule = f"at most {LARGEST_FRONT:,} unseen states and hidden opinions may meet in one step"
+    if width > FRONT_LIMIT:
+        rule = f"at most {FRONT_LIMIT:,} unobserved states and hidden opinions may meet in one step"
         remedy = "observe more agents, leave no gaps in time, or use method='ols', which takes any size"
         raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy))
     return np.flatnonzero(found)
-
-
-# The estimate of a large network from its normal equations: dense with rank, or by conjugate gradients.
-
-# A direction of which elimination leaves less than this part of the information is not identified.
-_LEAST_SHARE = 1e-10
 
 
 def sparse_estimate(model: Model, data: Outputs, prior: Prior | None, method: str) -> Estimate:
@@ -440,51 +431,42 @@ def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal
         means, rest = prior.given(data.known)
         inverse = np.linalg.inv(rest.covariance(J.shape[0]))
         J, right, gross = J + inverse, right + inverse @ means.T, gross + inverse.diagonal()
+    # What elimination leaves of the information is judged by what there was before it.
     scale = np.sqrt(np.where(gross > 0, gross, 1.0))
-    values, vectors = linalg.eigh(J / scale[:, None] / scale, driver="evd")
-    keep = values > _LEAST_SHARE
-    kept, lost = vectors[:, keep] / scale[:, None], np.linalg.qr(vectors[:, ~keep] / scale[:, None])[0]
-    covariance = (kept / values[keep]) @ kept.T
-    return estimate_from(
-        model,
-        data,
-        method,
-        (covariance @ right).T,
-        covariance,
-        identified=np.linalg.norm(lost, axis=1) <= SHARE_TOLERANCE,
-        rank=int(keep.sum()),
-        condition=float(values[-1] / values[0]) if keep.all() else np.inf,
-    )
+    covariance, null_space, condition = symmetric_inverse(J, scale, NEGLIGIBLE)
+    rank, identified = J.shape[0] - null_space.shape[1], is_identified(null_space)
+    value = (covariance @ right).T
+    return estimate_from(model, data, method, value, covariance, identified=identified, rank=rank, condition=condition)
 
 
 def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
     """Return the estimate by conjugate gradients, its covariance as an operator.
 
-    Without a prior, only agents of whom nothing at all is seen are told from the others.
+    Without a prior, only agents of whom nothing at all is observed are told from the others.
     """
     f = data.seen.free.size
     added, right = np.zeros(f), normal.right
     if prior is not None:
-        _refuse_correlated(prior, f)
+        _check_independent(prior, f)
         means, rest = prior.given(data.known)
         added = 1 / rest.variances(f)
         right = right + added[:, None] * means.T
     diagonal = normal.diagonal() + added
-    identified = diagonal > _LEAST_SHARE * normal.gross
+    identified = diagonal > NEGLIGIBLE * normal.gross
     scale = np.where(identified, diagonal, 1.0)
 
     def apply(columns: Vector) -> Vector:
         return normal.apply(columns) + added[:, None] * columns
 
     value, condition = conjugate_gradients(apply, right, scale)
-    covariance = Implicit(f, lambda columns: conjugate_gradients(apply, columns, scale)[0])
+    covariance = SymmetricOperator(f, lambda columns: conjugate_gradients(apply, columns, scale)[0])
     rank = int(identified.sum())
     return estimate_from(
         model, data, method, value.T, covariance, identified=identified, rank=rank, condition=condition
     )
 
 
-def _refuse_correlated(prior: Prior, f: int) -> None:
+def _check_independent(prior: Prior, f: int) -> None:
     if not prior.is_diagonal:
         remedy = "use a prior of variances"
         rule = f"a correlated prior can be dealt with for at most {DENSE_LIMIT:,} agents"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
 from peerpressure.recovery import Target, recover
-from peerpressure.recovery._innovations import own_share
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import (
     NORMAL_95,
@@ -27,9 +26,10 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory._classification import adaptation_facts
-from peerpressure.theory._consensus_limit import consensus_limit
+from peerpressure.statespace import retained
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._regime import opinion_regime
 
 AGENTS = 60
 SLOW, FAST = 0.003, 0.1
@@ -193,10 +193,10 @@ def hidden_disagreement(model: Model, horizons: Sequence[int] = HORIZONS) -> pd.
 
 def disagreement_over_time(model: Model, formula: str, steps: int = STEPS) -> pd.DataFrame:
     """Return the table ``timescale_decreasing`` for one rate."""
-    rate, times = Adaptation(formula), log_spaced_times(steps)
-    public, hidden = public_and_hidden_errors(replace(model, adaptation=rate), times)
+    times, adapting = log_spaced_times(steps), replace(model, adaptation=Adaptation(formula))
+    public, hidden = public_and_hidden_errors(adapting, times)
     curves = {"time": times, "public": public.rms_disagreement, "hidden": hidden.rms_disagreement}
-    return pd.DataFrame({"rate": formula, "sum_diverges": adaptation_facts(model, rate).lasting} | curves)
+    return pd.DataFrame({"rate": formula, "sum_diverges": opinion_regime(adapting).lasting} | curves)
 
 
 @final
@@ -286,7 +286,7 @@ def information_over_time(model: Model, steps: int) -> pd.DataFrame:
     1/(1 − (1 − η)²).
     """
     rate, times = _rate(model), log_spaced_times(steps)
-    retention = own_share(model, steps)[:, 0]
+    retention = retained(model, steps)[:, 0]
     information = np.cumsum(retention[:-1] ** 2)[times - 1]
     limit = 1 / (1 - (1 - rate) ** 2) if rate else np.inf
     columns = {"time": times, "retention": retention[times], "information": information, "limit": limit}

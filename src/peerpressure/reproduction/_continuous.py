@@ -15,8 +15,7 @@ from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.sde import SDE, DensityPath, solve_density
 from peerpressure.sde._convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory._continuous_time import agreed_value
-from peerpressure.theory._limits import predicted_limit
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode
 from peerpressure.trajectory import Trajectory
 
@@ -174,8 +173,10 @@ def oscillation_tables(seed: int = SEED, *, agents: int = TREE_AGENTS) -> dict[s
     discrete = simulate(model, OSCILLATION_END, seed=own, record=Record(agents=keep))
     per_unit = round(1 / OSCILLATION_STEP)
     continuous = simulate(equation, OSCILLATION_END * per_unit, seed=own, record=Record(agents=keep, every=per_unit))
-    sides, agreed = predicted_limit(model, tolerance=LIMIT_TOLERANCE), agreed_value(equation, tolerance=LIMIT_TOLERANCE)
-    ends = [("discrete", side, sides.mean[i], sides.std[i]) for i, side in enumerate(("first", "second"))]
+    discrete_limit, agreed = (consensus_limit(system, tolerance=LIMIT_TOLERANCE) for system in (model, equation))
+    phases = discrete_limit.phases
+    assert phases is not None
+    ends = [("discrete", side, phases.mean[i], phases.std[i]) for i, side in enumerate(("first", "second"))]
     ends.append(("continuous", "both", agreed.mean, agreed.std))
     limits = pd.DataFrame(ends, columns=["dynamics", "side", "mean", "std"])
     paths = [_path("discrete", discrete), _path("continuous", continuous)]

@@ -25,9 +25,9 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory._classification import fate
+from peerpressure.theory._classification import classify
 from peerpressure.theory._contraction import contraction_product
-from peerpressure.theory._limits import predicted_limit
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._rates import ideal_deviation
 from peerpressure.trajectory import Trajectory
@@ -91,7 +91,7 @@ class Run:
             "spread": float(_at(self.path.spread, [-1])[0]),
             "distance": float(_at(self.path.distance, [-1])[0]),
             "oscillation": float(abs(path[-1] - path[-2])),
-            "predicted": fate(self.model).outcome.name.lower(),
+            "predicted": classify(self.model).outcome.name.lower(),
         }
 
 
@@ -253,9 +253,9 @@ def biased_consensus(
         mean, std, consensus_value: the predicted normal law, in one row.
     """
     fast = replace(model, pressure=StretchedExponential())
-    run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), predicted_limit(fast)
+    run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), consensus_limit(fast)
     values = consensus_mode(fast)(run.final.public)
-    law = {"mean": limit.mean[0], "std": limit.std[0], "consensus_value": fast.consensus_value}
+    law = {"mean": limit.mean, "std": limit.std, "consensus_value": fast.consensus_value}
     return {
         "biased_consensus": pd.DataFrame({"run": run.replicates, "value": values}),
         "biased_consensus_law": pd.DataFrame([law]),

@@ -35,8 +35,8 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.theory._classification import fate
-from peerpressure.theory._consensus_limit import consensus_limit
+from peerpressure.theory._classification import classify
+from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 
 STEPS = 3_000
@@ -131,13 +131,13 @@ def edge_turnover(
     rows, targets, laws, times = [], [], [], log_spaced_times(steps)
     networks = turnover_networks(seed, agents=agents, period=period)
     for name, model in turnover_models(seed, agents=agents, period=period).items():
-        errors, found = consensus_errors(model, times), fate(model)
+        errors, found = consensus_errors(model, times), classify(model)
         law = {"bias": errors.bias, "std": errors.std}
         law |= {"rms_disagreement": errors.rms_disagreement, "rms_distance": errors.rms_distance}
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
         edges = _edge_statistics(networks[name], period)
         rows.append({"network": name, **edges, "outcome": found.outcome.name.lower()})
-        target = model.consensus_value if found.setting is None else found.setting.groups[0].value
+        target = found.structure.components[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "bias": target - model.consensus_value})
     return {

@@ -2,7 +2,7 @@
 
 from peerpressure.scenario._loading import load_scenario, parse_scenario, scenario_from
 from peerpressure.scenario._problems import Problem, ScenarioError
-from peerpressure.scenario._scenario import Scenario, schema_text, shipped_schema
+from peerpressure.scenario._scenario import Scenario, schema_text, shipped_schema, starter_text
 
 __all__ = [
     "Problem",
@@ -13,4 +13,5 @@ __all__ = [
     "scenario_from",
     "schema_text",
     "shipped_schema",
+    "starter_text",
 ]

@@ -15,8 +15,7 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, first_few,
 from peerpressure.model import Model
 from peerpressure.networks import Network, describe_events_file, describe_network_file
 from peerpressure.privacy._release import require_independent_start
-from peerpressure.recovery import CONTINUOUS
-from peerpressure.recovery._current import CURRENT
+from peerpressure.recovery import CONTINUOUS, CURRENT
 from peerpressure.scenario._agents import AdaptationTable, FromColumn, adaptation_of, values_of
 from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of

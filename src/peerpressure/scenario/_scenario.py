@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.resources import files
 from typing import Annotated, Any, Literal, TypeAlias
@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field, Tag, model_validator
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork
+from peerpressure.noise import LAWS
 from peerpressure.recovery import METHODS, Observation, Prior
 from peerpressure.scenario._agents import Agents, adaptation_of, values_of
 from peerpressure.scenario._network import NetworkSection, StaticNetworkSection
@@ -38,6 +39,7 @@ from peerpressure.scenario._system import (
     Time,
     schedule_of,
 )
+from peerpressure.schedules import SCHEDULES
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, as_record
 
@@ -278,6 +280,24 @@ def schema_text() -> str:
 def shipped_schema() -> str:
     """Return the schema file of the package."""
     return (files("peerpressure") / FILE).read_text(encoding="utf-8")
+
+
+def starter_text() -> str:
+    """Return a commented scenario to start from, with the names of all members of each family."""
+    text = (files("peerpressure.scenario") / "starter.toml").read_text(encoding="utf-8")
+    tables: dict[str, Iterable[str]] = {
+        "generators": GENERATORS,
+        "dynamics": DYNAMICS,
+        "temporal": TEMPORAL,
+        "named": NAMED,
+        "recorded": RECORDED,
+        "schedules": SCHEDULES,
+        "laws": LAWS,
+        "methods": METHODS,
+    }
+    for family, names in tables.items():
+        text = text.replace(f"<{family}>", ", ".join(names))
+    return text
 
 
 # TOML text; the standard library only reads it, and inline tables and short lists keep the file readable.

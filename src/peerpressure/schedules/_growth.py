@@ -1,7 +1,7 @@
-"""How a schedule grows: known facts, or an estimate from its values at very large t.
+"""Growth of a schedule: known exactly, or estimated from values at very large t.
 
-Consensus depends on three of them: whether ρ_t stays bounded, whether Σ 1/ρ_t diverges (needed to reach
-the consensus value) and whether Σ 1/ρ_t² diverges (noise is averaged away if it does not).
+Consensus depends on three facts: whether ρ_t is bounded, whether Σ 1/ρ_t diverges (which reaching the consensus value
+requires) and whether Σ 1/ρ_t² diverges (noise averages out if it converges).
 """
 
 from __future__ import annotations
@@ -18,23 +18,35 @@ Array = NDArray[np.float64]
 # log t at the horizon of an estimate: t = 1e300 first, nearer where the formula leaves the range of doubles.
 FARTHEST = math.log(1e300)
 NEAREST = math.log(1e5)
-# Only what leaves the range of doubles sooner, such as exp(t), is judged by values this near.
+# Only formulas that leave the range of doubles sooner, such as exp(t), are judged by values this near.
 NEAREST_OF_FAST = math.log(3.0)
 # An overflow after this t may be that of an intermediate result, such as t^2 in t^2/t.
 WITHIN_REACH = math.log(1e30)
 # Where doubles come close to overflow, or to underflow with its loss of digits.
 LARGEST_LOG = 700.0
-# Rounding in a local exponent; true changes below it cannot be told from noise.
+# Rounding error of a local exponent; smaller changes are not significant.
 NOISE = 1e-8
 STEPS_PER_HALVING = 16
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Facts about ρ_t as t → ∞; None where it is not known.
+    """Growth of ρ_t as t → ∞; None where it is not known.
 
-    ``exponent`` is p where ρ_t ~ t^p, ``slope`` is c where ρ_t ~ c·t; ``estimated`` says that the facts
-    come from values of ρ_t, not from a proof, and ``basis`` says why in one sentence.
+    Parameters
+    ----------
+    bounded : bool or None
+        Whether ρ_t is bounded.
+    reciprocal_sum_diverges, square_sum_diverges : bool or None
+        Whether Σ 1/ρ_t and Σ 1/ρ_t² diverge.
+    basis : str
+        Reason, in one sentence.
+    exponent : float, optional
+        p where ρ_t ~ t^p.
+    slope : float, optional
+        c where ρ_t ~ c·t.
+    estimated : bool, default False
+        Whether the facts are estimated from values of ρ_t rather than proved.
     """
 
     bounded: bool | None
@@ -61,14 +73,28 @@ class _Tail:
 
 
 def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
-    """Estimate how ρ_t grows from its local exponent p(t) = d log ρ / d log t at very large t.
+    """Estimate the growth of ρ_t from its local exponent p(t) = d log ρ / d log t at very large t.
 
-    Σ 1/ρ_t diverges if p settles below 1 and converges if above. At the border p → 1 the test is
-    Bertrand's: ρ ~ t (log t)^q diverges exactly when q = (p − 1) log t settles at 1 or below, and likewise
-    one logarithm further. Arithmetic with exp and log has local exponents that are monotone in the end; where
-    they are not (oscillation, rounding), nothing is claimed.
+    Σ 1/ρ_t diverges if p tends to a limit below 1 and converges if above. At the border p → 1 Bertrand's test applies:
+    for ρ ~ t (log t)^q the sum diverges exactly if q = (p − 1) log t tends to at most 1, and likewise one logarithm
+    further. Local exponents of arithmetic with exp and log are eventually monotone; where they are not (oscillation,
+    rounding), the growth is unknown.
+
+    Parameters
+    ----------
+    pressure : callable
+        Function of an array of times that returns ρ_t.
+
+    Returns
+    -------
+    Growth
+        Estimated facts.
+
+    References
+    ----------
+    .. [1] Hardy (1910), Orders of Infinity, Cambridge University Press.
     """
-    # Runs of neighbouring t, which show what powers of ten alone would hide, such as parity.
+    # Runs of neighbouring t, which reveal what powers of ten alone would hide, such as parity.
     runs = np.add.outer(10.0 ** np.arange(3, 16), np.arange(64.0))
     rho = pressure(runs)
     if not np.all(rho >= 0):
@@ -84,7 +110,7 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     (far, p), (middle, p_middle) = tail.at(0), tail.at(1)
     is_power = abs(p - p_middle) <= 1e-9 * abs(p) + 1e-12
     horizon = np.exp(tail.u[:1])
-    # Rounding leaves 0.9999999999; the power law that it stands for is the clean number.
+    # Rounding gives 0.9999999999 for an exponent of 1.
     exponent = round(p, 6) + 0.0 if is_power else None
     basis = f"estimated: the local exponent of ρ_t is {p:.6g} at t = {math.exp(far):.0e}"
     return Growth(
@@ -103,20 +129,20 @@ def _unknown(why: str) -> Growth:
 
 
 def _is_rough(pressure: Callable[[Array], Array]) -> bool:
-    """Say whether ρ jumps between neighbouring whole t at the largest t where it is finite."""
+    """Return whether ρ jumps between neighbouring integers t at the largest t where it is finite."""
     for start in (1e8, 1e6, 1e4, 1e2):
         with np.errstate(all="ignore"):
             run = np.log(pressure(start + np.arange(64.0)))
         if np.all(np.isfinite(run)):
             return bool(np.any(np.abs(np.diff(run, 2)) > 1e-3))
-        # One switch between 0, finite and overflow can be honest growth, two cannot.
+        # Smooth growth switches between 0, finite and overflow at most once.
         if np.count_nonzero(np.diff(np.isfinite(run))) > 1:
             return True
     return False
 
 
 def _find_tail(pressure: Callable[[Array], Array]) -> _Tail | None:
-    """Return the local exponents out to the farthest horizon at which they can be read."""
+    """Return the local exponents up to the farthest horizon at which they can be computed."""
     nearest = NEAREST
     horizon = FARTHEST
     while horizon > nearest:
@@ -137,7 +163,7 @@ def _find_tail(pressure: Callable[[Array], Array]) -> _Tail | None:
 
 
 def _breaks_off(pressure: Callable[[Array], Array], tail: _Tail) -> bool:
-    """Say whether a steady power law fails soon after its horizon, as in a sawtooth or behind a threshold."""
+    """Return whether a power law fails soon after its horizon, as in a sawtooth or behind a threshold."""
     (u, p), (_, p_middle) = tail.at(0), tail.at(1)
     beyond = np.linspace(u, max(u, min(math.sqrt(2.0) * u, WITHIN_REACH)), 64)
     expected = tail.log_rho[0] + p * (beyond - u)
@@ -148,7 +174,7 @@ def _breaks_off(pressure: Callable[[Array], Array], tail: _Tail) -> bool:
 
 
 def _is_bounded(tail: _Tail) -> bool | None:
-    """Say whether log ρ = ∫ p du stays bounded: p ~ 1/u does not, p ~ 1/u^1.5 does."""
+    """Return whether log ρ = ∫ p du is bounded: it is not for p ~ 1/u, and is for p ~ 1/u^1.5."""
     (u, p), (u_middle, p_middle) = tail.at(0), tail.at(1)
     if p * u <= NOISE:
         return True
@@ -160,7 +186,7 @@ def _is_bounded(tail: _Tail) -> bool | None:
 
 
 def _sum_diverges(tail: _Tail, power: int) -> bool | None:
-    """Say whether Σ 1/ρ_t^power diverges, by the tests of Cauchy and Bertrand."""
+    """Return whether Σ 1/ρ_t^power diverges, by the tests of Cauchy and Bertrand."""
     u, p = np.transpose([tail.at(halvings) for halvings in range(3)])
     gap = power * p - 1.0
     q = gap * u

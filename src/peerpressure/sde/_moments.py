@@ -21,7 +21,7 @@ from peerpressure.sde._flow import NEGLIGIBLE, Flow, first_noise, integrate, rea
 BLOCK = 2**20
 
 
-def run_backwards(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector, Vector]:
+def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector, Vector]:
     """Return mean and variance (times, sums) and the last covariance (sums, sums) of the sums cᵀy.
 
     From λ = c at the time asked for, λ′ = Bᵀλ is solved back to time 0. Then the mean is λ(0)·y₀ + ∫ λ·b dt, and the
@@ -134,7 +134,7 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
     """
     when, rows = real_times(times), checked_weights(sde, weights)
     if sde.n > LARGEST_COVARIANCE or rows.shape[0] * when.size <= sde.n:
-        return GaussianMoments(*run_backwards(sde, rows, when))
+        return GaussianMoments(*adjoint_moments(sde, rows, when))
     mean, variance = np.empty((2, when.size, rows.shape[0]))
     covariance = np.zeros((rows.shape[0], rows.shape[0]))
     for i, (own, full) in enumerate(gaussian_path(sde, when)):

@@ -1,37 +1,40 @@
-"""What is known of a model without simulating it: its fate, how fast, the exact law of what agents show and hold."""
+"""Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
 from peerpressure.theory import two_agents
-from peerpressure.theory._classification import HiddenFate, Meeting, Outcome
-from peerpressure.theory._consensus_limit import (
-    ConsensusLimit,
-    ConsensusLimitCurve,
-    consensus_limit,
-    consensus_limit_curve,
-)
+from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._forecast import Advice, Forecast, forecast, mode_error
-from peerpressure.theory._limits import PredictedLimit, mode_noise, predicted_limit, start_weight
+from peerpressure.theory._limits import (
+    ConsensusLimit,
+    ConsensusLimitCurve,
+    Phases,
+    consensus_limit,
+    consensus_limit_curve,
+)
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._precision import replicates_needed, steps_needed
-from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation
+from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation, mode_noise, start_weight
+from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
 from peerpressure.theory._retention import Retention, retention
-from peerpressure.theory._verdict import Verdict, diagnose
+from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict, diagnose
 
 __all__ = [
     "Advice",
+    "Connectivity",
     "ConsensusLimit",
     "ConsensusLimitCurve",
     "Forecast",
     "Functional",
-    "HiddenFate",
+    "HiddenOutcome",
     "Law",
-    "Meeting",
     "Moments",
     "Outcome",
-    "PredictedLimit",
+    "Phases",
     "Rate",
+    "Reason",
+    "ReasonCode",
     "Regime",
     "Retention",
     "Verdict",
@@ -51,7 +54,6 @@ __all__ = [
     "mode_error",
     "mode_noise",
     "moments",
-    "predicted_limit",
     "regime_of",
     "replicates_needed",
     "retention",

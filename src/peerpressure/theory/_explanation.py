@@ -1,151 +1,313 @@
-"""Why a model meets its fate, in two or three sentences with the numbers used."""
+"""Choice of the reasons for an outcome, with their numbers, from the classification."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
-from peerpressure.model import Model
-from peerpressure.noise import AR1, NoNoise
-from peerpressure.schedules import Constant, Table
-from peerpressure.theory._classification import Fate, NoiseEffect, Outcome
-from peerpressure.theory._consensus_limit import ConsensusLimit
-from peerpressure.theory._extension_reasons import extended_reason
+from peerpressure.model import Vector
+from peerpressure.schedules import Table
+from peerpressure.sde import SDE
+from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome
+from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._fixed_point import fixed_point
-from peerpressure.theory._limits import long_run_factor, mode_noise, predicted_limit, start_weight
-from peerpressure.theory._regime import Regime
+from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._rates import start_weight
+from peerpressure.theory._reasons import Reason, ReasonCode, Value
+from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
+from peerpressure.theory._regime import LATE, NoiseEffect, Regime
 
-# A bounded pressure that still changes is looked at here, if no horizon is given.
-_LATE = 1_000_000
-# Share of the range of opinions to which limits are worked out here; they are printed with few digits.
-_TOLERANCE = 1e-3
+# Components that are named with their values.
+NAMED = 3
 
-
-def reason_for(
-    model: Model, fate: Fate, horizon: int | None = None, consensus_limit: ConsensusLimit | None = None
-) -> str:
-    """Return the reason for an outcome; for an unknown one, what the horizon shows instead."""
-    if fate.settled:
-        return "All agents hold the same opinion without noise, so that there is nothing to agree on."
-    if fate.setting is not None:
-        return f"{_sentence(fate.growth.basis)} {extended_reason(model, fate, consensus_limit)}"
-    if fate.balanced:
-        text = "stubbornness is proportional to degree and the start averages to v, so that the average never leaves v"
-        return f"{_sentence(fate.growth.basis)} But without noise, {text} = {model.consensus_value:.6g}."
-    sentences = _REASONS[fate.outcome](model, fate, horizon)
-    return f"{_sentence(fate.growth.basis)} {sentences}"
+Reasons: TypeAlias = list[Reason]
 
 
-def _consensus(model: Model, fate: Fate, horizon: int | None) -> str:
-    slow = "Pressure grows without bound, yet slowly enough that the start is forgotten"
-    value = f"so that all agents come to v = {model.consensus_value:.6g}."
-    return f"{slow}, {value}{_pace(model, fate)}{_averaging(model, fate)}"
+def explain(
+    long_run: LongRun, limit: ConsensusLimit | None, horizon: int | None = None, weight: float | None = None
+) -> tuple[Reason, ...]:
+    """Return the reasons for the outcome of a model.
+
+    ``limit`` is its consensus limit where there is one. For an unknown outcome, ``horizon`` is a number of steps to
+    look at instead, and ``weight`` that of the start by then, where it is known.
+    """
+    if long_run.settled:
+        return (Reason(ReasonCode.SETTLED),)
+    basis = long_run.growth.basis
+    # A sentence may begin with ρ, whose capital is another letter.
+    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
+    growth = _reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())
+    given = [growth, *_network(long_run), *_adaptation(long_run)]
+    v = long_run.model.consensus_value
+    if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
+        return (*given, _reason(ReasonCode.BALANCED, v=v))
+    if long_run.outcome is Outcome.UNKNOWN:
+        return (*given, *_unknown(long_run, horizon, weight))
+    return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
 
 
-def _pace(model: Model, fate: Fate) -> str:
-    if fate.regime is Regime.MARGINAL:
-        return " The start fades like exp(−κ Σ 1/ρ_t), for which no power of t is claimed."
-    if fate.regime is Regime.SLOW:
-        return " The common value follows its fixed point, with a bias of the order of 1/ρ_t."
-    return ""
+def _reason(code: ReasonCode, **values: Value) -> Reason:
+    return Reason(code, values)
 
 
-def _averaging(model: Model, fate: Fate) -> str:
-    if fate.noise is NoiseEffect.NONE:
-        return ""
-    if fate.regime is Regime.SLOW:
-        text = " Noise averages out slowly: its variance in the common value is about κσ̄²/(2ρ_t)"
+def _network(long_run: LongRun) -> Reasons:
+    temporal_network, structure = long_run.model.temporal_network, long_run.structure
+    if temporal_network is None:
+        return []
+    period = temporal_network.period
+    if structure.networks is None:
+        return [_reason(ReasonCode.PERIOD_TOO_LONG, period=period or 0)]
+    if period is None:
+        reasons = [_reason(ReasonCode.NETWORK_SETTLES, t=temporal_network.last_change)]
     else:
-        text = " Noise averages out in the common value"
-    text += f", where one step has σ̄ = {mode_noise(model):.3g}"
-    if isinstance(model.noise.temporal, AR1):
-        text += f" and AR(1) memory multiplies the variance by {long_run_factor(model):.3g}"
-    return text + "."
+        reasons = [_reason(ReasonCode.NETWORK_REPEATS, period=period)]
+    if structure.all_isolated and len(structure.components) > 1:
+        reasons.append(Reason(ReasonCode.ALL_ISOLATED))
+    elif len(structure.components) > 1:
+        single = sum(component.agents.size == 1 for component in structure.components)
+        reasons.append(_reason(ReasonCode.COMPONENTS, components=len(structure.components), single=single))
+    if structure.intermittent:
+        isolated = structure.networks.isolated
+        who = np.any(isolated, axis=0)
+        share = float(isolated[:, who].mean())
+        agents = int(np.count_nonzero(who))
+        reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=share))
+    return reasons
 
 
-def _biased_consensus(model: Model, fate: Fate, horizon: int | None) -> str:
-    if fate.regime is not Regime.FAST:
-        return _masked(model, fate)
-    text = "Start and early noise are never forgotten, and an odd cycle in the network lets all agents agree: on "
-    return text + _limit_in_words(model, fate)
+def _adaptation(long_run: LongRun) -> Reasons:
+    opinions = long_run.structure.opinions
+    if opinions.constant or opinions.lasting is None:
+        return []
+    if opinions.fades:
+        return [Reason(ReasonCode.ADAPTATION_FADES)]
+    anchors = int(np.count_nonzero(~opinions.movable))
+    if not anchors:
+        return [Reason(ReasonCode.ADAPTATION_LASTS)]
+    return [_reason(ReasonCode.ADAPTATION_ANCHORED, agents=anchors)]
 
 
-def _masked(model: Model, fate: Fate) -> str:
-    if fate.noise is NoiseEffect.WANDERS:
-        text = "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0: agents come together, but on a "
-        return text + f"value that keeps wandering about v = {model.consensus_value:.6g}."
-    text = "Each agent's mask is drawn once and held, so that all agree on the value of the masked opinions, "
-    remains = f"v = {model.consensus_value:.6g} plus an error of standard deviation {mode_noise(model):.3g}"
-    grows = model.noise.time_scale.growth.bounded is False
-    return text + remains + (" that grows with the noise." if grows else " that no waiting removes.")
+def _condition(long_run: LongRun) -> str:
+    return "∫ dt/ρ" if long_run.continuous else "Σ 1/ρ_t"
 
 
-def _oscillation(model: Model, fate: Fate, horizon: int | None) -> str:
-    if fate.regime is not Regime.FAST:
-        text = "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0, and the network has two sides "
-        return text + f"that keep swinging against each other about v = {model.consensus_value:.6g}."
-    text = "Start and early noise are never forgotten, and the network is bipartite: its two sides keep swapping "
-    return text + _limit_in_words(model, fate)
+def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    v = long_run.model.consensus_value
+    reasons = [_reason(ReasonCode.START_FORGOTTEN, condition=_condition(long_run), v=v)]
+    omega = long_run.omega
+    if not long_run.structure.constant_opinions or omega is None:
+        return reasons
+    if long_run.regime is Regime.MARGINAL:
+        reasons.append(_reason(ReasonCode.MARGINAL_RATE, condition=_condition(long_run)))
+    if long_run.regime is Regime.SLOW:
+        reasons.append(Reason(ReasonCode.FOLLOWS_FIXED_POINT))
+    if long_run.noise is NoiseEffect.NONE:
+        return reasons
+    slowly = long_run.regime is Regime.SLOW
+    sigma = omega.noise(long_run.deviations, 0.0)
+    code = ReasonCode.NOISE_AVERAGES_SLOWLY if slowly else ReasonCode.NOISE_AVERAGES
+    reasons.append(_reason(code, sigma=sigma))
+    if 0 < abs(long_run.phi) < 1:
+        factor = (omega.noise(long_run.deviations, long_run.phi) / sigma) ** 2
+        reasons.append(_reason(ReasonCode.NOISE_MEMORY, factor=factor))
+    return reasons
 
 
-def _spread(model: Model, fate: Fate, horizon: int | None) -> str:
-    if fate.regime is not Regime.BOUNDED:
-        return "Noise grows at least as fast as pressure, so that agents never come together."
-    t = 1 if isinstance(model.pressure, Constant) else horizon or _LATE
-    point = fixed_point(model, t)
-    text = f"Agents settle around their fixed points (S + ρL)⁻¹S x₀, which span {point.min():.4g} to {point.max():.4g}"
-    if fate.noise is NoiseEffect.NONE:
-        return text + " and do not move."
-    if fate.noise is NoiseEffect.SCATTERS:
-        return text + ", with a scatter that grows as the noise does."
-    return text + _jitter(model, fate, t)
+def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure = long_run.structure
+    if not structure.constant_opinions:
+        return [_limit(long_run, limit), *_moved_opinions(long_run)]
+    if structure.components[0].sources is not None:
+        return [_limit(long_run, limit), Reason(ReasonCode.ISOLATED_SOURCE)]
+    if long_run.regime is Regime.FAST:
+        return [*_start_remembered(long_run), _limit(long_run, limit)]
+    if long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
+        return [_noise_in_the_limit(long_run, limit)]
+    return [_limit(long_run, limit), Reason(ReasonCode.DEGREES_CHANGE)]
 
 
-def _jitter(model: Model, fate: Fate, t: int) -> str:
-    if fate.noise is NoiseEffect.STAYS:
-        return ", moved once and for all by the masks."
-    rho = float(model.pressure(t))
-    variance = model.kappa / (2 * rho + model.kappa) * mode_noise(model) ** 2 * long_run_factor(model)
-    return f"; noise keeps their mean moving with a standard deviation of about {math.sqrt(variance):.2g}."
+def _noise_in_the_limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
+    mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
+    values = {"mean": mean, "v": long_run.model.consensus_value}
+    if long_run.noise is NoiseEffect.WANDERS:
+        return Reason(ReasonCode.NOISE_WANDERS, values)
+    if not long_run.noise_grows:
+        return Reason(ReasonCode.FROZEN_NOISE, values | {"std": std})
+    sigma = math.nan if long_run.omega is None else long_run.omega.noise(long_run.deviations, 1.0)
+    return Reason(ReasonCode.FROZEN_NOISE_GROWS, values | {"std": sigma})
 
 
-def _unknown(model: Model, fate: Fate, horizon: int | None) -> str:
-    text = "What happens as t → ∞ is therefore not known."
-    if fate.noise is NoiseEffect.UNKNOWN and fate.regime is not Regime.UNKNOWN:
-        text = "But how the noise grows over time is not, and so the outcome is not known."
-    steps = horizon or (model.pressure.values.size if isinstance(model.pressure, Table) else None)
-    if steps is None:
-        return text + " Ask for a number of steps to see where agents are by then."
-    first, last = (float(value) for value in model.pressure(np.array([1, steps])))
-    weight = start_weight(model, steps)
-    seen = f"Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}"
-    return f"{text} {seen}, and the start keeps a weight of {weight:.2g} in the common value."
+def _start_remembered(long_run: LongRun) -> Reasons:
+    reasons = [_reason(ReasonCode.START_REMEMBERED, condition=_condition(long_run))]
+    if long_run.continuous and long_run.model.network.is_bipartite:
+        reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
+    elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
+        reasons.append(Reason(ReasonCode.APERIODIC))
+    return reasons
 
 
-def _limit_in_words(model: Model, fate: Fate) -> str:
-    if fate.noise is NoiseEffect.WANDERS:
-        return "values whose variance grows without bound."
-    aside = f"v = {model.consensus_value:.6g}"
-    if fate.noise is not NoiseEffect.NONE and model.noise.time_scale.growth.bounded is not True:
-        return f"values that depend on start and noise and not on {aside} alone."
-    quiet = replace(model, noise=NoNoise()) if fate.noise is NoiseEffect.NONE else model
-    limit = predicted_limit(quiet, tolerance=_TOLERANCE)
-    values = [f"{m:.4g} ± {std:.2g}" if std else f"{m:.4g}" for m, std in zip(limit.mean, limit.std, strict=True)]
-    return f"{' and '.join(values)}, while {aside}."
+def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
+    v = long_run.model.consensus_value
+    if limit is not None:
+        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v)
+    if long_run.noise is NoiseEffect.WANDERS:
+        return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
 
 
-def _sentence(basis: str) -> str:
-    # A sentence may begin with ρ, which is no ρ any more as a capital.
-    return (basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]) + "."
+def _moved_opinions(long_run: LongRun) -> Reasons:
+    structure = long_run.structure
+    lasting, anchored = structure.adapting is not None, structure.anchored
+    if lasting and long_run.noise is NoiseEffect.STAYS and not anchored:
+        return [Reason(ReasonCode.EARLY_NOISE_KEPT)]
+    if long_run.regime.reaches_value and anchored:
+        return [Reason(ReasonCode.ANCHORS_ATTRACT if lasting else ReasonCode.OPINIONS_MOVED)]
+    if long_run.regime is Regime.FAST:
+        return [_reason(ReasonCode.START_REMEMBERED, condition=_condition(long_run))]
+    return []
 
 
-_REASONS: Mapping[Outcome, Callable[[Model, Fate, int | None], str]] = {
+def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    v, components = long_run.model.consensus_value, long_run.structure.components
+    if long_run.regime is not Regime.FAST:
+        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=v)]
+    periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)
+    bipartite = _reason(ReasonCode.BIPARTITE_COMPONENTS, periodic=periodic, components=len(components))
+    reasons = _start_remembered(long_run)
+    if limit is not None and limit.phases is not None:
+        (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
+        values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
+        return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
+    if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
+        return [*reasons, bipartite]
+    return [*reasons, bipartite, _limit(long_run, None)]
+
+
+def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure, omega = long_run.structure, long_run.omega
+    bounded = long_run.regime is Regime.BOUNDED
+    if long_run.noise is NoiseEffect.SCATTERS and not (bounded and omega is not None):
+        return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
+    if structure.all_isolated:
+        return [Reason(ReasonCode.OWN_OPINIONS)]
+    if structure.limit is not NoiselessLimit.DISAGREEMENT:
+        mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
+        return [_reason(ReasonCode.OWN_NOISE, mean=mean, std=std)]
+    states = _stationary_states(long_run)
+    if states is None:
+        return [Reason(ReasonCode.BOUNDED_PRESSURE)]
+    mean_states = _reason(ReasonCode.STATIONARY_MEAN, low=float(states.min()), high=float(states.max()))
+    return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
+
+
+def _stationary_states(long_run: LongRun) -> Vector | None:
+    """Return the mean public opinions under bounded pressure, where constant opinions alone decide."""
+    structure, networks = long_run.structure, long_run.structure.networks
+    if networks is None or structure.opinions.fades:
+        return None
+    if networks.count == 1:
+        return fixed_point(long_run.model, max(LATE, networks.begin))
+    return periodic_fixed_point(long_run.model, networks) if structure.constant_opinions else None
+
+
+def _fluctuation(long_run: LongRun) -> Reason:
+    """Return the stationary deviation of the consensus mode: κ/(κ + 2ρ) σ̄², or κ/(2(κ + ρ)) σ̄² in continuous time."""
+    noise, omega, phi = long_run.noise, long_run.omega, long_run.phi
+    if noise is NoiseEffect.NONE:
+        return Reason(ReasonCode.NO_FLUCTUATION)
+    if noise is NoiseEffect.SCATTERS:
+        return Reason(ReasonCode.FLUCTUATION_GROWS)
+    if noise is NoiseEffect.STAYS:
+        return Reason(ReasonCode.FROZEN_SHIFT)
+    assert omega is not None
+    kappa, rho = long_run.kappa, float(long_run.model.pressure(LATE))
+    share = kappa / (2 * (kappa + rho)) if long_run.continuous else kappa / (2 * rho + kappa)
+    std = math.sqrt(share) * omega.noise(long_run.deviations, phi) * late_scale(long_run)
+    return _reason(ReasonCode.FLUCTUATION, std=std)
+
+
+def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure, v = long_run.structure, long_run.model.consensus_value
+    known = [(part.agents.size, part.value) for part in structure.components if part.value is not None][:NAMED]
+    reasons = [_reason(ReasonCode.COMPONENT_LIMITS_DIFFER, v=v)]
+    reasons += [_reason(ReasonCode.COMPONENT_LIMIT, agents=size, mean=value) for size, value in known]
+    if len(known) < len(structure.components):
+        reasons.append(_reason(ReasonCode.COMPONENTS_NOT_NAMED, components=len(structure.components) - len(known)))
+    noisy = long_run.noise is not NoiseEffect.NONE and structure.components[-1].agents.size == 1
+    if structure.adapting is not None and noisy:
+        reasons.append(Reason(ReasonCode.ISOLATED_RANDOM_WALKS))
+    return reasons
+
+
+def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure, regime = long_run.structure, long_run.regime
+    sources = structure.components[0].sources
+    if structure.limit is not NoiselessLimit.PERIODIC:
+        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=long_run.model.consensus_value)]
+    reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
+    if sources is not None:
+        reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]
+    decided = regime.reaches_value or sources is not None
+    if structure.networks is None or not structure.constant_opinions or not decided:
+        return reasons
+    states = periodic_limit(long_run.model, structure.networks)
+    if states is not None:
+        reasons.append(_reason(ReasonCode.CYCLE_RANGE, low=float(states.min()), high=float(states.max())))
+    return reasons
+
+
+def _random_walk(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    mean = math.nan if limit is None else limit.mean
+    if long_run.phi == 1:
+        return [_reason(ReasonCode.FROZEN_DRIFT, mean=mean)]
+    rate = _variance_per_step(long_run)
+    if rate is None:
+        return [_reason(ReasonCode.RANDOM_WALK_UNBOUNDED, mean=mean)]
+    return [_reason(ReasonCode.RANDOM_WALK, mean=mean, rate=rate)]
+
+
+def _variance_per_step(long_run: LongRun) -> float | None:
+    """Return by how much the variance of the common value grows in a step where pressure and rate have limits."""
+    model, omega = long_run.model, long_run.omega
+    adaptation = model.adaptation
+    if adaptation is None or omega is None:
+        return None
+    if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0:
+        return None
+    # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.
+    rho, eta = float(model.pressure(LATE)), adaptation.at(LATE, model.n)
+    step = omega.noise(long_run.deviations, long_run.phi) * omega.kappa / (rho + float(np.sum(omega.influence / eta)))
+    return (step * late_scale(long_run)) ** 2 if math.isfinite(step) else None
+
+
+def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
+    code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
+        code = ReasonCode.UNKNOWN_ADAPTATION
+    elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
+        code = ReasonCode.UNKNOWN_NOISE
+    system, pressure = long_run.system, long_run.model.pressure
+    if horizon is None and isinstance(pressure, Table) and long_run.model.is_plain and not long_run.continuous:
+        horizon = pressure.values.size
+    if horizon is None:
+        return [Reason(code), Reason(ReasonCode.NO_HORIZON)]
+    weight = start_weight(system, horizon) if weight is None else weight
+    times = np.array([1, horizon])
+    rho = pressure(pressure.reading_times(times * system.step)) if isinstance(system, SDE) else pressure(times)
+    first, last = (float(value) for value in rho)
+    seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
+    return [Reason(code), seen]
+
+
+_OUTCOMES: Mapping[Outcome, Callable[[LongRun, ConsensusLimit | None], Reasons]] = {
     Outcome.CONSENSUS: _consensus,
-    Outcome.BIASED_CONSENSUS: _biased_consensus,
+    Outcome.BIASED_CONSENSUS: _biased,
     Outcome.OSCILLATION: _oscillation,
-    Outcome.DISAGREEMENT: _spread,
-    Outcome.UNKNOWN: _unknown,
+    Outcome.DISAGREEMENT: _disagreement,
+    Outcome.CLUSTERS: _clusters,
+    Outcome.PERIODIC: _periodic,
+    Outcome.RANDOM_WALK: _random_walk,
 }

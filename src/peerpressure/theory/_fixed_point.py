@@ -129,7 +129,7 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
     if weight == 0:
         return state
     s = model.s if update.adaptation_rate is None else np.where(update.adaptation_rate > 0, 0.0, model.s)
-    for agents in _those_who_meet(model, update.adjacency):
+    for agents in _connected_parts(model, update.adjacency):
         if not np.any(s[agents]):
             rule = f"at t = {t} someone in every group must keep to an opinion, or every agreement is a fixed point"
             got = f"{agents.size:,} agents who all adapt"
@@ -163,9 +163,10 @@ def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: floa
     return np.asarray(v + own * z)
 
 
-def _those_who_meet(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.int64]]:
-    """Yield the agents of each connected part of a step's network, those who are alone left out."""
-    if model.temporal_network is None:
+def _connected_parts(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.int64]]:
+    """Yield the agents of each connected part of a step's network, without isolated agents."""
+    # The network of a model is connected; that of one step of a temporal network need not be.
+    if A is model.network.adjacency:
         yield np.arange(model.n)
         return
     count, label = csgraph.connected_components(A, directed=False)

@@ -1,340 +1,369 @@
-"""The consensus mode by itself: one number that obeys a recursion of its own.
+"""The consensus limit: the value, or the phases of a periodic limit, that public opinions converge to.
 
-Summing (S + ρ_t D) y_t = S ξ_t + ρ_t A y_{t−1} over all agents, with m_t = Σ d y_t/Σ d and ξ̄_t = Σ s ξ_t/Σ s, gives
-
-    m_t = m_{t−1} + (κ/ρ_t)(ξ̄_t − Σ s y_t/Σ s),
-
-and near agreement Σ s y_t/Σ s = m_t + O(1/ρ_t), so that m_t ≈ (ρ_t m_{t−1} + κ ξ̄_t)/(ρ_t + κ): a running average with
-step κ/(ρ_t + κ). The functions here are the numbers that this recursion needs.
+Opinions that never move give it in closed form. Elsewhere a conserved quantity is followed: a weighted sum of public
+and hidden opinions that later steps leave as it is, up to terms that are summed in closed form or by quadrature. Its
+law is exact up to a horizon, and extrapolated over horizons that double.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import AR1, NoNoise
+from peerpressure.noise import NoNoise
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
-from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, run_backwards, step_count
-from peerpressure.theory._regime import reduced
+from peerpressure.theory._classification import Component, LongRun, NoiselessLimit, Outcome, classify
+from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
+from peerpressure.theory._moments import adjoint_moments
+from peerpressure.theory._regime import NoiseEffect, Regime
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def mode_noise(model: Model) -> float:
-    """Return σ̄ = √(Σ s²σ²)/Σ s, the standard deviation of ξ̄_t where the scale over time is 1.
-
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
-    1.4142135623730951
-    """
-    weights = model.s / model.s.max()
-    return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
-
-
-def long_run_factor(model: Model) -> float:
-    """Return how much more an average of AR(1) noise varies than one of white noise: (1 + φ)/(1 − φ)."""
-    temporal = model.noise.temporal
-    if not isinstance(temporal, AR1):
-        return 1.0
-    return (1 + temporal.coefficient) / (1 - temporal.coefficient)
-
-
-def start_weight(model: Model | SDE, steps: int) -> float:
-    """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after ``steps`` steps.
-
-    It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
-    changes or hidden opinions adapt, and in continuous time, the weight of y₀ is worked out exactly by the adjoint.
-
-    >>> from peerpressure.networks import k2
-    >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
-    0.1
-    """
-    weights = consensus_mode(model).weights[None]
-    if isinstance(model, SDE):
-        process = replace(model, model=_start_alone(model.model))
-        return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
-    model = reduced(model)
-    if not model.is_plain:
-        return float(run_backwards(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
-    times = np.arange(1, step_count(steps) + 1)
-    inverse = model.pressure.reciprocal(times)
-    return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
-
-
-def _start_alone(model: Model) -> Model:
-    """Return a model in which a start of 1 shows its own weight, as all else is 0."""
-    return replace(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
-
-
-def is_proportional(model: Model) -> bool:
-    """Say whether stubbornness is proportional to degree, where the recursion above is exact."""
-    ratio = model.s / model.network.degrees
-    return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
-
-
-def lag(model: Model) -> float:
-    """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
-
-    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d.
-    """
-    if is_proportional(model):
-        return 0.0
-    d, s = model.network.degrees, model.s / model.s.max()
-    z = balanced_solver(model.network.laplacian, s)(model.s * (model.x0 - model.consensus_value))
-    return float(d @ z / d.sum())
-
-
-# What all steps after a horizon still do to the consensus mode, when peer pressure grows fast.
-#
-# Near agreement the degree-weighted mean m obeys m_t = (ρ_t m_{t−1} + κ ξ̄_t)/(ρ_t + κ), with ξ̄ the mean of the
-# preferred opinions weighted by stubbornness; what is left out is of the order Σ 1/ρ_t² over the steps after the
-# horizon.
-
-# log t of the farthest time that a double can hold with room to spare.
-FARTHEST = 700.0
-NODES = 20_001
-NEGLIGIBLE = 1e-18
+# Multiplications that a consensus limit is worth, some seconds; what a step costs in any case, and a unit of
+# continuous time, which takes a few dozen evaluations.
+MOST_WORK = 1e9
+PER_STEP = 3e4
+PER_TIME = 5e4
+# Below this share of the opinions, changes are those of rounding.
+ROUNDING = 1e-12
 
 
 @final
-@dataclass(frozen=True)
-class Tail:
-    """The effect of the steps after a horizon T on m: m_∞ = keep·m_T + (1 − keep)·v + noise.
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """The two values that the sides of a bipartite network exchange for ever.
 
-    ``change`` is Σ log(1 + κ/ρ_t), so that keep = exp(−change). Noise that never changes enters with the factor
-    ``held``, and independent noise with the sum of squares ``squares``, both in units of the deviation of ξ̄.
-    """
-
-    change: float
-    held: float
-    squares: float
-
-    @property
-    def keep(self) -> float:
-        """The share of m_T in the limit."""
-        return float(np.exp(-self.change))
-
-    @property
-    def give(self) -> float:
-        """The share 1 − keep that is still to come."""
-        return float(-np.expm1(-self.change))
-
-
-def tail_after(model: Model, horizon: int, kappa: float | None = None) -> Tail:
-    """Return the tail after t = ``horizon``; sums over steps are integrals by the midpoint rule, over log t.
-
-    ``kappa`` is the model's own unless given.
-
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.schedules import Power
-    >>> tail = tail_after(Model(k2(), hidden=[0.0, 1.0], pressure=Power(2)), 100)
-    >>> round(tail.change, 5)  # near Σ 1/t² = 1/100.5
-    0.00995
-    """
-    log_t = _grid(model, np.log(horizon + 0.5))
-    times = np.exp(log_t)
-    rate = model.kappa if kappa is None else kappa
-    rates = np.log1p(rate * model.pressure.reciprocal(times)) * times
-    after = _beyond(model, log_t, rates) + _backwards(rates, log_t)
-    # An effect at t is kept to the extent that later steps do not wash it out.
-    kept = rates * np.exp(-after) * model.noise.scale(times)
-    held = _backwards(kept, log_t)[0] - np.expm1(-after[-1]) * model.noise.scale(times[-1])
-    squares = _backwards(kept**2 / times, log_t)[0]
-    return Tail(float(after[0]), float(held), float(squares))
-
-
-def _grid(model: Model, start: float) -> Vector:
-    """Return log t from the start to where the steps no longer count."""
-    coarse = np.linspace(start, FARTHEST, 4_001)
-    with np.errstate(over="ignore"):
-        rates = model.pressure.reciprocal(np.exp(coarse)) * np.exp(coarse)
-    counts = np.flatnonzero(rates > NEGLIGIBLE * rates.max())
-    last = min(int(counts[-1]) + 1, coarse.size - 1) if counts.size else 1
-    return np.linspace(start, coarse[last], NODES)
-
-
-def _backwards(values: Vector, x: Vector) -> Vector:
-    """Return ∫ from each x to the last."""
-    from scipy.integrate import cumulative_simpson
-
-    total = np.asarray(cumulative_simpson(values, x=x, initial=0.0))
-    return np.asarray(total[-1] - total)
-
-
-def _beyond(model: Model, log_t: Vector, rates: Vector) -> float:
-    """Return the integral beyond the grid, which matters for pressure that grows hardly faster than t.
-
-    There ρ ~ t^p makes the rates fall exponentially in log t; slower growth, as t·(log t)^q, like a power of log t.
-    """
-    if log_t[-1] < FARTHEST or rates[-1] == 0:
-        return 0.0
-    middle = log_t.size // 2
-    fall = np.log(rates[middle] / rates[-1])
-    if model.pressure.growth.exponent not in (None, 1.0):
-        return float(rates[-1] * (log_t[-1] - log_t[middle]) / fall)
-    q = fall / np.log(log_t[-1] / log_t[middle])
-    return float(rates[-1] * log_t[-1] / max(q - 1.0, 1e-3))
-
-
-# Where a network ends when peer pressure grows too fast: agreed on a biased value, or swapping two for ever.
-
-FIRST_HORIZON = 64
-# Multiplications that a limit is worth: some ten seconds.
-MOST_WORK = 3e9
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class PredictedLimit:
-    """The value, or on a bipartite network the two values, that agents show in the end.
-
-    ``mean`` has shape (1,) or (2,) and ``covariance`` its square. Two values swap places at each step: agents of
-    side 0 show the first at even times and the second at odd ones, agents of side 1 the other way round; ``side``
-    has shape (agents,). The run was computed to t = ``horizon`` and carried on to the limit by the consensus mode
-    alone; ``residual`` estimates the error that this leaves in means and standard deviations.
+    ``mean`` has shape (2,) and ``covariance`` shape (2, 2). Agents of side 0 show the first value at even times and the
+    second at odd ones, agents of side 1 the other way round; ``side`` has shape (agents,).
     """
 
     mean: Vector
     covariance: Vector
     side: NDArray[np.int8]
-    consensus_value: float
-    horizon: int
-    residual: float
 
     @property
     def std(self) -> Vector:
-        """The standard deviations, in the shape of the mean."""
+        """The standard deviations of the two values."""
         return np.sqrt(np.diag(self.covariance))
 
-    @property
-    def oscillates(self) -> bool:
-        """Whether two values swap for ever."""
-        return self.mean.size == 2
-
-    def shown(self, t: int) -> tuple[Vector, Vector]:
+    def at(self, t: int) -> tuple[Vector, Vector]:
         """Return mean and standard deviation of each agent at a late time t; shapes (agents,)."""
-        which = (self.side + t % 2) % 2 if self.oscillates else self.side
+        which = (self.side + t % 2) % 2
         return self.mean[which], self.std[which]
 
-    def __repr__(self) -> str:
-        values = [f"{mean:.6g} ± {std:.3g}" for mean, std in zip(self.mean, self.std, strict=True)]
-        what = f"sides {values[0]} and {values[1]} at even times" if self.oscillates else f"value {values[0]}"
-        aside = f"consensus value {self.consensus_value:.6g}, from t = {self.horizon:,}"
-        return f"PredictedLimit({what}; {aside}, error about {self.residual:.1g})"
 
+@final
+@dataclass(frozen=True)
+class ConsensusLimit:
+    """Limit of the common value: its mean and standard deviation over the noise, ∞ where it is a random walk.
 
-def predicted_limit(model: Model, *, tolerance: float = 1e-6) -> PredictedLimit:
-    """Return where a run ends whose Σ 1/ρ_t converges, so that early opinions and noise are never forgotten.
-
-    On a connected network with an odd cycle all agents end on m_∞ = lim Σ d y_t/Σ d; on a bipartite network the
-    two sides end on m_∞ + δ_∞ and m_∞ − δ_∞ and swap at each step, with δ the same sum of opposite signs. The horizon
-    doubles until the answer changes by less than ``tolerance`` times the range of opinions, or until ten seconds'
-    work is spent, which ``residual`` shows.
-
-    >>> from peerpressure.networks import complete
-    >>> from peerpressure.schedules import Power
-    >>> predicted_limit(Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2)))
-    PredictedLimit(value 2.75218 ± 0; consensus value 3.14286, from t = 128, error about 1e-06)
+    ``phases`` holds the two values of a periodic limit, whose average over a period is the common value. Closed forms
+    have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and extrapolated to
+    the limit; ``residual`` estimates the error that this leaves.
     """
-    model = reduced(model)
-    _refuse_other_fates(model)
-    most = max(2 * FIRST_HORIZON, MOST_WORK / (model.network.adjacency.nnz + 10 * model.n))
-    opinions = np.concatenate([model.x0, model.start_state])
-    scale = float(np.ptp(opinions)) + float(model.noise.deviations(model.n).max())
-    horizon, before = FIRST_HORIZON, _modes(model, FIRST_HORIZON)
-    while True:
-        horizon *= 2
-        modes = _modes(model, horizon)
-        residual = _change(before, modes)
-        if residual <= tolerance * scale or 2 * horizon > most:
-            return _limit(model, modes, horizon, residual)
-        before = modes
+
+    mean: float
+    std: float
+    horizon: float = 0
+    residual: float = 0.0
+    phases: Phases | None = None
+
+    def __str__(self) -> str:
+        if self.phases is not None:
+            values = zip(self.phases.mean, self.phases.std, strict=True)
+            return " and ".join(_plus_minus(mean, std) for mean, std in values)
+        return _plus_minus(self.mean, self.std)
+
+
+def _plus_minus(mean: float, std: float) -> str:
+    return f"{mean:.4g}" + (f" ± {std:.2g}" if 0 < std < math.inf else "")
+
+
+def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> ConsensusLimit:
+    """Return the value that all public opinions converge to, be it v or not.
+
+    Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode
+    Σ d y/Σ d; on a bipartite network the two sides then exchange two values for ever. Where hidden opinions adapt for
+    ever, the limit is that of the conserved quantity m + Σ w x/(ρη), over its weights.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        A model whose agents agree, or exchange two values; see ``diagnose``.
+    tolerance : float, default 1e-6
+        The horizon doubles until the limit changes by less than this share of the range of opinions, or until some
+        seconds' work is spent, which ``residual`` shows.
+
+    Returns
+    -------
+    ConsensusLimit
+        Mean and standard deviation over the noise, per phase where the limit is periodic.
+
+    Raises
+    ------
+    InvalidInputError
+        If the agents do not agree, if that is not known, or if start, pressure and growing noise all count.
+
+    See Also
+    --------
+    diagnose : Whether, and how fast, the agents agree.
+    fixed_point : The mean public opinions under bounded pressure.
+
+    References
+    ----------
+    .. [1] M. H. DeGroot, "Reaching a consensus", J. Am. Stat. Assoc. 69 (1974).
+    .. [2] B. Touri, A. Nedić, "On ergodicity, infinite flow, and consensus in random models", IEEE Trans. Autom.
+       Control 56 (2011).
+
+    Examples
+    --------
+    >>> from peerpressure.networks import complete, k2
+    >>> from peerpressure.schedules import Power
+    >>> print(consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
+    0.7273
+    >>> fast = Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2))
+    >>> print(consensus_limit(fast), fast.consensus_value)
+    2.752 3.142857142857143
+    """
+    long_run = classify(model)
+    found = limit_of(long_run, tolerance=tolerance)
+    if found is None:
+        raise _no_limit(long_run)
+    return found
+
+
+def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
+    """Return the consensus limit of a model that is classified; None where there is none or it is not known."""
+    structure = long_run.structure
+    if long_run.settled or (long_run.balanced and structure.constant_opinions):
+        return ConsensusLimit(long_run.model.consensus_value, 0.0)
+    if long_run.outcome is Outcome.UNKNOWN or long_run.noise is NoiseEffect.SCATTERS or len(structure.components) != 1:
+        return None
+    component = structure.components[0]
+    two_sided = component.limit is NoiselessLimit.PERIODIC and long_run.model.is_plain
+    if not (component.limit is NoiselessLimit.CONSENSUS or two_sided) or _noise_is_in_the_way(long_run):
+        return None
+    return component_limit(long_run, component, tolerance=tolerance)
+
+
+def _noise_is_in_the_way(long_run: LongRun) -> bool:
+    """Whether noise of growing scale is never forgotten, and its share in the limit is not computed."""
+    noisy = not long_run.model.noise.is_zero and not long_run.model.noise.time_scale.growth.bounded
+    return long_run.regime is Regime.FAST and long_run.structure.constant_opinions and noisy
+
+
+def _no_limit(long_run: LongRun) -> InvalidInputError:
+    remedy = "use moments(model, steps) for a finite run"
+    if long_run.outcome is Outcome.UNKNOWN:
+        rule = "a consensus limit needs schedules of known growth"
+        got = f"{long_run.model.pressure} ({long_run.growth.basis}); the outcome is not known"
+        remedy = f"give schedules in closed form, such as Power(1.5), or {remedy}"
+        return InvalidInputError(message(rule, got=got, remedy=remedy))
+    if _noise_is_in_the_way(long_run):
+        rule = "where Σ 1/ρ_t converges, a limit is computed for noise whose scale over time stays bounded"
+        return InvalidInputError(message(rule, got=str(long_run.model.noise), remedy=remedy))
+    rule = "only agents who agree have a consensus limit"
+    got = f"{long_run.outcome.value} ({long_run.structure.limit.value})"
+    return InvalidInputError(message(rule, got=got, remedy=f"see diagnose(model), or {remedy}"))
+
+
+def component_limit(long_run: LongRun, component: Component, *, tolerance: float) -> ConsensusLimit:
+    """Return the limit of one component that agrees, or exchanges two values."""
+    return _closed_form(long_run, component) or _followed(long_run, component, tolerance)
+
+
+def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> LongRun:
+    """Return a classification with the values of the largest components, where each agrees by itself."""
+    structure = long_run.structure
+    if structure.limit is not NoiselessLimit.CLUSTERS:
+        return long_run
+    components = list(structure.components)
+    quiet = _without_noise(long_run)
+    for number, component in enumerate(components[:most]):
+        if component.value is None:
+            value = component_limit(quiet, component, tolerance=tolerance).mean
+            components[number] = replace(component, value=value)
+    return replace(long_run, structure=replace(structure, components=tuple(components)))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Modes:
-    """Mean (modes,) and covariance (modes, modes) of m_∞ and, on a bipartite network, δ_∞ at even times."""
+class ConsensusLimitCurve:
+    """Consensus limits over the rate η at which hidden opinions adapt; all of shape (rates,)."""
 
+    rates: Vector
     mean: Vector
-    covariance: Vector
-    tail: Tail
+    std: Vector
+    residual: Vector
+    consensus_value: float
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return one row for each rate."""
+        import pandas as pd
+
+        columns = {"rate": self.rates, "mean": self.mean, "std": self.std, "residual": self.residual}
+        return pd.DataFrame(columns)
 
 
-def _modes(model: Model, horizon: int) -> _Modes:
-    """Run the adjoint from the limit's modes: through the tail by its sums, then step by step from the horizon."""
-    tail, phi = tail_after(model, horizon), model.noise.autocorrelation
-    weights = _mode_weights(model, horizon)
-    p = model.s / model.s.sum()
-    carry = np.zeros_like(weights)
-    if phi == 1:
-        carry[0] = tail.held * p * model.noise.deviations(model.n)
-    sums = run_backwards(model, tail.keep * weights, np.array([horizon]), carry)
-    mean, covariance = sums.mean[0], sums.covariance.copy()
-    mean[0] += tail.give * model.consensus_value
-    if phi < 1:
-        # Noise that flips at each step, as δ sees it, has the opposite sign of φ.
-        factors = np.array([(1 + phi) / (1 - phi), (1 - phi) / (1 + phi)])[: mean.size]
-        variance = np.sum((p * model.noise.deviations(model.n)) ** 2)
-        covariance += np.diag(tail.squares * variance * factors)
-    return _Modes(mean, covariance, tail)
+def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e-4) -> ConsensusLimitCurve:
+    """Return the consensus limit at each of several constant rates η of adaptation.
 
+    Parameters
+    ----------
+    model : Model
+        The model; the adaptation weights of its agents are kept. At η = 0 the limit is v where Σ 1/ρ_t diverges.
+    rates : iterable of float
+        The rates, each from 0 to 1.
+    tolerance : float, default 1e-4
+        As in ``consensus_limit``.
 
-def _mode_weights(model: Model, horizon: int) -> Vector:
-    """Return the weights d/Σd of m and, on a bipartite network, ±d/Σd of δ, positive on side 0 at even times."""
-    share = model.network.degrees / model.network.degrees.sum()
-    if model.network.sides is None:
-        return np.stack([share])
-    sign = np.where(model.network.sides, -1.0, 1.0) * (-1.0) ** horizon
-    return np.stack([share, sign * share])
+    Returns
+    -------
+    ConsensusLimitCurve
+        One limit for each rate.
 
-
-def _change(before: _Modes, after: _Modes) -> float:
-    """Estimate the error of the later answer from its distance to the earlier one.
-
-    Where the tail shrinks slowly as the horizon doubles, more change is still to come than came last.
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
+    >>> consensus_limit_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
+    array([0.75 , 0.744, 0.72 , 0.657])
     """
-    spread = np.abs(np.sqrt(np.diag(after.covariance)) - np.sqrt(np.diag(before.covariance)))
-    moved = float(np.max(np.abs(after.mean - before.mean) + spread))
-    shrunk = before.tail.change - after.tail.change
-    return moved * max(1.0, after.tail.change / shrunk if shrunk > 0 else 1.0)
+    chosen = np.array(list(rates), dtype=np.float64)
+    weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
+    found = [
+        consensus_limit(replace(model, adaptation=Adaptation(float(rate), weight)), tolerance=tolerance)
+        for rate in chosen
+    ]
+    mean, std, residual = (np.array([getattr(one, name) for one in found]) for name in ("mean", "std", "residual"))
+    return ConsensusLimitCurve(chosen, mean, std, residual, model.consensus_value)
 
 
-def _limit(model: Model, modes: _Modes, horizon: int, residual: float) -> PredictedLimit:
-    """Turn m and δ into the values m + δ and m − δ of the two sides."""
-    sides = model.network.sides
-    turn = np.ones((1, 1)) if sides is None else np.array([[1.0, 1.0], [1.0, -1.0]])
-    side = np.zeros(model.n, dtype=np.int8) if sides is None else sides.astype(np.int8)
-    mean, covariance = turn @ modes.mean, turn @ modes.covariance @ turn.T
-    return PredictedLimit(mean, covariance, side, model.consensus_value, horizon, residual)
+def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | None:
+    """Return the limit where opinions that never move attract all others."""
+    value, noise, structure = component.value, long_run.noise, long_run.structure
+    if value is None:
+        return None
+    averaged = noise is NoiseEffect.VANISHES and structure.anchored and not structure.intermittent
+    if noise is NoiseEffect.NONE or averaged:
+        return ConsensusLimit(value, 0.0)
+    if not (structure.anchored and long_run.regime.reaches_value):
+        return None
+    if noise is NoiseEffect.WANDERS or long_run.noise_grows:
+        return ConsensusLimit(value, math.inf)
+    if component.omega is None:
+        return None
+    # Frozen noise of all agents counts; those who adapt internalise theirs, and only the others hold against it.
+    w, adapting = component.omega.influence, structure.adapting
+    anchors = w.sum() if adapting is None else w[~adapting].sum()
+    return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / anchors) * late_scale(long_run))
 
 
-def _refuse_other_fates(model: Model) -> None:
-    if not model.is_plain:
-        rule = "two-sided limits are predicted for a constant network and constant hidden opinions"
-        got = "a network that changes" if model.adaptation is None else f"opinions that adapt by {model.adaptation}"
-        remedy = "use consensus_limit(model) for the value on which all land, or moments(model, steps) for a finite run"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    growth = model.pressure.growth
-    rule = "only a run whose Σ 1/ρ_t converges ends on a value of its own"
-    got = f"{model.pressure} ({growth.basis})"
-    if growth.reciprocal_sum_diverges is None:
-        remedy = "give the pressure in closed form, such as Power(1.5), or use moments(model, steps) for a finite run"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    if growth.bounded:
-        remedy = "this one keeps a stationary disagreement around fixed_point(model, t); see moments(model, steps)"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    if growth.reciprocal_sum_diverges:
-        remedy = f"this one is drawn to the consensus value {model.consensus_value:.6g}; see moments(model, steps)"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    if not model.noise.is_zero and not model.noise.time_scale.growth.bounded:
-        rule = "a limit is predicted for noise whose scale over time stays bounded"
-        remedy = "use moments(model, steps, of=consensus_mode(model)) for a finite run"
-        raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))
+def _followed(long_run: LongRun, component: Component, tolerance: float) -> ConsensusLimit:
+    """Follow the conserved quantity over horizons that double, and extrapolate it."""
+    opinions = np.concatenate([long_run.model.x0, long_run.model.start_state])
+    scale = float(np.ptp(opinions)) + float(long_run.deviations.max())
+    enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
+    unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or long_run.noise_grows
+    if unbounded:
+        long_run = _without_noise(long_run)
+    horizon, most = _horizons(long_run)
+    seen: list[Vector] = []
+    limits: list[Vector] = []
+    ahead: list[float] = []
+    while True:
+        conserved = conserved_at(long_run, component, horizon)
+        seen.append(_law(long_run, conserved, horizon))
+        limits.append(_extrapolated(seen))
+        ahead.append(conserved.change)
+        residual = _residual(limits, ahead)
+        if residual <= enough or (len(limits) > 2 and 2 * horizon > most):
+            return _result(long_run, limits[-1], horizon, residual, unbounded=unbounded)
+        horizon *= 2
+
+
+def _residual(limits: list[Vector], ahead: list[float]) -> float:
+    """Estimate the error of the last limit from its distance to the one before.
+
+    The first two are not extrapolated. They tell about the error only where it shrinks no faster than the change that
+    is still ahead.
+    """
+    if len(limits) < 2 or (len(limits) == 2 and math.isinf(ahead[-1])):
+        return math.inf
+    moved = _change(limits[-2], limits[-1])
+    if len(limits) > 2:
+        return moved
+    shrunk = ahead[-2] - ahead[-1]
+    return moved * max(1.0, ahead[-1] / shrunk if shrunk > 0 else 1.0)
+
+
+def _without_noise(long_run: LongRun) -> LongRun:
+    quiet = replace(long_run.model, noise=NoNoise())
+    return replace(long_run, system=quiet, model=quiet, deviations=np.zeros(quiet.n))
+
+
+def _horizons(long_run: LongRun) -> tuple[float, float]:
+    """Return the first horizon and the last one that is affordable."""
+    model, networks = long_run.model, long_run.structure.networks
+    assert networks is not None
+    size = model.network.adjacency.nnz + 20 * model.n
+    if long_run.continuous:
+        return 32.0, MOST_WORK / (PER_TIME + 10 * size)
+    first = max(networks.count * math.ceil(64 / networks.count), networks.begin)
+    return first, max(4 * first, MOST_WORK / (PER_STEP + size))
+
+
+def _law(long_run: LongRun, conserved: Conserved, horizon: float) -> Vector:
+    """Return the means of the conserved quantities, then their covariances row by row, computed up to a horizon."""
+    system, n = long_run.system, long_run.model.n
+    if isinstance(system, SDE):
+        found = moments_of(system, conserved.weights[:, :n], horizon)
+        mean, covariance = found.mean[0] + conserved.weights[:, n:] @ system.x0, found.covariance
+    else:
+        sums = adjoint_moments(system, conserved.weights, np.array([horizon]), conserved.carry)
+        mean, covariance = sums.mean[0], sums.covariance
+    return np.concatenate([mean, (covariance + np.diag(conserved.variance)).ravel()])
+
+
+def _extrapolated(seen: list[Vector]) -> Vector:
+    """Return the limit of a sequence whose last differences shrink by a steady factor (Aitken), as power laws do."""
+    last = seen[-1]
+    if len(seen) < 3:
+        return last
+    before, now = seen[-2] - seen[-3], last - seen[-2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = now / before
+        return np.where((factor > 0) & (factor < 0.9), last + now * factor / (1 - factor), last)
+
+
+def _split(law: Vector) -> tuple[Vector, Vector]:
+    count = 1 if law.size == 2 else 2
+    return law[:count], law[count:].reshape(count, count)
+
+
+def _change(before: Vector, after: Vector) -> float:
+    (mean_before, cov_before), (mean, cov) = _split(before), _split(after)
+    roots = [np.sqrt(np.maximum(np.diag(covariance), 0.0)) for covariance in (cov_before, cov)]
+    return float(np.max(np.abs(mean - mean_before) + np.abs(roots[1] - roots[0])))
+
+
+def _result(long_run: LongRun, law: Vector, horizon: float, residual: float, *, unbounded: bool) -> ConsensusLimit:
+    mean, covariance = _split(law)
+    std = math.inf if unbounded else math.sqrt(max(covariance[0, 0], 0.0))
+    phases = None
+    if mean.size == 2:
+        # The modes m and δ make the values m + δ and m − δ of the two sides.
+        turn, sides = np.array([[1.0, 1.0], [1.0, -1.0]]), long_run.model.network.sides
+        assert sides is not None
+        phases = Phases(turn @ mean, turn @ covariance @ turn.T, sides.astype(np.int8))
+    return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)

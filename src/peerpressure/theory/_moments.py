@@ -1,4 +1,9 @@
-"""Steps and times as users give them, checked."""
+"""Exact mean and variance of public and hidden opinions, without sampling.
+
+``moments`` is the verb. Of all agents it propagates mean and covariance forwards; of functionals, which are weighted
+sums of agents, it runs the adjoint of the state-space operator backwards, for any number of agents. An ``SDE`` solves
+the differential equations of the same moments.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Update, Vector
+from peerpressure.model import Model, Vector
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
+from peerpressure.statespace import initial_state, state_layout, transition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +78,21 @@ def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
     return np.unique(given)
 
 
-# Numbers read off a state: weighted sums cᵀy of what agents show, or hold.
+# Functionals: weighted sums cᵀz of a state.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Functional:
-    """A weighted sum cᵀy with a name for a person to read; ``weights`` has shape (agents,)."""
+    """A weighted sum cᵀy of opinions, with a name.
+
+    Parameters
+    ----------
+    name : str
+        How tables and figures call it.
+    weights : array of shape (agents,)
+        The weights c.
+    """
 
     name: str
     weights: Vector
@@ -92,11 +106,23 @@ Functionals: TypeAlias = Functional | Sequence[Functional | ArrayLike] | ArrayLi
 
 
 def consensus_mode(model: Model | SDE) -> Functional:
-    """Return the degree-weighted mean Σ d y / Σ d, which peer pressure alone leaves unchanged.
+    """Return the degree-weighted mean Σ d y / Σ d, the conserved quantity of peer pressure without own opinions.
 
-    In a temporal network degrees are means over time; the sum is then no longer left unchanged, but still tells
-    where agents stand once they agree.
+    In a temporal network degrees are means over time; the sum is then not conserved, but has the value of the
+    consensus once agents agree.
 
+    Parameters
+    ----------
+    model : Model or SDE
+        The model whose network has the degrees.
+
+    Returns
+    -------
+    Functional
+        The sum, as ``moments`` takes it.
+
+    Examples
+    --------
     >>> from peerpressure.networks import star
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
@@ -106,20 +132,22 @@ def consensus_mode(model: Model | SDE) -> Functional:
 
 
 def mean(model: Model | SDE) -> Functional:
-    """Return the plain mean Σ y / n."""
+    """Return the mean Σ y / n over agents."""
     return Functional("mean", np.full(model.n, 1.0 / model.n))
 
 
 def agent(model: Model | SDE, label: Hashable) -> Functional:
-    """Return what the agent of this label shows."""
+    """Return the opinion of the agent with this label."""
     weights = np.zeros(model.n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
 
 
 def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
-    """Return how far agent a stands above agent b, y_a − y_b.
+    """Return the difference y_a − y_b between the opinions of two agents.
 
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> difference(Model(k2(), hidden=[1.0, 2.0]), 1, 0)(np.array([1.0, 2.0]))
     array(1.)
@@ -169,11 +197,11 @@ def _checked(n: int, weights: Vector, name: str) -> Vector:
     return weights
 
 
-# Mean and variance of weighted sums of agents, by running the model backwards.
+# Moments by the adjoint: the mean and variance of weighted sums of the state.
 
 # Numbers per array that one backward run carries along; more times are split over several runs.
 BLOCK = 2**23
-# SciPy multiplies a sparse matrix with few columns more slowly than column by column.
+# The threads that BLAS wakes for so little work cost more than they save: 7 ms against 0.5 for 10⁶ agents.
 FEW = 8
 
 
@@ -188,62 +216,72 @@ class Sums:
 
 
 def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
-    """Return the moments of the sums with these weights, as ``run_backwards`` takes them, at increasing times."""
-    parts = [run_backwards(model, weights, block) for block in _blocks(weights.size, times)]
+    """Return the moments of the sums with these weights, as ``adjoint_moments`` takes them, at increasing times."""
+    parts = [adjoint_moments(model, weights, block) for block in _blocks(weights.size, times)]
     mean = np.concatenate([part.mean for part in parts])
     variance = np.concatenate([part.variance for part in parts])
     return Sums(mean, variance, parts[-1].covariance)
 
 
-def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
-    """Return the moments of cᵀy, or of cᵀy + kᵀx, at each time by the adjoint of the model, in O(T·nnz).
+def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
+    """Return the moments of cᵀy_t, or of cᵀy_t + kᵀx_{t+1}, at each time by the adjoint of the model, in O(T·nnz).
 
-    ``weights`` has shape (sums, agents), or (sums, 2·agents) with those of the hidden opinions behind: of what agents
-    hold once they have shown y. From v = c and h = k at the end, step t goes back by
+    From the weights λ_T of the state z_T, each step of z_t = F z_{t−1} + B x₀ + G w_t is run back by λ_{t−1} = Fᵀλ_t.
+    The mean is λ_0ᵀz_0 + Σ_t (Bᵀλ_t)ᵀx₀, and the variance the sum of squares Σ_t |Gᵀλ_t|², for the w_t are independent.
 
-    w = v + η_t∘h,   h ← (1 − η_t)∘h + g_t∘w,   v ← C_tᵀw,
-
-    and v·y₀ + h·x₀ is the mean. The noise enters as Σ_t b_t u_t with b_t = std·scale_t·g_t∘w; in terms of the
-    independent z_t behind u_t its weights are q_t = b_t + φ q_{t+1}, times √(1−φ²) except at t = 1, so that the
-    variance is a sum of squares. ``carry`` is the q that steps after the last time have left.
+    Parameters
+    ----------
+    model : Model
+        A model in discrete time.
+    weights : array of shape (sums, agents) or (sums, 2·agents)
+        The weights c, followed by k if given.
+    times : array of int
+        Increasing times from 0 on.
+    carry : array of shape (sums, agents), optional
+        The weights of the noise u_{T+1} that later steps have left, where noise is correlated.
     """
-    k, n, phi = weights.shape[0], model.n, model.noise.autocorrelation
-    std, noisy = model.noise.deviations(n), not model.noise.is_zero
-    moves = model.adaptation is not None
-    shown, held = weights[:, :n], weights[:, n:] if weights.shape[1] > n else np.zeros_like(weights)
-    v, h, q = (np.empty((0, n)) for _ in range(3))
-    # While opinions are constant, h would only gather what x₀ can be multiplied with at once.
-    mean, variance = np.tile(np.zeros(k) if moves else held @ model.x0, times.size), np.zeros(times.size * k)
-    covariance = np.zeros((k, k))
+    start, x0, n, k = initial_state(model), model.x0, model.n, weights.shape[0]
+    at, noisy = start.layout, not model.noise.is_zero
+    fresh = np.zeros((k, at.states))
+    fresh[:, at.public] = weights[:, :n]
+    wide = weights.shape[1] > n
+    # Constant hidden opinions are no part of the state, and their sum is known.
+    constant = weights[:, n:] @ x0 if wide and not at.has_hidden else np.zeros(k)
+    if wide and at.has_hidden:
+        fresh[:, at.hidden] = weights[:, n:]
+    first = fresh
+    if carry is not None and at.has_memory:
+        first = fresh.copy()
+        first[:, at.memory] = model.noise.autocorrelation * carry
+    rows = np.empty((0, at.states))
+    mean, variance, covariance = np.tile(constant, times.size), np.zeros(times.size * k), np.zeros((k, k))
+
+    def collect(noise: Vector) -> None:
+        """Add the variance of independent draws with these weights, (draws, rows)."""
+        q = noise.T
+        np.add(covariance, _gram(q[:k]), out=covariance)
+        if len(q) > k:
+            variance[k : len(q)] += np.einsum("ij,ij->i", q[k:], q[k:])
+
     # Later times come first, so that those still to come are appended.
     pending = {int(time) for time in times}
     for t in range(int(times[-1]), 0, -1):
         if t in pending:
-            v = np.concatenate([v, shown])
-            h = np.concatenate([h, held]) if moves else h
-            q = np.concatenate([q, np.zeros_like(shown) if carry is None or q.size else carry])
-        update = model.update(t)
-        active = v.shape[0]
-        if update.adaptation_rate is not None:
-            v += update.adaptation_rate * h
-        a = update.gain * v
-        if update.adaptation_rate is not None:
-            h = (1.0 - update.adaptation_rate) * h + a
-        else:
-            mean[:active] += np.einsum("ij,j->i", a, update.preferred)
+            rows = np.concatenate([rows, fresh if rows.size else first])
+        step, columns = transition(model, t, layout=at), rows.T
+        if not at.has_hidden:
+            mean[: len(rows)] += np.einsum("ij,j->i", step.hidden_adjoint(columns).T, x0)
         if noisy:
-            a *= std * float(model.noise.scale(t))
-            q = a + phi * q if phi else a
-            share = 1.0 if t == 1 else (1.0 - phi) * (1.0 + phi)
-            covariance += share * _gram(q[:k])
-            variance[k:active] += share * np.einsum("ij,ij->i", q[k:], q[k:])
-        v = _couple_back(update, v)
+            columns, noise = step.overwriting_adjoints(columns)
+            collect(noise)
+        else:
+            columns = step.adjoint(columns)
+        rows = columns.T
     if 0 in pending:
-        v = np.concatenate([v, shown])
-        h = np.concatenate([h, held]) if moves else h
-    mean += v @ model.start_state
-    if moves:
-        mean += h @ model.x0
+        rows = np.concatenate([rows, fresh])
+    if noisy and at.has_memory:
+        collect(start.noise_adjoint(rows.T))
+    mean += rows @ (start.offset + start.forward(hidden=x0))
     variance[:k] = np.diag(covariance)
     shape = (times.size, k)
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
@@ -251,17 +289,7 @@ def run_backwards(model: Model, weights: Vector, times: Times, carry: Vector | N
 
 def _gram(rows: Vector) -> Vector:
     """Return all products of two rows."""
-    # The threads that BLAS wakes for so little work cost more than they bring: 7 ms against 0.5 for 10⁶ agents.
     return np.einsum("ai,bi->ab", rows, rows) if rows.shape[0] <= FEW else rows @ rows.T
-
-
-def _couple_back(update: Update, rows: Vector) -> Vector:
-    """Return Cᵀv for each row v."""
-    if rows.shape[0] == 1:
-        return update.couple_adjoint(rows[0])[None]
-    if rows.shape[0] <= FEW:
-        return np.stack([update.couple_adjoint(row) for row in rows])
-    return np.ascontiguousarray(update.couple_adjoint(np.ascontiguousarray(rows.T)).T)
 
 
 def _blocks(size: int, times: Times) -> Iterator[Times]:
@@ -274,73 +302,47 @@ def _blocks(size: int, times: Times) -> Iterator[Times]:
         yield times[start : start + length]
 
 
-# Mean and covariance of all agents, by running the model's moments forwards.
+# Moments by the covariance recursion: the mean and covariance of all agents.
 
 
-def run_forwards(model: Model, times: Times, *, hidden: bool = False) -> Sums:
+def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums:
     """Return mean and variance of every agent at increasing times, and the covariance at the last.
 
-    With M the linear part of a step, N the weights with which its noise u enters, P = Cov(z) and R = Cov(z, u),
+    With z_t = (y_t, x_{t+1}) without the noise memory, z_t = M z_{t−1} + B x₀ + N u_t. For P = Cov(z) and
+    R = Cov(z, u), where u has autocorrelation φ and unit variance,
 
-    P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1}.
+        P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
-    While hidden opinions are constant z is the public state, M = C and N = diag(b) with b = g_t·std·scale_t. Where they
-    adapt, or where ``hidden`` asks for them, z holds the public state and then the hidden one: what agents hold
-    once they have shown y_t.
+    which is a third of the work of carrying u as a part of the state. ``hidden`` asks for hidden opinions behind the
+    public ones, even where they are constant.
     """
-    n, phi = model.n, model.noise.autocorrelation
-    std = model.noise.deviations(n)
-    parts = 2 if hidden or model.adaptation is not None else 1
-    size = parts * n
-    mean = np.concatenate([model.start_state, model.x0])[:size]
-    P, R = np.zeros((size, size)), np.zeros((size, n) if phi else (0, 0))
+    start, n, phi = initial_state(model, hidden=hidden), model.n, model.noise.autocorrelation
+    at = start.layout
+    size, parts = at.memory.start, at.memory.start // n
+    mean = (start.offset + start.forward(hidden=model.x0))[:size]
+    P, R = np.zeros((size, size)), np.zeros((size, n if phi else 0))
     kept = size if hidden else n
     means, variances = np.empty((times.size, kept)), np.empty((times.size, kept))
-    rows = {int(time): row for row, time in enumerate(times)}
+    slots = {int(time): slot for slot, time in enumerate(times)}
     for t in range(int(times[-1]) + 1):
         if t > 0:
-            update = model.update(t)
-            mean = _step(update, mean)
+            step = transition(model, t, layout=at)
+            mean = step.forward(mean, hidden=model.x0)
             # P is symmetric, so that two products from the left are one from either side.
-            P = _linear_part(update, _linear_part(update, P).T)
-            N = _noise_weights(update, std * float(model.noise.scale(t)), parts)
+            P = step.forward(np.ascontiguousarray(step.forward(P).T))
+            N = step.noise_weights
             np.einsum("aibi->abi", P.reshape(parts, n, parts, n))[...] += N[:, None] * N
             if phi:
-                R = phi * _linear_part(update, R)
+                R = phi * step.forward(R)
                 cross = (R[:, None, :] * N).reshape(size, size)
                 P += cross + cross.T
                 np.einsum("aii->ai", R.reshape(parts, n, n))[...] += N
-        if t in rows:
-            means[rows[t]], variances[rows[t]] = mean[:kept], np.diag(P)[:kept]
+        if t in slots:
+            means[slots[t]], variances[slots[t]] = mean[:kept], np.diag(P)[:kept]
     return Sums(means, variances, P[:kept, :kept])
 
 
-def _step(update: Update, state: Vector) -> Vector:
-    """Return the next state without noise."""
-    n = update.gain.size
-    if state.size == n:
-        return update(state)
-    public = update(state[:n], hidden=state[n:])
-    return np.concatenate([public, update.adapt(state[n:], public)])
-
-
-def _linear_part(update: Update, columns: Vector) -> Vector:
-    """Return M times these columns: y ← C y with constant opinions, else y ← g∘x + C y and x ← x + η∘(y − x)."""
-    n = update.gain.size
-    if columns.shape[0] == n:
-        return update.couple(columns)
-    public = update.gain[:, None] * columns[n:] + update.couple(columns[:n])
-    return np.concatenate([public, update.adapt(columns[n:], public)])
-
-
-def _noise_weights(update: Update, deviations: Vector, parts: int) -> Vector:
-    """Return with what weight each agent's noise enters its public and its hidden opinion, shape (parts, agents)."""
-    b = update.gain * deviations
-    adaptation_rate = 0.0 if update.adaptation_rate is None else update.adaptation_rate
-    return np.stack([b, adaptation_rate * b])[:parts]
-
-
-# Exact mean and variance of what agents show, and of what they hold, without sampling.
+# The verb and its result.
 
 What: TypeAlias = Literal["public", "hidden", "joint"]
 
@@ -351,11 +353,20 @@ LARGEST_COVARIANCE = 2_000
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
-    """Mean and variance of agents, or of functionals, at some times.
+    """Mean and variance of agents, or of functionals, as ``moments`` returns them.
 
-    ``mean`` and ``variance`` have shape (times, names); ``covariance`` has shape (names, names) and holds at the
-    last time. They are exact for every noise law, as only its standard deviation enters. Times are whole numbers, and
-    real ones in continuous time.
+    They are exact for every noise law, as only its standard deviation enters.
+
+    Attributes
+    ----------
+    times : array of shape (times,)
+        Steps, or real times for an ``SDE``.
+    names : tuple
+        Labels of agents, or names of functionals.
+    mean, variance : array of shape (times, names)
+        Moments at each time.
+    covariance : array of shape (names, names)
+        Covariance at the last time.
     """
 
     times: Times | NDArray[np.float64]
@@ -412,23 +423,46 @@ def moments(
     what: What = "public",
     should_stop: ShouldStop | None = None,
 ) -> Moments:
-    """Return the exact mean and variance of y_t, or of functionals cᵀy_t, up to t = ``steps``.
+    """Return the exact mean and variance of opinions, or of functionals of them, up to t = ``steps``.
 
-    Without ``of``, every agent at ``times`` (all of 0…steps unless given) by the covariance recursion, for up to
-    2,000 agents. With ``of``, one or several functionals (or weights of shape (functionals, agents)) at ``times``
-    (the final one unless given) by the adjoint, for any number of agents; the work grows with the number of
-    times. Times come back in order, each once.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model, in discrete or continuous time.
+    steps : int
+        The last step; steps of an ``SDE`` have its own length.
+    of : Functional, sequence of them, or array of shape (functionals, agents), optional
+        Weighted sums, for any number of agents; the work grows with the number of times. Left out, every agent, for up
+        to 2,000 of them (1,000 where hidden opinions count).
+    times : array_like, optional
+        Times from 0 to the last; they are returned in order, each once. By default every step, or the last one for
+        functionals.
+    what : {"public", "hidden", "joint"}, default "public"
+        Public opinions y_t, hidden opinions x_{t+1} after step t, or both, public ones first; functionals then have
+        2·agents weights. Hidden opinions of an ``SDE`` are constant.
+    should_stop : callable, optional
+        Called at every step; the computation ends with an error once it returns True.
 
-    ``what`` may also be "hidden", for what agents hold once they have shown y_t, or "joint", for both: public opinions
-    first, hidden ones behind, so that functionals then have 2·agents weights. In continuous time ``steps`` counts
-    steps of the equation's own length, and times are real ones from 0 to the last.
+    Returns
+    -------
+    Moments
+        Mean and variance at the times, and the covariance at the last.
 
-    ``should_stop`` is called at every step that is followed, and cancels the work with ``CancelledError`` if it returns
-    True.
+    Raises
+    ------
+    CancelledError
+        If ``should_stop`` returns True.
+    InvalidInputError
+        If times, weights or ``what`` are not legal, or there are too many agents for their covariance.
 
+    See Also
+    --------
+    consensus_mode, mean, agent, difference : Functionals.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.theory._moments import agent
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0))
     >>> moments(model, 9, of=agent(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)
@@ -442,28 +476,28 @@ def _moments(model: Model | SDE, steps: int, of: Functionals | None, times: Arra
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
         raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out for public opinions"))
-    if isinstance(model, SDE):
-        return _continuous(model, steps, of, times, what)
-    if of is None:
-        parts = 2 if model.adaptation is not None or what != "public" else 1
-        _refuse_large(model.n, LARGEST_COVARIANCE // parts)
-        chosen = _chosen(times, steps, default=np.arange(steps + 1))
-        found = run_forwards(model, chosen, hidden=what != "public")
-        return _of_agents(model, chosen, found, what)
-    names, weights = stacked(model, of, agents=2 * model.n if what == "joint" else model.n)
-    chosen = _chosen(times, steps, default=np.array([steps]))
-    if what == "hidden":
-        weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
-    found = moments_of_sums(model, weights, chosen)
-    return Moments(chosen, names, found.mean, found.variance, found.covariance)
+    # Continuous time has differential equations where discrete time has recursions.
+    solve = _continuous if isinstance(model, SDE) else _discrete
+    return solve(model, steps, of, times, what)  # type: ignore[arg-type]
 
 
-def _of_agents(model: Model, times: Times, found: Sums, what: What) -> Moments:
+def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
+    if of is not None:
+        names, weights = stacked(model, of, agents=2 * model.n if what == "joint" else model.n)
+        chosen = _chosen(times, steps, default=np.array([steps]))
+        if what == "hidden":
+            weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
+        found = moments_of_sums(model, weights, chosen)
+        return Moments(chosen, names, found.mean, found.variance, found.covariance)
+    at = state_layout(model, hidden=what != "public")
+    _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start)
+    chosen = _chosen(times, steps, default=np.arange(steps + 1))
+    found = forward_moments(model, chosen, hidden=what != "public")
     labels: tuple[Hashable, ...] = tuple(model.network.labels)
     if what == "joint":
         labels = (*(("public", label) for label in labels), *(("hidden", label) for label in labels))
     kept = slice(model.n, None) if what == "hidden" else slice(None)
-    return Moments(times, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
+    return Moments(chosen, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
 
 
 def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
@@ -475,12 +509,8 @@ def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike |
         chosen = real_times(times, most=end)
     else:
         chosen = np.array([sde.time(k) for k in range(steps + 1)]) if of is None else np.array([end])
-    if of is None:
-        names: tuple[Hashable, ...] = tuple(sde.network.labels)
-        found = moments_at(sde, chosen)
-    else:
-        names, weights = stacked(sde, of)
-        found = moments_of(sde, weights, chosen)
+    names, weights = (tuple(sde.network.labels), None) if of is None else stacked(sde, of)
+    found = moments_at(sde, chosen) if weights is None else moments_of(sde, weights, chosen)
     return Moments(chosen, names, found.mean, found.variance, found.covariance)
 
 
@@ -494,7 +524,7 @@ def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:
     return chosen
 
 
-def _refuse_large(n: int, most: int) -> None:
+def _check_size(n: int, most: int) -> None:
     if n > most:
         rule = f"moments of every agent are computed for up to {most:,} agents here"
         remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"

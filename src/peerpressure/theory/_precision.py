@@ -1,4 +1,4 @@
-"""How many replicates, or how many steps, a wanted precision takes."""
+"""Number of replicates, or of steps, that a given precision takes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,52 @@ from statistics import NormalDist
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.schedules import Table
-from peerpressure.theory._classification import Fate, NoiseEffect, Outcome, fate
+from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._forecast import advice, mode_error
-from peerpressure.theory._limits import mode_noise
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import consensus_rate
+from peerpressure.theory._rates import mode_noise, rate_of
+from peerpressure.theory._regime import NoiseEffect
 
-# Where agents do not come to v, waiting longer than this does not help.
+# Where agents do not converge to v, more steps than this do not help.
 _SETTLED = 2_000
 
 
 def replicates_needed(
     model: Model, steps: int, precision: float, of: Functionals | None = None, confidence: float = 0.95
 ) -> int:
-    """Return how many simulated replicates pin the mean of cᵀy_T down to ± precision, at the given confidence.
+    """Return how many simulated replicates determine the mean of cᵀy_T to ± precision.
 
-    R = ⌈(z·std(cᵀy_T)/precision)²⌉ with z the two-sided normal quantile and the exact standard deviation; c is the
-    consensus mode if ``of`` is left out, and of several functionals the widest counts.
+    R = ⌈(z·std(cᵀy_T)/precision)²⌉ with z the two-sided normal quantile and the exact standard deviation.
 
+    Parameters
+    ----------
+    model : Model
+        Any model.
+    steps : int
+        The length T of a run.
+    precision : float
+        Half the width of the confidence interval.
+    of : Functional, or weights of shape (agents,) or (functionals, agents), optional
+        The functionals c, by default the consensus mode; of several the one with the largest deviation counts.
+    confidence : float, default 0.95
+        The probability that the interval covers the mean.
+
+    Returns
+    -------
+    int
+        The number of replicates, at least 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If precision or confidence is illegal, or the precision is out of reach.
+
+    See Also
+    --------
+    steps_needed : The number of steps for a given distance to v.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> replicates_needed(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99, precision=0.01, of=[1, 0])
@@ -50,28 +78,53 @@ def replicates_needed(
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
     """Return the smallest T after which the consensus mode is within ``precision`` of v, as a root mean square.
 
-    The exact error is searched by doubling T and then closing in: T meets the precision and T − 1 does not. An error
-    falls with T but for a ripple at small T, where it may have met the precision once before.
+    The exact error is searched by doubling T and then by bracketing: T reaches the precision and T − 1 does not. The
+    error decreases with T except for oscillations at small T, where it may have reached the precision once before.
 
+    Parameters
+    ----------
+    model : Model
+        Any model.
+    precision : float
+        The largest root-mean-square distance of the consensus mode to v.
+    max_steps : int, default 100000
+        The largest T that is tried.
+
+    Returns
+    -------
+    int
+        The number of steps T.
+
+    Raises
+    ------
+    InvalidInputError
+        If the precision is not reached; the message says why, and which schedule does better.
+
+    See Also
+    --------
+    mode_error : The error after a given number of steps.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> steps_needed(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), precision=0.05)  # √(T/2)/(T + 1)
     198
     """
     _check_precision(precision)
-    limit, found = step_count(max_steps), fate(model)
-    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+    limit, long_run = step_count(max_steps), classify(model)
+    if long_run.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         limit = min(limit, _SETTLED)
     if isinstance(model.pressure, Table):
         limit = min(limit, model.pressure.values.size)
-    errors = _remembered(lambda T: mode_error(model, T))
+    errors = _cached(lambda T: mode_error(model, T))
     below, above = _bracket(errors, precision, limit)
     if above is None:
-        raise InvalidInputError(_out_of_reach(model, found, precision, below, errors(below)))
-    return _close_in(errors, precision, below, above)
+        raise InvalidInputError(_out_of_reach(long_run, precision, below, errors(below)))
+    return _bisect(errors, precision, below, above)
 
 
-def _remembered(error: Callable[[int], float]) -> Callable[[int], float]:
+def _cached(error: Callable[[int], float]) -> Callable[[int], float]:
     known: dict[int, float] = {}
 
     def lookup(T: int) -> float:
@@ -93,8 +146,8 @@ def _bracket(error: Callable[[int], float], precision: float, limit: int) -> tup
     return below, T
 
 
-def _close_in(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
-    """Narrow a bracket to neighbours, by a power law through its ends and by halving in turn."""
+def _bisect(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
+    """Narrow a bracket to neighbours, alternating between a power law through its ends and bisection."""
     by_power_law = True
     while above - below > 1:
         guess = (below + above) // 2
@@ -114,23 +167,24 @@ def _crossing(a: int, error_a: float, b: int, error_b: float, precision: float) 
     return math.ceil(a * math.pow(b / a, share))
 
 
-def _out_of_reach(model: Model, found: Fate, precision: float, steps: int, error: float) -> str:
+def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float) -> str:
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
-    better = _better_schedule(model, steps, error)
-    if found.setting is None and found.noise is NoiseEffect.STAYS:
-        rule = f"a mask held for ever leaves an error of {mode_noise(model):.3g} in the consensus mode"
-        return message(rule, got=got, remedy="ask for less, use a smaller mask, or noise that is drawn anew")
-    if found.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        rule = f"a precision can be reached only where agents come to v, and here there is {found.outcome.value}"
+    outcome = long_run.outcome
+    if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS:
+        rule = f"frozen noise leaves an error of {mode_noise(long_run.model):.3g} in the consensus mode"
+        return message(rule, got=got, remedy="ask for less, use less noise, or noise that is drawn anew")
+    better = _better_schedule(long_run, steps, error)
+    if outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        rule = f"a precision can be reached only where agents converge to v, and here there is {outcome.value}"
         return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
     rule = f"the precision must be reached within {steps:,} steps"
-    remedies = [_extrapolated(model, precision, steps, error), better]
+    remedies = [_extrapolated(long_run, precision, steps, error), better]
     return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
 
 
-def _extrapolated(model: Model, precision: float, steps: int, error: float) -> str:
+def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
     """Say how many steps it takes by the slower of the known rates."""
-    rate = consensus_rate(model, constants=False)
+    rate = rate_of(long_run, constants=False)
     laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
     exponents = [share * law.exponent for law, share in laws if law is not None]
     if not exponents or min(exponents) <= 0:
@@ -139,9 +193,9 @@ def _extrapolated(model: Model, precision: float, steps: int, error: float) -> s
     return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
 
 
-def _better_schedule(model: Model, steps: int, error: float) -> str:
+def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
     """Name the tuned schedule if it does better."""
-    better = advice(model, steps, error)
+    better = advice(long_run, steps, error)
     if better is None or better.gain <= 1.01:
         return ""
     return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"

@@ -1,38 +1,127 @@
-"""How fast the agents' common value comes to v, and how fast they come to each other.
+"""Rates at which the common value approaches v, and at which agents approach each other.
 
-With a_t = κ/ρ_t the consensus mode m_t = Σ d y_t/Σ d has bias b_t and variance V_t with
+Summing (S + ρ_t D) y_t = S ξ_t + ρ_t A y_{t−1} over all agents, with m_t = Σ d y_t/Σ d and ξ̄_t = Σ s ξ_t/Σ s, gives
+m_t = m_{t−1} + (κ/ρ_t)(ξ̄_t − Σ s y_t/Σ s). Near agreement the last term is m_t + O(1/ρ_t), so that the consensus mode m
+is a running average with step κ/(ρ_t + κ). With a_t = κ/ρ_t its bias b_t and variance V_t obey
 
     (1 + a_t) b_t = b_{t−1} + a_t K/ρ_t,        (1 + a_t)² V_t = V_{t−1} + a_t² σ̄_t²,
 
-where K/ρ is how far the mode of the fixed point lies from v (``scalar.lag``) and σ̄_t is the deviation of the
-stubbornness-weighted mean of the noise. For ρ_t = c t, r = κ/c and σ̄_t = σ̄ t^γ their solutions are
+where K/ρ is how far the mode of the fixed point lies from v (``lag``) and σ̄_t is the deviation of ξ̄_t. For ρ_t = c t,
+r = κ/c and σ̄_t = σ̄ t^γ the solutions are
 
     b_t ~ t^(−r)                   for r < 1         V_t ~ t^(−2r)                              for 2r < 1 − 2γ
     b_t ~ (K/c) log(t)/t           for r = 1         V_t ~ r²σ̄² log(t) t^(−2r)                  for 2r = 1 − 2γ
     b_t ~ (K/c) r/((r − 1) t)      for r > 1         V_t ~ r²σ̄²/(2r − 1 + 2γ) t^(−(1 − 2γ))     for 2r > 1 − 2γ
 
 and for ρ_t = c t^p with p < 1 the mode follows its fixed point: b_t ~ K/ρ_t and V_t ~ κσ̄_t²/(2ρ_t). V_t t is smallest
-at r = 1, so that ρ_t = κt is the best line; the log in its bias is the price.
+at r = 1, so that ρ_t = κt is the best line; the log in its bias is the price. The laws of continuous time are the same,
+but for the constant of the bias and for the two sides of a bipartite network, which do not oscillate.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
 from peerpressure.errors import ModelError, message
 from peerpressure.model import Model
-from peerpressure.noise import Frozen
-from peerpressure.schedules import Growth, Linear, Power, Schedule
-from peerpressure.theory._classification import Bond, Setting, setting_of
-from peerpressure.theory._limits import is_proportional, lag, long_run_factor, mode_noise
-from peerpressure.theory._recurrence import Mode
-from peerpressure.theory._regime import Regime, reduced, regime_of
+from peerpressure.noise import NoNoise
+from peerpressure.schedules import Linear, Power, Schedule
+from peerpressure.sde import SDE
+from peerpressure.sde._moments import moments_of
+from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
+from peerpressure.theory._fixed_point import balanced_solver
+from peerpressure.theory._moments import adjoint_moments, consensus_mode, step_count
+from peerpressure.theory._regime import Regime
 
-_FAR = 1e100  # where a power law has long swallowed its corrections
+_FAR = 1e100  # a time at which a power law dominates its corrections
+
+
+def mode_noise(model: Model) -> float:
+    """Return σ̄ = √(Σ s²σ²)/Σ s, the standard deviation of ξ̄_t at time scale 1.
+
+    Parameters
+    ----------
+    model : Model
+        A model with noise.
+
+    Returns
+    -------
+    float
+        The deviation that one step's noise gives the stubbornness-weighted mean.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.noise import Gaussian
+    >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
+    1.4142135623730951
+    """
+    weights = model.s / model.s.max()
+    return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
+
+
+def long_run_factor(phi: float) -> float:
+    """Return how much more an average of AR(1) noise varies than one of white noise: (1 + φ)/(1 − φ).
+
+    Noise that is drawn once does not average out, and counts as it is.
+    """
+    return 1.0 if phi == 1 else (1 + phi) / (1 - phi)
+
+
+def start_weight(model: Model | SDE, steps: int) -> float:
+    """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after some steps.
+
+    It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
+    changes or hidden opinions adapt, and in continuous time, the weight of y₀ is computed exactly by the adjoint.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        Any model.
+    steps : int
+        The number T of steps.
+
+    Returns
+    -------
+    float
+        A number from 0 to 1.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
+    0.1
+    """
+    weights = consensus_mode(model).weights[None]
+    if isinstance(model, SDE):
+        process = replace(model, model=_start_alone(model.model))
+        return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
+    if not model.is_plain:
+        return float(adjoint_moments(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
+    times = np.arange(1, step_count(steps) + 1)
+    inverse = model.pressure.reciprocal(times)
+    return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
+
+
+def _start_alone(model: Model) -> Model:
+    """Return the model with a start of 1 and all else 0, whose mean is the weight of the start."""
+    return replace(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
+
+
+def lag(model: Model) -> float:
+    """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
+
+    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d.
+    """
+    if is_proportional(model):
+        return 0.0
+    d, s = model.network.degrees, model.s / model.s.max()
+    z = balanced_solver(model.network.laplacian, s)(model.s * (model.x0 - model.consensus_value))
+    return float(d @ z / d.sum())
 
 
 @final
@@ -60,7 +149,7 @@ class Law:
 @final
 @dataclass(frozen=True)
 class Rate:
-    """How bias and variance of the consensus mode, and the agents' disagreement, depend on t as t → ∞.
+    """Dependence on t, as t → ∞, of bias and variance of the consensus mode and of the agents' disagreement.
 
     ``disagreement`` is the root mean square of y_i − m over agents and noise. A law is None where no power law holds
     or none is known; ``ratio`` is κ/c where ρ_t ~ c t.
@@ -74,73 +163,106 @@ class Rate:
     estimated: bool = False
 
 
-def consensus_rate(model: Model, *, constants: bool = True) -> Rate:
-    """Return the rates at which a model comes to consensus; ``constants=False`` spares a linear solve.
+def consensus_rate(model: Model | SDE, *, constants: bool = True) -> Rate:
+    """Return the rates at which a model approaches consensus.
 
+    Parameters
+    ----------
+    model : Model or SDE
+        Any model; where hidden opinions adapt nothing is claimed, as the limit is not v.
+    constants : bool, default True
+        Whether to compute the constant of the bias too, which takes a linear solve.
+
+    Returns
+    -------
+    Rate
+        The power laws.
+
+    See Also
+    --------
+    diagnose : The outcome, with its rates.
+
+    Examples
+    --------
     >>> from peerpressure.networks import star
     >>> model = Model(star(4), hidden=[0, 1, 2, 3])  # κ = 2/3 and ρ_t = t
     >>> print(consensus_rate(model).bias)
     t^−0.667
     """
-    model = reduced(model)
-    setting = None if model.is_plain else setting_of(model, regime_of(model.pressure))
-    return rate_in(model, setting, constants=constants)
+    return rate_of(classify(model), constants=constants)
 
 
-def rate_in(model: Model, setting: Setting | None, *, constants: bool) -> Rate:
-    """Return the rates of a model in its setting, None for a plain one.
+def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
+    """Return the rates of a model that is classified.
 
     In a network that changes for ever the common value has its own κ and its own noise, and the laws are the same.
-    Hidden opinions that adapt lead elsewhere than to v, and nothing is claimed.
     """
-    growth = model.pressure.growth
-    regime = regime_of(model.pressure, growth)
-    p = growth.exponent
-    mode = _mode(setting)
-    if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or (setting is not None and mode is None):
+    model, growth, regime = long_run.model, long_run.growth, long_run.regime
+    p, structure, omega = growth.exponent, long_run.structure, long_run.omega
+    known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
+    if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
         return Rate(regime, estimated=growth.estimated)
-    kappa = model.kappa if mode is None else mode.kappa
+    assert omega is not None
     c = growth.slope or _scale(model.pressure, p)
-    r = kappa / c if regime is Regime.LINEAR else math.inf
-    gamma = _noise_exponent(model)
-    sigma = mode_noise(model) * math.sqrt(long_run_factor(model)) if mode is None else mode.noise(model)
-    swings = model.network.is_bipartite if setting is None else setting.groups[0].swings
+    share = long_run.kappa / c
+    r = share if regime is Regime.LINEAR else math.inf
+    noise = model.noise.time_scale
+    # γ where the noise grows like t^γ, −∞ where there is none, None where it is no power.
+    gamma = -math.inf if model.noise.is_zero else noise.growth.exponent
+    variance = None
+    if gamma is not None and gamma > -math.inf:
+        sigma = omega.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
+        variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
+    periodic = structure.components[0].periodic
     return Rate(
         regime,
-        bias=_bias(model, p, c, r, constants=constants) if mode is None else _bias_of(p, r),
-        variance=None if gamma is None else _variance(model, p, kappa / c, r, gamma, sigma),
-        disagreement=None if gamma is None else _disagreement(model, p, r, gamma, swings=swings),
+        bias=_bias(long_run, p, c, r, constants=constants),
+        variance=variance,
+        disagreement=None if gamma is None else _disagreement(p, r, gamma, long_run.phi, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,
-        estimated=growth.estimated or model.noise.time_scale.growth.estimated,
+        estimated=growth.estimated or noise.growth.estimated,
     )
-
-
-def _mode(setting: Setting | None) -> Mode | None:
-    """Return the one common value of a network that changes, while hidden opinions are constant."""
-    if setting is None or setting.adaptation is not None or setting.bond is not Bond.ONE:
-        return None
-    return setting.groups[0].mode
 
 
 def ideal_deviation(model: Model, t: int) -> float:
     """Return σ̄/√t = √(Σ s²σ²)/(Σ s·√t), the deviation of the consensus mode under the tuned schedule ρ_t = κt.
 
-    It is that of the plain mean of t steps of noise, which no other average of them beats.
+    It is that of the mean of t steps of noise, which no other average of them improves on.
 
+    Parameters
+    ----------
+    model : Model
+        A model of one network and constant hidden opinions, with noise that averages out.
+    t : int
+        The number of steps, at least 1.
+
+    Returns
+    -------
+    float
+        The standard deviation.
+
+    Raises
+    ------
+    ModelError
+        If the network changes, hidden opinions adapt, noise is drawn only once, or t < 1.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """
-    if not reduced(model).is_plain:
+    if not model.is_plain:
         rule = "an ideal deviation is known for a constant network and constant hidden opinions"
         raise ModelError(message(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))"))
     if not t >= 1:
         raise ModelError(message("t must be at least 1", got=t, remedy="noise enters with the first step"))
-    if isinstance(model.noise.temporal, Frozen):
-        remedy = "a mask that is held stays in the mean: its deviation is mode_noise(model)"
+    phi = model.noise.autocorrelation
+    if phi == 1:
+        remedy = "frozen noise stays in the mean: its deviation is mode_noise(model)"
         raise ModelError(message("noise must be drawn anew to average out", got=model.noise, remedy=remedy))
-    return mode_noise(model) * math.sqrt(long_run_factor(model) / t)
+    return mode_noise(model) * math.sqrt(long_run_factor(phi) / t)
 
 
 def _scale(schedule: Schedule, exponent: float) -> float:
@@ -148,21 +270,14 @@ def _scale(schedule: Schedule, exponent: float) -> float:
     return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
 
 
-def _noise_exponent(model: Model) -> float | None:
-    """Return γ where the noise grows like t^γ, −∞ where there is none, None where it is no power."""
-    growth: Growth = model.noise.time_scale.growth
-    return -math.inf if model.noise.is_zero else growth.exponent
-
-
-def _bias(model: Model, p: float, c: float, r: float, *, constants: bool) -> Law:
-    if r < math.inf and is_proportional(model):
+def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -> Law:
+    model = long_run.model
+    # Its constant has a closed form on one network in discrete time.
+    closed_form = model.is_plain and not long_run.continuous
+    if model.is_plain and r < math.inf and is_proportional(model):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
-        return Law(r, _remembered(model, r))
-    return _bias_of(p, r, lag(model) / c if constants else None)
-
-
-def _bias_of(p: float, r: float, lead: float | None = None) -> Law:
-    """Return the law of the bias, where the mode of the fixed point lies lead/t^p from its value."""
+        return Law(r, _remembered(model, r) if closed_form else None)
+    lead = lag(model) / c if constants and closed_form else None
     if r == math.inf:
         return Law(p, lead)
     if _equal(r, 1.0):
@@ -183,13 +298,10 @@ def _remembered(model: Model, r: float) -> float | None:
     return start * math.exp(math.lgamma(1 + beta + r) - math.lgamma(1 + beta))
 
 
-def _variance(model: Model, p: float, share: float, r: float, gamma: float, sigma: float) -> Law | None:
-    """Return the law of the variance, for steps share/t^p and noise of long-run deviation sigma·t^gamma."""
-    if gamma == -math.inf:
-        return None
-    sigma2 = (sigma * _scale(model.noise.time_scale, gamma)) ** 2
-    if isinstance(model.noise.temporal, Frozen):
-        return _held_variance(r, gamma, sigma2)
+def _variance(p: float, share: float, r: float, gamma: float, sigma2: float, *, constant: bool) -> Law:
+    """Return the law of the variance, for steps share/t^p and noise of long-run variance sigma2·t^(2·gamma)."""
+    if constant:
+        return _variance_of_constant_noise(r, gamma, sigma2)
     if r == math.inf:
         return Law(p - 2 * gamma, share / 2 * sigma2)
     gap = 2 * r - (1 - 2 * gamma)
@@ -198,8 +310,8 @@ def _variance(model: Model, p: float, share: float, r: float, gamma: float, sigm
     return Law(2 * r) if gap < 0 else Law(1 - 2 * gamma, r**2 * sigma2 / gap)
 
 
-def _held_variance(r: float, gamma: float, sigma2: float) -> Law:
-    """Return the variance under a mask held for ever: the mode follows the masked opinions' own value."""
+def _variance_of_constant_noise(r: float, gamma: float, sigma2: float) -> Law:
+    """Return the variance under noise that is drawn once: the mode follows the mean of the noisy opinions."""
     if r == math.inf:
         return Law(-2 * gamma, sigma2)
     if _equal(r, -gamma):
@@ -207,16 +319,16 @@ def _held_variance(r: float, gamma: float, sigma2: float) -> Law:
     return Law(2 * r) if r < -gamma else Law(-2 * gamma, sigma2 * (r / (r + gamma)) ** 2)
 
 
-def _disagreement(model: Model, p: float, r: float, gamma: float, *, swings: bool) -> Law:
-    """Return how fast agents close in on each other.
+def _disagreement(p: float, r: float, gamma: float, phi: float, *, periodic: bool) -> Law:
+    """Return how fast agents approach each other.
 
-    Neighbours' averaging leaves deviations of order (1 + noise)/ρ_t. On a bipartite network the two sides also swing
-    against each other, and this swing is forgotten, and driven by noise, exactly as the consensus mode is.
+    Averaging over neighbours leaves deviations of order (1 + noise)/ρ_t. Where a class is periodic, as on a bipartite
+    network, the difference between its parts is forgotten, and driven by noise, exactly as the consensus mode is.
     """
     exponents = [p, p - gamma]
-    if swings:
+    if periodic:
         exponents.append(r)
-        if not isinstance(model.noise.temporal, Frozen):
+        if phi < 1:
             exponents.append(p / 2 - gamma)
     return Law(min(exponents))
 

@@ -1,10 +1,19 @@
-"""Who listens to whom for ever, in a temporal network: the steps that recur, and their closed classes.
+"""Recurrent classes of a network that changes, and the absolute probability sequence of each.
 
 Under high pressure an agent shows the mean of what its neighbours showed in the step before, and its own opinion where
-it has none. So what it shows can be followed back from (agent, step) to (neighbour, step before). That way ends with
-an agent who was isolated, or in a *closed class*: agents in steps that no step leads out of. One closed class makes one
-value. That every pair meets in time is not enough for it: where agents never hear themselves, two closed classes can
-pass through the same agents in turn, as they do on the two sides of a bipartite graph.
+it has no neighbour. So public opinions perform the backward products of a Markov chain whose states are pairs (agent,
+step): from (agent, step) to (neighbour, step before). The chain ends in a state of an isolated agent, or in a *closed
+communicating class*. One closed class makes one value. Joint connectivity is not enough for it: where agents do not
+hear themselves, two closed classes can pass through the same agents in turn, as they do on the two sides of a
+bipartite graph.
+
+References
+----------
+.. [1] A. Jadbabaie, J. Lin, A. S. Morse, "Coordination of groups of mobile autonomous agents using nearest neighbor
+   rules", IEEE Trans. Autom. Control 48 (2003).
+.. [2] B. Touri, A. Nedić, "On ergodicity, infinite flow, and consensus in random models", IEEE Trans. Autom. Control
+   56 (2011).
+.. [3] A. Kolmogoroff, "Zur Theorie der Markoffschen Ketten", Math. Ann. 112 (1936).
 """
 
 from __future__ import annotations
@@ -22,19 +31,21 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
 from peerpressure.progress import checkpoint
+from peerpressure.theory._regime import LATE
 
-Places: TypeAlias = NDArray[np.int64]
+States: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
 
-# Agents times steps of a period that are looked at as a whole.
+# Largest number of agents times steps of a period that is analysed as a whole.
 LARGEST = 2**23
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rounds:
+class RecurrentNetworks:
     """The networks that recur for ever from step ``begin`` on: those of a period, or the last one alone.
 
-    ``degrees`` has shape (steps, agents), and ``union`` joins all who ever meet again.
+    ``degrees`` has shape (steps, agents), and ``union`` joins all agents who are ever connected again.
     """
 
     adjacency: tuple[sparse.csr_array, ...]
@@ -44,51 +55,56 @@ class Rounds:
 
     @property
     def count(self) -> int:
-        """The number of steps after which they repeat."""
+        """The number of steps after which the networks repeat."""
         return len(self.adjacency)
 
     @property
-    def alone(self) -> NDArray[np.bool_]:
-        """Who has no neighbour in which round, shape (steps, agents)."""
+    def is_static(self) -> bool:
+        """Whether one network is in force from the first step on."""
+        return self.count == self.begin == 1
+
+    @property
+    def isolated(self) -> Mask:
+        """Which agent has no neighbour in which step, shape (steps, agents)."""
         return np.asarray(self.degrees == 0)
 
     @property
-    def isolated(self) -> bool:
-        """Whether some who meet others are alone in between, again and again: then they show their own opinion."""
-        return bool(np.any(np.any(self.alone, axis=0) & ~np.all(self.alone, axis=0)))
+    def intermittent(self) -> Mask:
+        """Which agents are isolated in some recurring steps and not in others, shape (agents,)."""
+        return np.asarray(np.any(self.isolated, axis=0) & ~np.all(self.isolated, axis=0))
 
     def index(self, t: int) -> int:
-        """Return which of the steps is in force at a time t ≥ begin."""
+        """Return which of the networks is in force at a time t ≥ begin."""
         return (t - self.begin) % self.count
 
-    def groups(self) -> tuple[int, NDArray[np.int32]]:
-        """Return the number of groups that never meet again, and the group of every agent."""
-        count, group = csgraph.connected_components(self.union, directed=False)
-        return int(count), group
+    def components(self) -> tuple[int, NDArray[np.int32]]:
+        """Return the number of components of the union, and the component of every agent."""
+        count, label = csgraph.connected_components(self.union, directed=False)
+        return int(count), label
 
 
-def recurring_rounds(model: Model) -> Rounds | None:
-    """Return the steps that recur for ever, or None where a period is too long to be looked at as a whole."""
+def recurrent_networks(model: Model) -> RecurrentNetworks | None:
+    """Return the networks that recur for ever, or None where a period is too long to be analysed as a whole."""
     temporal_network = model.temporal_network
     if temporal_network is None or temporal_network.period is None:
         last = 1 if temporal_network is None else temporal_network.last_change
         A = model.adjacency_at(last)
-        return Rounds((A,), model.degrees_at(last)[None], A, last)
+        return RecurrentNetworks((A,), model.degrees_at(last)[None], A, last)
     if temporal_network.period * model.n > LARGEST:
         return None
     times = range(1, temporal_network.period + 1)
     degrees = np.stack([temporal_network.degrees_at(t) for t in times])
-    return Rounds(tuple(temporal_network.at(t) for t in times), degrees, model.network.adjacency, 1)
+    return RecurrentNetworks(tuple(temporal_network.at(t) for t in times), degrees, model.network.adjacency, 1)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ClosedClasses:
-    """The closed sets to which all that is shown can be traced back.
+    """The closed communicating classes to which every public opinion can be traced back.
 
-    A place is round·agents + agent for what is shown; as many places follow for what is held. An entry of ``graph`` is
-    1 + the number of steps that a step goes back. ``label`` names the set of every place, ``closed`` those that no
-    step leads out of.
+    A state is step·agents + agent for a public opinion; as many states follow for hidden ones. An entry of ``graph`` is
+    1 + the number of steps that a transition goes back. ``label`` names the communicating class of every state, and
+    ``closed`` the classes that no transition leaves.
     """
 
     graph: sparse.csr_array
@@ -97,194 +113,203 @@ class ClosedClasses:
 
     @property
     def count(self) -> int:
-        """The number of closed sets."""
+        """The number of closed classes."""
         return int(self.closed.size)
 
-    def places(self, number: int) -> Places:
-        """Return the places of one closed set."""
+    def states(self, number: int) -> States:
+        """Return the states of one closed class."""
         return np.flatnonzero(self.label == self.closed[number])
 
-    def speakers(self, agents: int) -> NDArray[np.int64]:
-        """Return one agent of every closed set, where there are so many in all."""
+    def representatives(self, agents: int) -> States:
+        """Return one agent of every closed class, of so many agents in all."""
         first = np.empty(int(self.label.max()) + 1, dtype=np.int64)
         first[self.label[::-1]] = np.arange(self.label.size)[::-1]
         return np.asarray(first[self.closed] % agents)
 
     @cached_property
-    def ends(self) -> NDArray[np.bool_]:
-        """Which closed sets are one place that leads nowhere: a constant opinion that is shown, or pulls, as it is."""
+    def absorbing(self) -> Mask:
+        """Which closed classes are one absorbing state: an opinion that never moves, shown or attracting as it is."""
         leads_nowhere = np.diff(self.graph.indptr) == 0
         return np.isin(self.closed, self.label[leads_nowhere])
 
-    def has_loners(self, rounds: Rounds) -> bool:
-        """Say whether agents who are alone at times have a part in a closed set, and with them all of their noise."""
-        alone = np.flatnonzero(rounds.alone & ~np.all(rounds.alone, axis=0))
+    def includes_isolated(self, networks: RecurrentNetworks) -> bool:
+        """Whether agents who are isolated at times belong to a closed class, and all of their noise with them."""
+        alone = np.flatnonzero(networks.isolated & networks.intermittent)
         return bool(np.any(np.isin(self.label[alone], self.closed)))
 
-    def turns(self, number: int) -> int:
-        """Return after how many steps a closed set comes back to itself: 2 on a bipartite graph, 1 if all mix.
+    def period(self, number: int) -> int:
+        """Return the period of a closed class: the greatest common divisor of the lengths of its cycles.
 
-        It is the greatest common divisor of the lengths of all its cycles.
+        It is 2 on a bipartite graph, and 1 on other connected graphs.
         """
-        places = self.places(number)
-        inside = sparse.csr_array(self.graph[places][:, places])
+        states = self.states(number)
+        inside = sparse.csr_array(self.graph[states][:, states])
         depth = _depths(inside)
-        starts = np.repeat(np.arange(places.size), np.diff(inside.indptr))
+        starts = np.repeat(np.arange(states.size), np.diff(inside.indptr))
         around = depth[starts] + inside.data - 1 - depth[inside.indices]
         return int(np.gcd.reduce(np.abs(around)))
 
 
-def closed_classes(
-    rounds: Rounds, adapts: NDArray[np.bool_], remembers: NDArray[np.bool_], *, weak: bool
-) -> ClosedClasses:
-    """Return the closed sets of what is shown, and of what is held by those whose opinions adapt.
+def closed_classes(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, own_opinion: bool) -> ClosedClasses:
+    """Return the closed classes of public opinions, and of the hidden opinions of agents who adapt.
 
-    ``remembers`` says whose opinion keeps a part of itself in a step. With ``weak`` an agent's own opinion counts in
-    every step, as it does under a bounded pressure, or in the long run where Σ 1/ρ_t diverges; without, only where
-    it is alone.
+    Parameters
+    ----------
+    networks : RecurrentNetworks
+        The networks that recur for ever.
+    adapts : array of bool, shape (agents,)
+        Whose hidden opinions adapt.
+    memory : array of bool, shape (agents,)
+        Whose hidden opinion keeps a part of itself in a step.
+    own_opinion : bool
+        Whether an agent's own opinion counts in every step, as it does under bounded pressure, or in the long run where
+        Σ 1/ρ_t diverges; otherwise it counts only where the agent is isolated.
     """
-    n, count = rounds.degrees.shape[1], rounds.count
-    shown = np.arange(count * n).reshape(count, n)
-    held, before = shown + shown.size, np.roll(shown, 1, axis=0)
-    steps = [(shown[k][_rows(A)], before[k][A.indices], 1) for k, A in enumerate(rounds.adjacency)]
-    hears_itself = np.ones_like(rounds.alone) if weak else rounds.alone
-    # An opinion that never moves has one place for all steps, and leads nowhere.
-    held = np.where(adapts, held, held[0])
-    steps.append((shown[hears_itself], held[hears_itself], 0))
-    steps.append((held[:, adapts].ravel(), before[:, adapts].ravel(), 1))
-    kept = adapts & remembers
-    steps.append((held[:, kept].ravel(), np.roll(held, 1, axis=0)[:, kept].ravel(), 1))
-    return _closed(steps, shown.size)
+    n, count = networks.degrees.shape[1], networks.count
+    public = np.arange(count * n).reshape(count, n)
+    hidden, before = public + public.size, np.roll(public, 1, axis=0)
+    steps = [(public[k][_rows(A)], before[k][A.indices], 1) for k, A in enumerate(networks.adjacency)]
+    hears_itself = np.ones_like(networks.isolated) if own_opinion else networks.isolated
+    # A hidden opinion that never moves has one state for all steps, which is absorbing.
+    hidden = np.where(adapts, hidden, hidden[0])
+    steps.append((public[hears_itself], hidden[hears_itself], 0))
+    steps.append((hidden[:, adapts].ravel(), before[:, adapts].ravel(), 1))
+    kept = adapts & memory
+    steps.append((hidden[:, kept].ravel(), np.roll(hidden, 1, axis=0)[:, kept].ravel(), 1))
+    return _closed(steps, public.size)
 
 
 def _rows(matrix: sparse.csr_array) -> NDArray[np.int64]:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _closed(steps: list[tuple[Places, Places, int]], shown: int) -> ClosedClasses:
+def _closed(steps: list[tuple[States, States, int]], public: int) -> ClosedClasses:
     starts, ends = (np.concatenate([step[side] for step in steps]).astype(np.int64) for side in (0, 1))
     lags = np.concatenate([np.full(step[0].size, step[2]) for step in steps])
-    graph = sparse.csr_array((lags + 1, (starts, ends)), shape=(2 * shown, 2 * shown))
+    graph = sparse.csr_array((lags + 1, (starts, ends)), shape=(2 * public, 2 * public))
     _, label = csgraph.connected_components(graph, directed=True, connection="strong")
     is_left = np.zeros(int(label.max()) + 1, dtype=np.bool_)
     is_left[label[starts[label[starts] != label[ends]]]] = True
-    # Hidden opinions that nothing shown leads back to do not count.
-    reached = np.unique(label[np.concatenate([np.arange(shown), ends])])
+    # Hidden opinions that no public opinion can be traced back to do not count.
+    reached = np.unique(label[np.concatenate([np.arange(public), ends])])
     return ClosedClasses(graph, label, reached[~is_left[reached]])
 
 
 def _depths(graph: sparse.csr_array) -> NDArray[np.int64]:
-    """Return how many steps each place lies behind the first, along a tree of steps."""
+    """Return how many steps each state lies behind the first, along a breadth-first tree."""
     _, above = csgraph.breadth_first_order(graph, 0, directed=True)
     above[0] = 0
     depth = np.asarray(graph[above, np.arange(above.size)], dtype=np.int64).ravel() - 1
     depth[0] = 0
-    # Doubling the jump each time sums along every way to the root in log2(depth) gathers, not a loop.
+    # Pointer jumping sums along every path to the root in log2(depth) gathers, not a loop.
     while np.any(above):
         depth = depth + depth[above]
         above = above[above]
     return depth
 
 
-# The common value of agents who listen to each other, and what moves it.
-#
-# With P_t = D_t⁻¹A_t one step is y_t = P_t y_{t−1} + D_t⁻¹S(ξ_t − y_t)/ρ_t. Weights ω_t ≥ 0 with Σ ω_t = 1 that go back
-# by ω_{t−1} = P_tᵀω_t make m_t = ω_t·y_t obey
-#
-#     m_t = m_{t−1} + (1/ρ_t) Σ w_t (ξ_t − y_t),        w_t = ω_t s/d_t.
-#
-# So near agreement m is drawn to the mean of the opinions with weights w, at the rate κ/ρ_t with κ = Σ w. On a constant
-# network ω = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from step to step ω is not d/Σd, and
-# the value that agents are drawn to is not v, though every network is symmetric.
-
-# Up to this size all columns of a period's map are worked out; above, a few of its vectors do.
+# Up to this size all columns of a period's map are computed; above, a few of its eigenvectors.
 DENSE = 200
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mode:
-    """A common value m_t = ω_t·y_t of some agents, over the steps that recur.
+class AbsoluteProbability:
+    """Kolmogorov's absolute probability sequence ω_t of a closed class, over the steps that recur.
 
-    ``weights`` holds ω and ``pull`` holds w, shape (steps, agents).
+    With P_t = D_t⁻¹A_t one step is y_t = P_t y_{t−1} + D_t⁻¹S(ξ_t − y_t)/ρ_t. Weights ω_t ≥ 0 with Σ ω_t = 1 and
+    ω_{t−1} = P_tᵀω_t make the common value m_t = ω_t·y_t obey
+
+        m_t = m_{t−1} + (1/ρ_t) Σ w_t (ξ_t − y_t),        w_t = ω_t s/d_t.
+
+    So near agreement m is attracted to the mean of the opinions with weights w, at the rate κ/ρ_t with κ = Σ w. On a
+    constant network ω = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from step to step ω is not
+    d/Σd, and the limit is not v, though every network is symmetric.
+
+    ``probability`` holds ω and ``rates`` holds w, shape (steps, agents).
     """
 
-    weights: Vector
-    pull: Vector
+    probability: Vector
+    rates: Vector
 
-    @property
+    @cached_property
     def influence(self) -> Vector:
-        """The mean of w over the steps, shape (agents,): how much each opinion counts."""
-        return np.asarray(self.pull.mean(axis=0))
+        """The mean of w over the steps, shape (agents,): the weight of each opinion."""
+        return np.asarray(self.rates.mean(axis=0))
 
-    @property
+    @cached_property
     def kappa(self) -> float:
         """The rate κ: the start loses a share κ/ρ_t in a step."""
         return float(self.influence.sum())
 
     def value(self, opinions: Vector) -> float:
-        """Return the mean of opinions that m is drawn to."""
+        """Return the weighted mean of opinions that m is attracted to."""
         return float(self.influence @ opinions / self.influence.sum())
 
-    def noise(self, model: Model) -> float:
-        """Return the deviation that noise gives the drawn value in one step, as it counts in the long run.
+    def noise(self, deviations: Vector, phi: float) -> float:
+        """Return the deviation that the noise of one step gives that mean, as it counts in the long run.
 
-        White noise counts by the mean square of w over the steps, one draw held for ever by the mean of w; AR(1) noise
-        of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
+        White noise counts by the mean square of w over the steps, constant noise (φ = 1) by the mean of w, and AR(1)
+        noise of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
         """
-        phi, deviations = model.noise.autocorrelation, model.noise.deviations(model.n)
-        if phi == 1:
-            return float(np.linalg.norm(self.influence * deviations) / self.kappa)
-        shares = np.fft.fft(self.pull * deviations, axis=0)
+        if phi == 1 or self.rates.shape[0] == 1:
+            factor = 1.0 if phi == 1 else np.sqrt((1 + phi) / (1 - phi))
+            return float(factor * np.linalg.norm(self.influence * deviations) / self.kappa)
+        shares = np.fft.fft(self.rates * deviations, axis=0)
         # The spectrum of AR(1) noise at the frequencies of the period.
-        angle = 2 * np.pi * np.arange(self.pull.shape[0]) / self.pull.shape[0]
+        angle = 2 * np.pi * np.arange(self.rates.shape[0]) / self.rates.shape[0]
         density = (1 - phi**2) / (1 - 2 * phi * np.cos(angle) + phi**2)
-        power = (np.abs(shares) ** 2).sum(axis=1) @ density / self.pull.shape[0] ** 2
+        power = (np.abs(shares) ** 2).sum(axis=1) @ density / self.rates.shape[0] ** 2
         return float(np.sqrt(power) / self.kappa)
 
 
-def mode_of(model: Model, rounds: Rounds, places: Places | None = None) -> Mode | None:
-    """Return the common value of a closed class, by default of all agents; None if it cannot be worked out."""
-    count, n = rounds.degrees.shape
+def absolute_probability(
+    model: Model, networks: RecurrentNetworks, states: States | None = None
+) -> AbsoluteProbability | None:
+    """Return the absolute probability sequence of a closed class, by default of all agents; None if not computed."""
+    count, n = networks.degrees.shape
+    if count == 1 and states is None:
+        total = networks.degrees.sum()
+        return AbsoluteProbability(networks.degrees / total, model.s[None] / total)
     inside = np.ones((count, n), dtype=np.bool_)
-    if places is not None:
-        inside = np.isin(np.arange(count * n), places).reshape(count, n)
-    weights = np.zeros((count, n))
+    if states is not None:
+        inside = np.isin(np.arange(count * n), states).reshape(count, n)
+    omega = np.zeros((count, n))
     if count == 1:
-        degrees = np.where(inside, rounds.degrees, 0.0)
-        weights = degrees / degrees.sum()
+        degrees = np.where(inside, networks.degrees, 0.0)
+        omega = degrees / degrees.sum()
     else:
-        last = _invariant(rounds, np.flatnonzero(inside[-1]))
+        last = _invariant(networks, np.flatnonzero(inside[-1]))
         if last is None:
             return None
-        weights[-1] = last
+        omega[-1] = last
         for k in range(count - 1, 0, -1):
-            weights[k - 1] = _back(rounds, k, weights[k])
-    degrees = np.where(inside, rounds.degrees, 1.0)
-    return Mode(weights, weights * model.s / degrees)
+            omega[k - 1] = _back(networks, k, omega[k])
+    degrees = np.where(inside, networks.degrees, 1.0)
+    return AbsoluteProbability(omega, omega * model.s / degrees)
 
 
-def _back(rounds: Rounds, k: int, weights: Vector) -> Vector:
+def _back(networks: RecurrentNetworks, k: int, omega: Vector) -> Vector:
     """Return Pᵀω of one step."""
-    degrees = np.where(rounds.degrees[k] > 0, rounds.degrees[k], 1.0)
-    shares = weights / (degrees if weights.ndim == 1 else degrees[:, None])
-    return np.asarray(rounds.adjacency[k] @ shares)
+    degrees = np.where(networks.degrees[k] > 0, networks.degrees[k], 1.0)
+    shares = omega / (degrees if omega.ndim == 1 else degrees[:, None])
+    return np.asarray(networks.adjacency[k] @ shares)
 
 
-def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
-    """Return the weights of the last step that a whole period leaves as they are, on the agents of a closed class."""
+def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
+    """Return the ω of the last step that a whole period leaves unchanged, on the agents of a closed class."""
 
-    def period(weights: Vector) -> Vector:
-        for k in range(rounds.count - 1, -1, -1):
-            weights = _back(rounds, k, weights)
-        return weights
+    def period(omega: Vector) -> Vector:
+        for k in range(networks.count - 1, -1, -1):
+            omega = _back(networks, k, omega)
+        return omega
 
-    n, size = rounds.degrees.shape[1], agents.size
+    n, size = networks.degrees.shape[1], agents.size
     found = np.zeros(n)
     if size <= DENSE:
         columns = sparse.csc_array((np.ones(size), (agents, np.arange(size))), shape=(n, size)).toarray()
         through = period(columns)[agents]
-        # One vector is left as it is; adding its sum makes the system regular.
+        # The invariant vector is unique; adding its sum makes the system regular.
         found[agents] = np.linalg.solve(np.eye(size) - through + 1.0, np.ones(size))
         return found
     start = np.zeros(n)
@@ -298,7 +323,7 @@ def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
 
     operator = LinearOperator((size, size), matvec=within, dtype=np.float64)
     try:
-        # Where a closed class is periodic, other values lie on the unit circle, but none as far to the right.
+        # A periodic class has other eigenvalues on the unit circle, but none as far to the right.
         _, vectors = eigs(operator, k=1, which="LR", v0=start[agents], tol=1e-13, maxiter=2_000)
     except ArpackNoConvergence:
         return None
@@ -307,61 +332,59 @@ def _invariant(rounds: Rounds, agents: Places) -> Vector | None:
     return found
 
 
-# The states that a network which changes for ever goes round in, on average over the noise.
-
 # Sweeps through the period, and products in all, after which a cycle that has not closed is given up.
 MOST_SWEEPS = 20_000
 MOST_WORK = 3e8
 CLOSED = 1e-10
-# A pressure that is bounded but still changes is looked at here.
-LATE = 1_000_000
 
 
-def cycle_of_circles(model: Model, rounds: Rounds) -> Vector | None:
-    """Return the mean of what each agent shows in each recurring round as ρ_t → ∞ with Σ 1/ρ_t = ∞, or None.
+def periodic_limit(model: Model, networks: RecurrentNetworks) -> Vector | None:
+    """Return the mean public opinions in each recurring step as ρ_t → ∞ with divergent Σ 1/ρ_t; None if not computed.
 
-    Hidden opinions are constant. Every closed class settles on the value that it is drawn to, isolated agents show
-    their opinion, and all others a mixture of these: the mean of what their neighbours showed in the step before. The
-    shape is (steps, agents).
+    Hidden opinions are constant. Every closed class converges to its own value, isolated agents show their opinion,
+    and transient agents a mixture of these: the mean of what their neighbours showed in the step before. The shape is
+    (steps, agents).
     """
-    count, n = rounds.degrees.shape
+    count, n = networks.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
-    closed = closed_classes(rounds, nobody, ~nobody, weak=False)
-    known: Vector = np.where(rounds.alone, model.x0, np.nan).ravel()
-    for number in np.flatnonzero(~closed.ends):
-        places = closed.places(int(number))
-        mode = mode_of(model, rounds, places)
-        if mode is None:
+    closed = closed_classes(networks, nobody, ~nobody, own_opinion=False)
+    known: Vector = np.where(networks.isolated, model.x0, np.nan).ravel()
+    for number in np.flatnonzero(~closed.absorbing):
+        states = closed.states(int(number))
+        omega = absolute_probability(model, networks, states)
+        if omega is None:
             return None
-        known[places] = mode.value(model.x0)
+        known[states] = omega.value(model.x0)
     known = known.reshape(count, n)
     start = np.full(n, model.consensus_value)
-    degrees = np.where(rounds.alone, 1.0, rounds.degrees)
+    degrees = np.where(networks.isolated, 1.0, networks.degrees)
 
     def step(k: int, state: Vector) -> Vector:
-        return np.asarray(np.where(np.isnan(known[k]), rounds.adjacency[k] @ state / degrees[k], known[k]))
+        return np.asarray(np.where(np.isnan(known[k]), networks.adjacency[k] @ state / degrees[k], known[k]))
 
-    return _closed_cycle(model, rounds, start, step)
+    return _closed_cycle(model, networks, start, step)
 
 
-def cycle_of_spread(model: Model, rounds: Rounds) -> Vector | None:
-    """Return the mean of what each agent shows in each recurring round under a bounded pressure, or None.
+def periodic_fixed_point(model: Model, networks: RecurrentNetworks) -> Vector | None:
+    """Return the mean public opinions in each recurring step under bounded pressure, or None if not computed.
 
-    It is the step trip that the noiseless steps close to, shape (steps, agents); hidden opinions are constant.
+    It is the cycle that the noise-free steps converge to, shape (steps, agents); hidden opinions are constant.
     """
-    late = LATE - rounds.index(LATE)
-    updates = [model.update(late + k) for k in range(rounds.count)]
-    return _closed_cycle(model, rounds, model.x0, lambda k, state: updates[k](state))
+    late = LATE - networks.index(LATE)
+    updates = [model.update(late + k) for k in range(networks.count)]
+    return _closed_cycle(model, networks, model.x0, lambda k, state: updates[k](state))
 
 
-def _closed_cycle(model: Model, rounds: Rounds, start: Vector, step: Callable[[int, Vector], Vector]) -> Vector | None:
-    work = float(sum(A.nnz for A in rounds.adjacency) + 10 * rounds.degrees.size)
+def _closed_cycle(
+    model: Model, networks: RecurrentNetworks, start: Vector, step: Callable[[int, Vector], Vector]
+) -> Vector | None:
+    work = float(sum(A.nnz for A in networks.adjacency) + 10 * networks.degrees.size)
     scale = float(np.ptp(model.x0)) or 1.0
-    states, state = np.empty_like(rounds.degrees), start
+    states, state = np.empty_like(networks.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):
         checkpoint()
         before = state
-        for k in range(rounds.count):
+        for k in range(networks.count):
             state = step(k, state)
             states[k] = state
         if np.abs(state - before).max() <= CLOSED * scale:

@@ -1,24 +1,34 @@
-"""How fast peer pressure grows, in the few classes that the fate of a network depends on."""
+"""Asymptotic regimes of the three schedules that decide the long run: pressure ρ_t, noise scale σ_t, adaptation η_t.
+
+A regime is read off ``Schedule.growth``: known exponents where the schedule has a closed form, estimates from values at
+very large t elsewhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.schedules import Constant, Growth, Schedule, estimate_growth
+from peerpressure.schedules import Growth, Schedule, estimate_growth
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
+# Time at which a schedule that no longer changes is evaluated.
+LATE = 1_000_000
+
 
 class Regime(Enum):
-    """The growth of ρ_t, from none to too fast."""
+    """Growth of the peer pressure ρ_t.
+
+    ``SLOW``, ``LINEAR`` and ``MARGINAL`` have ρ_t → ∞ with divergent Σ 1/ρ_t; ``FAST`` has convergent Σ 1/ρ_t.
+    """
 
     BOUNDED = "bounded"
     SLOW = "growing more slowly than t"
@@ -29,13 +39,27 @@ class Regime(Enum):
 
     @property
     def reaches_value(self) -> bool:
-        """Whether ρ_t → ∞ and Σ 1/ρ_t = ∞, so that the start is forgotten and the spread closes."""
+        """Whether ρ_t → ∞ and Σ 1/ρ_t diverges, so that the start is forgotten and the spread vanishes."""
         return self in (Regime.SLOW, Regime.LINEAR, Regime.MARGINAL)
 
 
 def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
-    """Return the class that a schedule belongs to.
+    """Classify the growth of a pressure schedule.
 
+    Parameters
+    ----------
+    pressure : Schedule
+        The schedule ρ_t.
+    growth : Growth, optional
+        Its growth, where it has been computed before.
+
+    Returns
+    -------
+    Regime
+        The class that the outcome depends on.
+
+    Examples
+    --------
     >>> from peerpressure.schedules import Linear, Power
     >>> regime_of(Linear(2)), regime_of(Power(1.5))
     (<Regime.LINEAR: 'growing like t'>, <Regime.FAST: 'growing so fast that Σ 1/ρ_t converges'>)
@@ -47,47 +71,193 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
         return Regime.BOUNDED
     if growth.bounded is None or growth.reciprocal_sum_diverges is None:
         return Regime.UNKNOWN
-    return _pace(pressure, growth)
-
-
-def _pace(pressure: Schedule, growth: Growth) -> Regime:
-    """Compare an unbounded ρ_t whose reciprocals diverge with t."""
     if growth.exponent is not None:
         return Regime.LINEAR if growth.exponent == 1 else Regime.SLOW
-    # Σ 1/ρ² = ∞ keeps a regular ρ_t below about √t.
-    if growth.square_sum_diverges or tends_to_infinity(lambda t: t / pressure.pressure(t)):
+    # Divergent Σ 1/ρ² keeps a regular ρ_t below about √t.
+    if growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)):
         return Regime.SLOW
     return Regime.MARGINAL
 
 
-def tends_to_infinity(curve: Curve) -> bool | None:
-    """Say whether a positive function of t outgrows every bound, judged by its values; None if unclear."""
-
-    def quiet(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(all="ignore"):
-            return curve(t)
-
-    bounded = estimate_growth(quiet).bounded
+def _tends_to_infinity(curve: Curve) -> bool | None:
+    """Whether a positive function of t exceeds every bound, judged by its values; None if unclear."""
+    bounded = estimate_growth(_quiet(curve)).bounded
     return None if bounded is None else not bounded
 
 
-# The plainest model that a model is equal to.
+def _quiet(curve: Curve) -> Curve:
+    def evaluated(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            return np.asarray(curve(t))
+
+    return evaluated
 
 
-def reduced(model: Model) -> Model:
-    """Return the same model without a temporal network that never changes and an adaptation that moves nobody.
+class NoiseEffect(Enum):
+    """Effect of the noise on the value that agents come to share."""
+
+    NONE = "there is no noise"
+    VANISHES = "noise averages out"
+    STAYS = "a noise term stays in the average"
+    WANDERS = "noise outpaces the averaging"
+    SCATTERS = "noise outgrows the pressure itself"
+    UNKNOWN = "the effect of the noise is not known"
+
+
+def noise_effect(model: Model, regime: Regime) -> NoiseEffect:
+    """Compare the growth of the noise σ_t with that of the pressure.
+
+    Where Σ 1/ρ_t diverges, the common value has a variance of order σ_t²/ρ_t, and single agents deviate from it by
+    order σ_t/ρ_t.
 
     >>> from peerpressure.networks import k2
-    >>> reduced(Model(k2(), hidden=[0, 1], adaptation=0.0)).is_plain
-    True
+    >>> from peerpressure.noise import Gaussian
+    >>> noise_effect(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0, temporal="frozen")), Regime.LINEAR)
+    <NoiseEffect.STAYS: 'a noise term stays in the average'>
     """
-    if model.temporal_network is not None and model.temporal_network.is_constant:
-        model = replace(model, temporal_network=None)
-    if model.adaptation is not None and _is_still(model.adaptation):
-        model = replace(model, adaptation=None)
-    return model
+    if model.noise.is_zero:
+        return NoiseEffect.NONE
+    growth = model.noise.time_scale.growth
+    if growth.bounded:
+        fades = growth.exponent is not None and growth.exponent < 0
+        return NoiseEffect.STAYS if _is_constant(model) and not fades else NoiseEffect.VANISHES
+    if growth.bounded is None or regime is Regime.UNKNOWN:
+        return NoiseEffect.UNKNOWN
+    return NoiseEffect.SCATTERS if regime is Regime.BOUNDED else _growing_noise(model, regime)
 
 
-def _is_still(adaptation: Adaptation) -> bool:
-    nothing = isinstance(adaptation.rate, Constant) and adaptation.rate.value == 0
-    return nothing or not np.any(adaptation.adaptation_weight)
+def _growing_noise(model: Model, regime: Regime) -> NoiseEffect:
+    closes = _outgrows(model, 1.0)
+    if not closes:
+        return NoiseEffect.UNKNOWN if closes is None else NoiseEffect.SCATTERS
+    if _is_constant(model):
+        return NoiseEffect.STAYS
+    averages = _sums_up(model) if regime is Regime.FAST else _outgrows(model, 2.0)
+    if averages is None:
+        return NoiseEffect.UNKNOWN
+    return NoiseEffect.VANISHES if averages else NoiseEffect.WANDERS
+
+
+def _is_constant(model: Model) -> bool:
+    """Whether each agent draws its noise once, for all steps."""
+    return model.noise.autocorrelation == 1
+
+
+def noise_is_estimated(model: Model) -> bool:
+    """Whether the effect of the noise rests on values of its scale rather than on a known power."""
+    growth = model.noise.time_scale.growth
+    powers = growth.exponent is not None and model.pressure.growth.exponent is not None
+    return not model.noise.is_zero and (growth.estimated or not (growth.bounded or powers))
+
+
+def _outgrows(model: Model, power: float) -> bool | None:
+    """Whether ρ_t/σ_t^power → ∞."""
+    p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
+    if p is not None and gamma is not None:
+        return p > power * gamma
+    return _tends_to_infinity(lambda t: _ratio(model, power, t))
+
+
+def _sums_up(model: Model) -> bool | None:
+    """Whether Σ σ_t²/ρ_t² is finite, so that the consensus limit has a finite variance."""
+    p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
+    if p is not None and gamma is not None:
+        return 2 * (p - gamma) > 1
+    diverges = estimate_growth(lambda t: _ratio(model, 1.0, t)).square_sum_diverges
+    return None if diverges is None else not diverges
+
+
+def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Logarithms, so that two schedules that both overflow still have a ratio.
+    with np.errstate(all="ignore"):
+        log_noise = model.noise.time_scale.log_pressure(t)
+        return np.asarray(np.exp(model.pressure.log_pressure(t) - power * log_noise))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OpinionRegime:
+    """Long-run behaviour of hidden opinions.
+
+    At constant pressure and rates, Σ d y_{t−1} + Σ s x_t/(ρη) is conserved but for the noise, which adds Σ s ε/ρ. So
+    the consensus limit moves in a step by a_t ε̄_t with
+
+        1/a_t = 1/η_t + ρ_t/κ,        or 1/a_t = 1/η_t where agents are isolated at times and show all their noise,
+
+    and hidden opinions approach it at a rate of order b_t = η_t/(1 + 1/ρ_t).
+
+    ``constant``: no opinion ever moves. ``lasting``: Σ b_t = ∞, so that opinions adapt for ever; None if that is not
+    known. ``movable`` marks the agents who adapt at all, and ``memory`` those whose opinion keeps a part of itself in
+    every late step, η < 1; shape (agents,). ``uniform``: all adapt alike. ``random_walk``: noise moves an opinion that
+    nothing holds in place without bound, as Σ a_t (constant noise) or Σ a_t² (other noise) diverges.
+    """
+
+    movable: NDArray[np.bool_]
+    memory: NDArray[np.bool_]
+    constant: bool = False
+    lasting: bool | None = False
+    uniform: bool = True
+    random_walk: bool | None = False
+    estimated: bool = False
+
+    @property
+    def fades(self) -> bool:
+        """Whether opinions adapt, but come to rest."""
+        return not self.constant and self.lasting is False
+
+
+def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
+    """Classify hidden opinions; ``isolated``: agents are without neighbours in some recurring steps."""
+    adaptation = model.adaptation
+    everyone = np.ones(model.n, dtype=np.bool_)
+    if adaptation is None:
+        return OpinionRegime(~everyone, everyone, constant=True)
+    weights = adaptation.adaptation_weights(model.n)
+    found = OpinionRegime(weights > 0, everyone, uniform=not np.ptp(weights))
+    growths = [model.pressure.growth, adaptation.rate.growth]
+    growths += [] if model.noise.is_zero else [model.noise.time_scale.growth]
+    if any(growth.bounded is None for growth in growths):
+        return replace(found, lasting=None, random_walk=None)
+    with np.errstate(all="ignore"):
+        late_rate = float(adaptation.rate.pressure(np.array([float(LATE)]))[0])
+    found = replace(found, memory=np.asarray(weights * late_rate < 1))
+    if model.pressure.growth.bounded and not float(model.pressure(LATE)) > 0:
+        # Without pressure the agents do not interact.
+        return found
+    lasting, sure = _lasts(model, adaptation)
+    walks, certain = _random_walk(model, adaptation, isolated=isolated)
+    return replace(found, lasting=lasting, random_walk=walks, estimated=not (sure and certain))
+
+
+def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
+    """Whether Σ b_t diverges, and whether that is known from powers of t."""
+    pressure, q = model.pressure.growth, adaptation.rate.growth.exponent
+    # Unbounded pressure no longer slows anything down.
+    p = pressure.exponent if pressure.bounded else 0.0
+    if p is not None and q is not None:
+        return q + min(p, 0.0) >= -1, not (pressure.estimated or adaptation.rate.growth.estimated)
+    curve = _quiet(lambda t: (1 + 1 / model.pressure.pressure(t)) / adaptation.rate.pressure(t))
+    return estimate_growth(curve).reciprocal_sum_diverges, False
+
+
+def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tuple[bool | None, bool]:
+    """Whether noise moves the consensus limit without bound, and whether that is known from powers of t."""
+    if model.noise.is_zero:
+        return False, True
+    constant = _is_constant(model)
+    pressure, rate, noise = model.pressure.growth, adaptation.rate.growth, model.noise.time_scale.growth
+    if noise.bounded and not (isolated or pressure.reciprocal_sum_diverges or pressure.estimated):
+        return False, True
+    p, q, gamma = 0.0 if isolated else pressure.exponent, rate.exponent, noise.exponent
+    if p is not None and q is not None and gamma is not None:
+        order = min(-max(p, 0.0), q) + gamma
+        known = not (pressure.estimated or rate.estimated or noise.estimated)
+        return (order >= -1 if constant else 2 * order >= -1), known
+    share = 0.0 if isolated else 1 / model.kappa
+
+    def reciprocal_step(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        step = 1 / adaptation.rate.pressure(t) + share * model.pressure.pressure(t)
+        return np.asarray(step / model.noise.time_scale.pressure(t))
+
+    found = estimate_growth(_quiet(reciprocal_step))
+    return (found.reciprocal_sum_diverges if constant else found.square_sum_diverges), False

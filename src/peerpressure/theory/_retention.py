@@ -13,7 +13,6 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Table
 from peerpressure.theory._moments import step_count
-from peerpressure.theory._regime import reduced
 
 # Rounds, and numbers in all, that are looked at before a half-life is said to be infinite.
 FARTHEST = 1_000_000
@@ -56,7 +55,7 @@ def retention(model: Model, steps: int) -> Retention:
     >>> kept.information.round(6)
     array([1.333333,      inf])
     """
-    steps, model = step_count(steps), reduced(model)
+    steps = step_count(steps)
     if model.adaptation is None:
         return Retention(np.ones((steps + 1, model.n)), np.full(model.n, math.inf), np.full(model.n, math.inf))
     # Agents of one adaptation_weight lose the same.

@@ -1,7 +1,11 @@
 """Closed forms for two agents on K₂ with s = w = 1 and ρ_t = t.
 
 The public state is y_T = Q_T x₀ + e_T with Q_0 = I, Q_T = (I + T J Q_{T−1})/(T + 1) and J the exchange of the agents.
-Functions that begin with ``printed`` give the published expressions where these differ from what is true.
+Functions that begin with ``printed`` give the published expressions where these differ from the true ones.
+
+References
+----------
+.. [1] C. Griffin, A. Squicciarini, F. Jia, "Consensus in Complex Networks with Noisy Agents and Peer Pressure".
 """
 
 from __future__ import annotations
@@ -19,10 +23,22 @@ SERIES_LIMIT = (np.pi**2 - 8) / 16
 
 
 def coefficients(T: int) -> Matrix:
-    """Return Q_T, the weights of both hidden opinions in both public ones, shape (2, 2).
+    """Return Q_T, the weights of both hidden opinions in both public ones.
 
     T even: own (T/2 + 1)/(T + 1), other (T/2)/(T + 1).  T odd: both 1/2.
 
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 0.
+
+    Returns
+    -------
+    array of shape (2, 2)
+        Row i holds the weights in the public opinion of agent i.
+
+    Examples
+    --------
     >>> coefficients(2)
     array([[0.66666667, 0.33333333],
            [0.33333333, 0.66666667]])
@@ -33,8 +49,10 @@ def coefficients(T: int) -> Matrix:
 
 
 def series(T: int) -> float:
-    """Return Σ_{k=1}^{⌊T/2⌋} 2/(2 + 4k)², which only even times add to.
+    """Return Σ_{k=1}^{⌊T/2⌋} 2/(2 + 4k)², to which only even times contribute.
 
+    Examples
+    --------
     >>> series(3) == 2 / 36
     True
     """
@@ -50,6 +68,8 @@ def series_limit() -> float:
 def gram(T: int) -> Matrix:
     """Return Σ_{t=1}^T Q_tᵀQ_t = T/2·[[1, 1], [1, 1]] + series(T)·[[1, −1], [−1, 1]].
 
+    Examples
+    --------
     >>> gram(1)
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -80,6 +100,20 @@ def printed_gram(T: int) -> Matrix:
 def error_variance(T: int, std: float = 1.0) -> float:
     """Return Var e_T = σ²·T/(T + 1)², the same for both agents and for T even or odd.
 
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 1.
+    std : float, default 1.0
+        The standard deviation σ of the noise.
+
+    Returns
+    -------
+    float
+        The variance of either public opinion.
+
+    Examples
+    --------
     >>> error_variance(1), error_variance(3, std=2)
     (0.25, 0.75)
     """
@@ -95,6 +129,8 @@ def printed_error_variance(T: int) -> tuple[float, float]:
 
     T even: T/(2(T + 1)²) for both.  T odd: ⌈T/2⌉/(T + 1)² and ⌊T/2⌋/(T + 1)², whose sum is the true one of each.
 
+    Examples
+    --------
     >>> printed_error_variance(3), error_variance(3)
     ((0.125, 0.0625), 0.1875)
     """

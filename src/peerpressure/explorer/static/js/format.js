@@ -88,7 +88,7 @@ export function capitalise(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-// A subscript follows a single letter, as in x_t or x_{t+1} but not in masked_start; an exponent is a number.
+// A subscript follows a single letter, as in x_t or x_{t+1} but not in delay_pressure; an exponent is a number.
 const SUBSCRIPT = /(?<=(?<![\p{L}\p{N}_])\p{L})_(\{[^{}]*\}|[\p{L}\p{N}](?![\p{L}\p{N}_]))/u.source;
 const EXPONENT = /(?<=\p{L})\^([-−]?\d+(?:\.\d+)?)/u.source;
 const SCRIPT = new RegExp(`${SUBSCRIPT}|${EXPONENT}`, "gu");

@@ -181,11 +181,13 @@ export type NetworkAnswer = Packed<
   }
 >;
 
-/** What is known of the agents' fate from theory. */
+/** The long-run behaviour of the agents, from theory. */
 export interface Verdict {
   outcome: string;
   words: string;
+  /** The text of all reasons. */
   reason: string;
+  reasons: { code: string; values: Record<string, number | string | null>; text: string }[];
   estimated: boolean;
   /** The consensus value v. */
   value: number;
@@ -205,7 +207,7 @@ export interface PowerLaw {
 /** Root mean square distances at the end of the run. */
 export interface Forecast {
   disagreement: number | null;
-  distance: number | null;
+  rms_distance: number | null;
 }
 
 /** What the tuned schedule would achieve. */

@@ -26,14 +26,14 @@ const HEADINGS = {
 const FACTS = {
   value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
   disagreement: ["apart at t = …", "root mean square distance of agents to their common value"],
-  distance: ["off v at t = …", "root mean square distance of agents to v"],
+  rms_distance: ["off v at t = …", "root mean square distance of agents to v"],
   bias: ["bias", "how far the agents' common value lies from v on average"],
   variance: ["variance", "how much the agents' common value differs from run to run"],
   disagreement_rate: ["disagreement", "how fast agents come to each other"],
 };
 
 // What depends on the forecast, which takes longer to compute than the rest.
-const FORECAST_PARTS = "[data-fact=disagreement], [data-fact=distance], .advice";
+const FORECAST_PARTS = "[data-fact=disagreement], [data-fact=rms_distance], .advice";
 
 /** Below this, the tuned schedule is not worth mentioning. */
 const MIN_GAIN = 1.005;
@@ -102,7 +102,7 @@ export function showVerdict({ outcome, words, estimated, reason, value, rates })
  */
 export function showForecast(verdict, end, tuned, onUse) {
   const forecast = verdict?.forecast;
-  for (const key of /** @type {const} */ (["disagreement", "distance"])) {
+  for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
     setFact(key, forecast ? formatNumber(forecast[key], 3) : null, forecast?.[key], end);
   }
   // Without a verdict, the schedule is recommended in general; with one, only where it does better.

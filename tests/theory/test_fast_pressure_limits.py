@@ -1,4 +1,4 @@
-"""Predicted limits against long exact runs, simulation, and their own convergence."""
+"""Limits where Σ 1/ρ_t converges, against long exact runs, simulation, and their own convergence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
@@ -13,8 +14,8 @@ from peerpressure.networks import Network, barabasi_albert, complete, cycle
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.simulation import simulate
-from peerpressure.theory._limits import predicted_limit, tail_after
-from peerpressure.theory._moments import moments
+from peerpressure.theory import ConsensusLimit, consensus_limit, moments
+from peerpressure.theory._conserved import tail_after
 
 NETWORKS = {"odd": barabasi_albert(20, 2, seed=3), "tree": barabasi_albert(20, 1, seed=3)}
 BY_AGENT = np.linspace(0.2, 1.0, 20)
@@ -32,20 +33,32 @@ def build(network: Network, pressure: Schedule, noise: Noise) -> Model:
     return Model(network, rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n), pressure, noise)
 
 
+def values(limit: ConsensusLimit) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return means and deviations of the one value, or of the two that alternate."""
+    if limit.phases is None:
+        return np.array([limit.mean]), np.array([limit.std])
+    return limit.phases.mean, limit.phases.std
+
+
+def at(limit: ConsensusLimit, t: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and deviation of every agent at a late time."""
+    return (np.full(n, limit.mean), np.full(n, limit.std)) if limit.phases is None else limit.phases.at(t)
+
+
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 def test_limits_match_exact_moments_of_long_runs(network: Network, noise: Noise) -> None:
     model = build(network, StretchedExponential(), noise)
-    limit = predicted_limit(model, tolerance=1e-9)
+    limit = consensus_limit(model, tolerance=1e-9)
     exact = moments(model, 2001, times=[2000, 2001])
     for row, t in enumerate((2000, 2001)):
-        mean, std = limit.shown(t)
+        mean, std = at(limit, t, model.n)
         np.testing.assert_allclose(exact.mean[row], mean, atol=1e-7)
         np.testing.assert_allclose(exact.std[row], std, atol=1e-7)
-    if limit.oscillates:
+    if limit.phases is not None:
         # Any two agents of different sides show the two values at an odd time, the other way round.
-        i, j = (int(np.argmax(limit.side == side)) for side in (1, 0))
-        np.testing.assert_allclose(exact.covariance[i, j], limit.covariance[0, 1], atol=1e-7)
+        i, j = (int(np.argmax(limit.phases.side == side)) for side in (1, 0))
+        np.testing.assert_allclose(exact.covariance[i, j], limit.phases.covariance[0, 1], atol=1e-7)
 
 
 @pytest.mark.parametrize("pressure", [Power(1.5), Power(1.2), Power(2.0)], ids=str)
@@ -53,10 +66,11 @@ def test_limits_match_exact_moments_of_long_runs(network: Network, noise: Noise)
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 def test_the_residual_covers_the_change_to_a_finer_answer(network: Network, noise: Noise, pressure: Schedule) -> None:
     model = build(network, pressure, noise)
-    coarse, fine = predicted_limit(model, tolerance=1e-3), predicted_limit(model, tolerance=1e-5)
+    coarse, fine = consensus_limit(model, tolerance=1e-3), consensus_limit(model, tolerance=1e-5)
     assert fine.horizon >= coarse.horizon
-    assert np.abs(coarse.mean - fine.mean).max() <= 2 * coarse.residual + fine.residual + 1e-12
-    assert np.abs(coarse.std - fine.std).max() <= 3 * (coarse.residual + fine.residual) + 1e-12
+    (coarse_mean, coarse_std), (fine_mean, fine_std) = values(coarse), values(fine)
+    assert np.abs(coarse_mean - fine_mean).max() <= 2 * coarse.residual + fine.residual + 1e-12
+    assert np.abs(coarse_std - fine_std).max() <= 3 * (coarse.residual + fine.residual) + 1e-12
 
 
 @pytest.mark.parametrize("pressure", [StretchedExponential(), Power(1.5)], ids=str)
@@ -64,50 +78,54 @@ def test_the_residual_covers_the_change_to_a_finer_answer(network: Network, nois
 @pytest.mark.parametrize("steps", [3000, 3001])
 def test_limits_match_simulation(network: Network, pressure: Schedule, steps: int) -> None:
     model = build(network, pressure, Gaussian(0.5))
-    limit = predicted_limit(model)
+    limit = consensus_limit(model)
     replicates = 1000
     sample = simulate(model, steps, replicates, seed=5, record="final").final.public
-    mean, std = limit.shown(steps)
+    mean, std = at(limit, steps, model.n)
     # At this time a share of about 2κ/√t of the way is still to come under t^1.5.
     ahead = tail_after(model, steps).change
     slack = ahead * np.abs(mean - model.consensus_value).max()
     assert np.all(np.abs(sample.mean(axis=0) - mean) <= 5 * std / np.sqrt(replicates) + slack + 1e-4)
     assert np.all(np.abs(sample.std(axis=0) / std - 1) <= 5 / np.sqrt(2 * replicates) + ahead)
-    values = sample[:, [int(np.argmax(limit.shown(steps)[0] == value)) for value in limit.mean]]
-    if limit.oscillates:
-        expected = limit.covariance[0, 1] / np.prod(limit.std)
-        assert abs(np.corrcoef(values.T)[0, 1] - expected) <= 5 / np.sqrt(replicates)
+    if limit.phases is not None:
+        pair = sample[:, [int(np.argmax(mean == value)) for value in limit.phases.mean]]
+        expected = limit.phases.covariance[0, 1] / np.prod(limit.phases.std)
+        assert abs(np.corrcoef(pair.T)[0, 1] - expected) <= 5 / np.sqrt(replicates)
     else:
         assert np.ptp(sample, axis=1).max() < 1e-3
 
 
 def test_an_odd_cycle_agrees_and_a_tree_does_not() -> None:
-    odd = predicted_limit(build(NETWORKS["odd"], StretchedExponential(), NoNoise()))
-    tree = predicted_limit(build(NETWORKS["tree"], StretchedExponential(), NoNoise()))
-    assert not odd.oscillates
-    assert tree.oscillates
-    assert abs(tree.mean[0] - tree.mean[1]) > 1e-3
-    np.testing.assert_array_equal(tree.shown(4)[0], tree.mean[tree.side])
-    np.testing.assert_array_equal(tree.shown(5)[0], tree.mean[1 - tree.side])
+    odd = consensus_limit(build(NETWORKS["odd"], StretchedExponential(), NoNoise()))
+    tree = consensus_limit(build(NETWORKS["tree"], StretchedExponential(), NoNoise()))
+    assert odd.phases is None
+    phases = tree.phases
+    assert phases is not None
+    assert abs(phases.mean[0] - phases.mean[1]) > 1e-3
+    assert tree.mean == pytest.approx(phases.mean.mean())
+    np.testing.assert_array_equal(phases.at(4)[0], phases.mean[phases.side])
+    np.testing.assert_array_equal(phases.at(5)[0], phases.mean[1 - phases.side])
 
 
 def test_barely_summable_pressure_ends_near_the_consensus_value() -> None:
-    limit = predicted_limit(build(NETWORKS["odd"], Power(1.02), Gaussian(1.0)))
-    assert limit.mean[0] == pytest.approx(limit.consensus_value, abs=1e-3)
-    assert limit.std[0] < 1e-3
+    model = build(NETWORKS["odd"], Power(1.02), Gaussian(1.0))
+    limit = consensus_limit(model)
+    assert limit.mean == pytest.approx(model.consensus_value, abs=1e-3)
+    assert limit.std < 1e-3
 
 
 def test_opinions_may_be_shifted_and_scaled() -> None:
     model = build(NETWORKS["tree"], Power(1.5), Gaussian(1.0))
-    before, after = predicted_limit(model), predicted_limit(replace(model, hidden=3 * model.x0 - 5))
-    np.testing.assert_allclose(after.mean, 3 * before.mean - 5, atol=1e-5)
-    np.testing.assert_allclose(after.std, before.std, atol=1e-5)
+    before, after = consensus_limit(model), consensus_limit(replace(model, hidden=3 * model.x0 - 5))
+    (mean_after, std_after), (mean, std) = values(after), values(before)
+    np.testing.assert_allclose(mean_after, 3 * mean - 5, atol=1e-5)
+    np.testing.assert_allclose(std_after, std, atol=1e-5)
 
 
 def test_the_start_matters_for_ever() -> None:
     model = build(complete(5), Power(2.0), NoNoise())
-    high = predicted_limit(replace(model, start=np.full(5, 100.0)))
-    assert high.mean[0] > predicted_limit(model).mean[0] + 1
+    high = consensus_limit(replace(model, start=np.full(5, 100.0)))
+    assert high.mean > consensus_limit(model).mean + 1
 
 
 @pytest.mark.parametrize(("exponent", "T"), [(1.5, 50), (1.2, 50), (3.0, 20)])
@@ -119,30 +137,34 @@ def test_the_tail_sums_what_is_left(exponent: float, T: int) -> None:
     assert tail.change == pytest.approx(
         np.log1p(model.kappa * t**-exponent).sum() + rest, rel=0.1 * exponent**2 / T**2 + 1e-6
     )
-    assert tail.held == pytest.approx(tail.give, rel=1e-8)
+    assert tail.constant == pytest.approx(tail.give, rel=1e-8)
 
 
 def test_a_result_reads_well() -> None:
-    text = repr(predicted_limit(build(NETWORKS["tree"], StretchedExponential(), Gaussian(1.0))))
-    assert text.startswith("PredictedLimit(sides ")
-    assert "consensus value" in text
+    limit = consensus_limit(build(NETWORKS["tree"], StretchedExponential(), Gaussian(1.0)))
+    (first, second), (first_std, second_std) = values(limit)
+    assert str(limit) == f"{first:.4g} ± {first_std:.2g} and {second:.4g} ± {second_std:.2g}"
 
 
 @pytest.mark.parametrize(
     ("pressure", "message"),
     [
-        (Linear(), "drawn to the consensus value"),
-        (Power(0.5), "drawn to the consensus value"),
         (Constant(2.0), "stationary disagreement"),
         (Table([1.0, 2.0, 4.0]), "closed form"),
     ],
     ids=str,
 )
-def test_other_fates_are_named(pressure: Schedule, message: str) -> None:
+def test_other_outcomes_are_named(pressure: Schedule, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        predicted_limit(build(cycle(5), pressure, NoNoise()))
+        consensus_limit(build(cycle(5), pressure, NoNoise()))
 
 
-def test_noise_that_grows_is_refused() -> None:
+@pytest.mark.parametrize("pressure", [Linear(), Power(0.5)], ids=str)
+def test_pressure_that_forgets_the_start_leads_to_the_consensus_value(pressure: Schedule) -> None:
+    model = build(cycle(5), pressure, NoNoise())
+    assert consensus_limit(model) == ConsensusLimit(model.consensus_value, 0.0)
+
+
+def test_noise_that_grows_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="stays bounded"):
-        predicted_limit(build(cycle(5), Power(1.5), Gaussian(1.0, time_scale=Power(0.5))))
+        consensus_limit(build(cycle(5), Power(1.5), Gaussian(1.0, time_scale=Power(0.5))))

@@ -85,12 +85,12 @@ def test_without_noise_only_the_bias_has_to_go() -> None:
             ODD,
             Linear(),
             Gaussian(1.0, temporal="frozen"),
-            r"mask held for ever .* error of 0\.2.*drawn anew",
+            r"frozen noise leaves an error of 0\.2.*drawn anew",
         ),
         (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"stationary disagreement"),
     ],
 )
-def test_the_impossible_is_refused_with_a_remedy(
+def test_the_impossible_is_rejected_with_a_remedy(
     network: Network, pressure: Schedule, noise: Noise, words: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=words):
@@ -112,7 +112,7 @@ def test_a_table_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize("precision", [0.0, -1.0, math.inf, math.nan])
-def test_illegal_precisions_are_refused(precision: float) -> None:
+def test_illegal_precisions_are_rejected(precision: float) -> None:
     model = make(ODD, Linear())
     with pytest.raises(InvalidInputError, match="positive and finite"):
         steps_needed(model, precision)
@@ -121,11 +121,11 @@ def test_illegal_precisions_are_refused(precision: float) -> None:
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, math.nan])
-def test_illegal_confidences_are_refused(confidence: float) -> None:
+def test_illegal_confidences_are_rejected(confidence: float) -> None:
     with pytest.raises(InvalidInputError, match="between 0 and 1"):
         replicates_needed(make(ODD, Linear()), 10, 0.1, confidence=confidence)
 
 
-def test_a_hopeless_precision_is_refused() -> None:
+def test_a_hopeless_precision_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="within reach"):
         replicates_needed(make(ODD, Linear()), 10, 1e-300)

@@ -1,4 +1,4 @@
-"""Where agents land who come together, against closed forms, long exact runs and simulation."""
+"""Consensus limits against closed forms, long exact runs and simulation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from peerpressure.networks import TemporalNetwork, barabasi_albert, complete, cy
 from peerpressure.noise import AR1, Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
-from peerpressure.theory import consensus_limit as function, consensus_limit_curve, predicted_limit
-from peerpressure.theory._consensus_limit import ConsensusLimit
-from peerpressure.theory._moments import mean, moments
+from peerpressure.theory import ConsensusLimit, consensus_limit, consensus_limit_curve, mean, moments
 
 from .changing import CHANGING, mean_path
 
@@ -34,32 +32,32 @@ def build(pressure: Schedule, rate: Adaptation | None, noise: Noise | None = Non
     return Model(NETWORK, hidden, s, pressure, noise or NoNoise(), start, rate)
 
 
-def kept_value(model: Model, rho: float, eta: np.ndarray) -> float:
-    """Return (Σ d y₀ + Σ s x₀/(ρη))/(Σ d + Σ s/(ρη)), which constant pressure and rates leave as it is."""
+def conserved_value(model: Model, rho: float, eta: np.ndarray) -> float:
+    """Return (Σ d y₀ + Σ s x₀/(ρη))/(Σ d + Σ s/(ρη)), which constant pressure and rates conserve."""
     d, w = model.network.degrees, model.s / (rho * eta)
     return float((d @ model.start_state + w @ model.x0) / (d.sum() + w.sum()))
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.floats(0.05, 50), st.floats(0.01, 1.0))
-def test_constant_pressure_and_rates_land_on_what_they_keep(rho: float, rate: float) -> None:
+def test_constant_pressure_and_rates_converge_to_their_conserved_value(rho: float, rate: float) -> None:
     model = build(Constant(rho), Adaptation(rate, BY_AGENT))
-    expected = kept_value(model, rho, rate * BY_AGENT)
-    found = function(model)
+    expected = conserved_value(model, rho, rate * BY_AGENT)
+    found = consensus_limit(model)
     assert found.mean == pytest.approx(expected, rel=1e-9)
     assert found.residual < 1e-9
 
 
-def test_all_believe_in_the_end_what_constant_rates_keep() -> None:
+def test_hidden_opinions_converge_to_the_conserved_value() -> None:
     model = build(Constant(2.0), Adaptation(0.2, BY_AGENT))
     shown, held = mean_path(model, 3000)
-    np.testing.assert_allclose(shown[-1], function(model).mean, atol=1e-9)
-    np.testing.assert_allclose(held[-1], function(model).mean, atol=1e-9)
+    np.testing.assert_allclose(shown[-1], consensus_limit(model).mean, atol=1e-9)
+    np.testing.assert_allclose(held[-1], consensus_limit(model).mean, atol=1e-9)
 
 
 def test_small_rates_lead_to_the_consensus_value() -> None:
     # While opinions hardly move, the start fades like t^(−r) under ρ = ct with r = κ/c, and opinions adapt to what
-    # is left of it: all land at a distance of the order of η^r.
+    # is left of it: the limit lies at a distance of order η^r.
     r = 0.3
     model = Model(cycle(5), np.arange(5.0), pressure=Linear(0.5 / r), start=[9.0, 1, 2, 3, 4])
     curve = consensus_limit_curve(model, [0.0, 0.004, 0.016], tolerance=1e-3)
@@ -85,9 +83,9 @@ CASES: dict[str, tuple[Schedule, Adaptation]] = {
 
 @pytest.mark.parametrize("noise", [NoNoise(), Gaussian(0.5), Gaussian(0.5, temporal=AR1(0.5))], ids=str)
 @pytest.mark.parametrize(("pressure", "rate"), CASES.values(), ids=CASES)
-def test_landing_values_are_where_long_runs_are(pressure: Schedule, rate: Adaptation, noise: Noise) -> None:
+def test_limits_are_where_long_runs_are(pressure: Schedule, rate: Adaptation, noise: Noise) -> None:
     model = build(pressure, rate, noise)
-    found = function(model, tolerance=1e-4)
+    found = consensus_limit(model, tolerance=1e-4)
     late = moments(model, 2500, of=mean(model))
     assert late.mean[0, 0] == pytest.approx(found.mean, abs=1e-2)
     if found.std == 0:
@@ -98,33 +96,33 @@ def test_landing_values_are_where_long_runs_are(pressure: Schedule, rate: Adapta
 
 @pytest.mark.parametrize("pressure", [Linear(0.05), Power(1.5)], ids=str)
 @pytest.mark.parametrize("rate", [Adaptation(Power(-2, 0.9)), Adaptation(0.3, ANCHORS)], ids=str)
-def test_masks_stay_in_a_value_that_something_holds(pressure: Schedule, rate: Adaptation) -> None:
+def test_frozen_noise_stays_in_an_anchored_limit(pressure: Schedule, rate: Adaptation) -> None:
     model = build(pressure, rate, Gaussian(0.5, temporal=Frozen()))
-    found = function(model, tolerance=1e-4)
+    found = consensus_limit(model, tolerance=1e-4)
     late = moments(model, 6000, of=mean(model))
     assert late.std[0, 0] == pytest.approx(found.std, rel=0.05)
 
 
-def test_the_common_opinion_wanders_at_the_rate_of_its_kept_sum() -> None:
+def test_the_common_opinion_wanders_at_the_rate_of_its_conserved_sum() -> None:
     rho, rate = 2.0, 0.2
     model = build(Constant(rho), Adaptation(rate, BY_AGENT), Gaussian(0.5))
-    assert function(model).std == math.inf
+    assert consensus_limit(model).std == math.inf
     variance = moments(model, 1200, of=mean(model), times=[400, 1200], what="hidden").variance[:, 0]
     d, eta = model.network.degrees.sum(), rate * BY_AGENT
     expected = 0.25 * np.sum(model.s**2) / (rho * d + np.sum(model.s / eta)) ** 2
     assert (variance[1] - variance[0]) / 800 == pytest.approx(expected, rel=1e-3)
 
 
-def test_masks_carry_opinions_away_in_a_line() -> None:
+def test_frozen_noise_makes_opinions_drift_linearly() -> None:
     model = build(Constant(2.0), Adaptation(0.2), Gaussian(0.5, temporal=Frozen()))
-    assert function(model).std == math.inf
+    assert consensus_limit(model).std == math.inf
     std = moments(model, 1200, of=mean(model), times=[300, 600, 1200], what="hidden").std[:, 0]
     assert std[2] - std[1] == pytest.approx(2 * (std[1] - std[0]), rel=1e-3)
 
 
-def test_landing_values_scatter_as_simulated_runs_do() -> None:
+def test_limits_scatter_as_simulated_runs_do() -> None:
     model, replicates = build(Linear(), Adaptation(0.2, BY_AGENT), Gaussian(1.0)), 2000
-    found = function(model)
+    found = consensus_limit(model)
     final = simulate(model, 800, replicates, seed=2, record="final").final
     assert final.hidden is not None
     agreed = final.hidden.mean(axis=1)
@@ -136,46 +134,46 @@ def test_landing_values_scatter_as_simulated_runs_do() -> None:
 @pytest.mark.parametrize("rate", [None, Adaptation(0.1)], ids=["constant opinions", "adapting"])
 @pytest.mark.parametrize("pressure", [Power(0.6), Power(1.5)], ids=str)
 @pytest.mark.parametrize("name", ["star and ring", "settles", "pairs"])
-def test_changing_networks_land_where_long_runs_are(name: str, pressure: Schedule, rate: Adaptation | None) -> None:
+def test_limits_of_temporal_networks_are_where_long_runs_are(
+    name: str, pressure: Schedule, rate: Adaptation | None
+) -> None:
     rng = np.random.default_rng(5)
     model = Model(CHANGING[name], rng.uniform(size=6), rng.uniform(0.5, 1, 6), pressure, adaptation=rate)
     if name == "pairs" and pressure.growth.reciprocal_sum_diverges is False:
-        with pytest.raises(InvalidInputError, match="come together"):
-            function(model)
+        with pytest.raises(InvalidInputError, match="only agents who agree"):
+            consensus_limit(model)
         return
-    found = function(model)
+    found = consensus_limit(model)
     np.testing.assert_allclose(mean_path(model, 10_000)[0][-1], found.mean, atol=5e-3)
 
 
-def test_plain_models_land_where_theory_already_said() -> None:
-    slow, fast = build(Linear(), None, Gaussian(0.5)), build(Power(1.5), None, Gaussian(0.5))
-    assert function(slow) == ConsensusLimit(slow.consensus_value, 0.0)
-    limit = predicted_limit(fast)
-    assert (function(fast).mean, function(fast).std) == (limit.mean[0], limit.std[0])
-    masked = replace(slow, noise=Gaussian(0.5, temporal=Frozen()))
-    assert function(masked).std == pytest.approx(0.5 * np.linalg.norm(slow.s) / slow.s.sum())
-    assert function(replace(slow, noise=Gaussian(0.5, time_scale=Power(0.6)))).std == math.inf
+def test_plain_models_have_closed_forms_where_the_start_is_forgotten() -> None:
+    slow = build(Linear(), None, Gaussian(0.5))
+    assert consensus_limit(slow) == ConsensusLimit(slow.consensus_value, 0.0)
+    frozen = replace(slow, noise=Gaussian(0.5, temporal=Frozen()))
+    assert consensus_limit(frozen).std == pytest.approx(0.5 * np.linalg.norm(slow.s) / slow.s.sum())
+    assert consensus_limit(replace(slow, noise=Gaussian(0.5, time_scale=Power(0.6)))).std == math.inf
 
 
-def test_extensions_of_nothing_land_on_the_same_value() -> None:
+def test_trivial_extensions_have_the_same_limit() -> None:
     base = build(Power(1.5), None, Gaussian(0.5))
     temporal = Model(TemporalNetwork.constant(NETWORK), base.x0, base.s, Power(1.5), base.noise, base.start_state)
     for extended in (temporal, replace(base, adaptation=Adaptation(0.0)), replace(base, adaptation=Adaptation(0.5, 0))):
-        assert function(extended).mean == pytest.approx(function(base).mean, rel=1e-12)
-        assert function(extended).std == pytest.approx(function(base).std, rel=1e-12)
+        assert consensus_limit(extended).mean == pytest.approx(consensus_limit(base).mean, rel=1e-12)
+        assert consensus_limit(extended).std == pytest.approx(consensus_limit(base).std, rel=1e-12)
 
 
 def test_opinions_may_be_shifted_and_scaled() -> None:
     model = build(Linear(), Adaptation(0.2, BY_AGENT), Gaussian(0.5))
     moved = replace(model, hidden=3 * model.x0 - 5, start=3 * model.start_state - 5)
-    assert function(moved).mean == pytest.approx(3 * function(model).mean - 5, abs=1e-5)
-    assert function(moved).std == pytest.approx(function(model).std, abs=1e-5)
+    assert consensus_limit(moved).mean == pytest.approx(3 * consensus_limit(model).mean - 5, abs=1e-5)
+    assert consensus_limit(moved).std == pytest.approx(consensus_limit(model).std, abs=1e-5)
 
 
 def test_the_residual_covers_the_change_to_a_finer_answer() -> None:
     for pressure, rate in CASES.values():
         model = build(pressure, rate, Gaussian(0.5))
-        coarse, fine = function(model, tolerance=1e-2), function(model, tolerance=1e-4)
+        coarse, fine = consensus_limit(model, tolerance=1e-2), consensus_limit(model, tolerance=1e-4)
         assert abs(coarse.mean - fine.mean) <= 2 * coarse.residual + fine.residual + 1e-9
 
 
@@ -185,23 +183,23 @@ def test_the_residual_covers_the_change_to_a_finer_answer() -> None:
         (build(Constant(2.0), None), "stationary disagreement"),
         (build(Constant(2.0), Adaptation(0.2, ANCHORS)), "keep agents apart"),
         (build(Constant(2.0), Adaptation([0.1, 0.2])), "not known"),
-        (Model(CHANGING["groups"], np.arange(6.0)), "each group"),
+        (Model(CHANGING["groups"], np.arange(6.0)), "each component"),
         (Model(CHANGING["two closed classes"], np.arange(6.0)), "exchanging"),
         (Model(barabasi_albert(6, 1, seed=1), np.arange(6.0), pressure=Power(2), adaptation=0.1), "exchanging"),
     ],
 )
-def test_agents_who_stay_apart_land_nowhere(model: Model, message: str) -> None:
+def test_agents_who_do_not_agree_have_no_limit(model: Model, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        function(model)
+        consensus_limit(model)
 
 
-def test_a_landing_reads_well() -> None:
+def test_a_limit_reads_well() -> None:
     assert str(ConsensusLimit(0.25, 0.125, 64, 0.0)) == "0.25 ± 0.12"
     assert str(ConsensusLimit(0.25, 0.0)) == "0.25"
     assert str(ConsensusLimit(0.25, math.inf)) == "0.25"
 
 
-def test_one_opinion_that_never_moves_is_followed_by_all() -> None:
+def test_one_opinion_that_never_moves_attracts_all() -> None:
     model = Model(complete(5), np.arange(5.0), pressure=3.0, adaptation=Adaptation(0.3, [1, 1, 0, 1, 1]))
-    assert function(model).mean == pytest.approx(2.0, abs=1e-5)
+    assert consensus_limit(model).mean == pytest.approx(2.0, abs=1e-5)
     np.testing.assert_allclose(mean_path(model, 2000)[1][-1], 2.0, atol=1e-6)

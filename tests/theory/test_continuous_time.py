@@ -1,4 +1,4 @@
-"""What becomes of the process: outcomes, the laws of decay against exact moments, and the value that is agreed on."""
+"""Continuous time: outcomes, rates of decay against exact moments, and consensus limits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from scipy import linalg
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, moments_at, moments_of, stationary
-from peerpressure.theory._continuous_reasons import continuous_reason_for
-from peerpressure.theory._continuous_time import agreed_value, continuous_fate, mode_noise
+from peerpressure.theory import ReasonCode as Code, consensus_limit, consensus_rate
+from peerpressure.theory._classification import classify
 from tests.builders import SCHEDULES, random_model
+
+from .reasons import codes, values
 
 TREE, CYCLES = pp.networks.barabasi_albert(8, 1, seed=2), pp.networks.barabasi_albert(8, 2, seed=2)
 
@@ -28,59 +30,74 @@ def build(network: pp.Network = TREE, **parts: Any) -> SDE:
     return SDE(pp.Model(network, **(values | parts)))
 
 
-OUTCOMES: list[tuple[dict[str, Any], str, str]] = [
-    ({"pressure": pp.Linear()}, "CONSENSUS", "the start is forgotten"),
-    ({"pressure": pp.Power(0.5)}, "CONSENSUS", "variance that falls like t^−0.5"),
-    ({"pressure": pp.schedules.Formula("t*log(1 + t)")}, "CONSENSUS", "∫ dt/ρ diverges"),
-    ({"pressure": pp.Power(1.5)}, "BIASED_CONSENSUS", "two sides fades like e"),
-    ({"pressure": pp.Power(1.5), "network": CYCLES}, "BIASED_CONSENSUS", "are never forgotten. All agree"),
-    ({"pressure": pp.StretchedExponential()}, "BIASED_CONSENSUS", "while v ="),
-    ({"pressure": pp.Constant(2.0)}, "DISAGREEMENT", "keeps their mean moving"),
-    ({"pressure": pp.Constant(2.0), "noise": pp.NoNoise()}, "DISAGREEMENT", "do not move"),
-    ({"pressure": 2.0, "noise": pp.Gaussian(1.0, time_scale="t")}, "DISAGREEMENT", "a scatter that grows"),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(0.4))}, "CONSENSUS", "falls like t^−0.2"),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(0.6))}, "BIASED_CONSENSUS", "keeps wandering"),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(1.2))}, "DISAGREEMENT", "never come together"),
-    ({"noise": pp.Gaussian(1.0, time_scale="log(1 + t)")}, "CONSENSUS", "all agents come"),
+OUTCOMES: list[tuple[dict[str, Any], str, Code]] = [
+    ({"pressure": pp.Linear()}, "CONSENSUS", Code.START_FORGOTTEN),
+    ({"pressure": pp.Power(0.5)}, "CONSENSUS", Code.NOISE_AVERAGES_SLOWLY),
+    ({"pressure": pp.schedules.Formula("t*log(1 + t)")}, "CONSENSUS", Code.MARGINAL_RATE),
+    ({"pressure": pp.Power(1.5)}, "BIASED_CONSENSUS", Code.CONTINUOUS_DAMPING),
+    ({"pressure": pp.Power(1.5), "network": CYCLES}, "BIASED_CONSENSUS", Code.START_REMEMBERED),
+    ({"pressure": pp.StretchedExponential()}, "BIASED_CONSENSUS", Code.LIMIT),
+    ({"pressure": pp.Constant(2.0)}, "DISAGREEMENT", Code.FLUCTUATION),
+    ({"pressure": pp.Constant(2.0), "noise": pp.NoNoise()}, "DISAGREEMENT", Code.NO_FLUCTUATION),
+    ({"pressure": 2.0, "noise": pp.Gaussian(1.0, time_scale="t")}, "DISAGREEMENT", Code.FLUCTUATION_GROWS),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(0.4))}, "CONSENSUS", Code.NOISE_AVERAGES),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(0.6))}, "BIASED_CONSENSUS", Code.NOISE_WANDERS),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(1.2))}, "DISAGREEMENT", Code.NOISE_OUTGROWS_PRESSURE),
+    ({"noise": pp.Gaussian(1.0, time_scale="log(1 + t)")}, "CONSENSUS", Code.START_FORGOTTEN),
     (
         {"pressure": pp.Power(2), "noise": pp.Gaussian(1.0, time_scale=pp.Power(1.7))},
         "BIASED_CONSENSUS",
-        "without bound",
+        Code.LIMIT_UNBOUNDED,
     ),
     (
         {"pressure": pp.Power(2), "noise": pp.Gaussian(1.0, time_scale=pp.Power(0.2))},
         "BIASED_CONSENSUS",
-        "depends on start",
+        Code.LIMIT_DEPENDS_ON_NOISE,
     ),
-    ({"pressure": "t^2", "noise": pp.Gaussian(1.0, time_scale="log(1 + t)")}, "BIASED_CONSENSUS", "depends on start"),
-    ({"pressure": [1.0, 2.0]}, "UNKNOWN", "therefore not known"),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.schedules.Table([1.0, 2.0]))}, "UNKNOWN", "how the noise grows"),
-    ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, "CONSENSUS", "nothing to agree on"),
+    (
+        {"pressure": "t^2", "noise": pp.Gaussian(1.0, time_scale="log(1 + t)")},
+        "BIASED_CONSENSUS",
+        Code.LIMIT_DEPENDS_ON_NOISE,
+    ),
+    ({"pressure": [1.0, 2.0]}, "UNKNOWN", Code.UNKNOWN_GROWTH),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.schedules.Table([1.0, 2.0]))}, "UNKNOWN", Code.UNKNOWN_NOISE),
+    ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, "CONSENSUS", Code.SETTLED),
 ]
 
 
-@pytest.mark.parametrize(("parts", "outcome", "words"), OUTCOMES, ids=[f"{o} {w}" for _, o, w in OUTCOMES])
-def test_outcomes(parts: dict[str, Any], outcome: str, words: str) -> None:
-    sde = build(**parts)
-    fate = continuous_fate(sde)
-    assert fate.outcome.name == outcome
-    assert words in continuous_reason_for(sde, fate)
-    assert fate.agrees is {"UNKNOWN": None, "DISAGREEMENT": False}.get(outcome, True)
-    assert fate.reaches_value is {"UNKNOWN": None, "CONSENSUS": True}.get(outcome, False)
-    assert outcome in {*(one.name for one in pp.theory.Outcome)}
+@pytest.mark.parametrize(("parts", "outcome", "code"), OUTCOMES, ids=[f"{o} {c}" for _, o, c in OUTCOMES])
+def test_outcomes(parts: dict[str, Any], outcome: str, code: Code) -> None:
+    verdict = pp.diagnose(build(**parts))
+    assert verdict.outcome.name == outcome
+    assert code in codes(verdict)
+    assert verdict.agrees is {"UNKNOWN": None, "DISAGREEMENT": False}.get(outcome, True)
+
+
+def test_reasons_carry_the_numbers_of_the_process() -> None:
+    sde = build(pressure=pp.Power(0.5))
+    verdict = pp.diagnose(sde)
+    assert values(verdict, Code.START_FORGOTTEN) == {"condition": "∫ dt/ρ", "v": sde.consensus_value}
+    sigma = values(verdict, Code.NOISE_AVERAGES_SLOWLY)["sigma"]
+    assert sigma == pytest.approx(np.linalg.norm(sde.s * sde.deviations) / sde.s.sum())
+    assert str(verdict.rate.variance) == "t^−0.5"
+    assert str(pp.diagnose(build(noise=pp.Gaussian(1.0, time_scale=pp.Power(0.4)))).rate.variance) == "t^−0.2"
+    fast = build(pressure=pp.Power(1.5))
+    limit = consensus_limit(fast, tolerance=1e-3)
+    told = values(pp.diagnose(fast), Code.LIMIT)
+    assert told == {"mean": limit.mean, "std": limit.std, "v": fast.consensus_value}
 
 
 def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     degrees = TREE.degrees
     hidden = np.random.default_rng(0).normal(size=8)
     balanced = build(hidden=hidden, stubbornness=0.7 * degrees, pressure=pp.Power(2), noise=pp.NoNoise())
-    fate = continuous_fate(balanced)
-    assert (fate.outcome.name, fate.balanced) == ("CONSENSUS", True)
-    assert "never leaves v" in continuous_reason_for(balanced, fate)
+    verdict = pp.diagnose(balanced)
+    assert verdict.outcome is pp.theory.Outcome.CONSENSUS
+    assert values(verdict, Code.BALANCED) == {"v": balanced.consensus_value}
     late = moments_at(balanced, [60.0]).mean[0]
     np.testing.assert_allclose(late, balanced.consensus_value, atol=1e-2)
     np.testing.assert_allclose(degrees @ late / degrees.sum(), balanced.consensus_value, atol=1e-9)
-    assert not continuous_fate(build(hidden=hidden, start=np.ones(8), pressure=pp.Power(2))).balanced
+    assert not classify(build(hidden=hidden, start=np.ones(8), pressure=pp.Power(2))).balanced
 
 
 LAWS: list[tuple[pp.schedules.Schedule, pp.schedules.Schedule]] = [
@@ -98,7 +115,7 @@ def test_the_variance_of_the_common_mode_obeys_its_law(
 ) -> None:
     model = build(CYCLES, pressure=pressure, noise=pp.Gaussian(0.5, time_scale=scale)).model
     sde = SDE(model, scaling=scaling)
-    law = continuous_fate(sde).variance
+    law = consensus_rate(sde).variance
     assert law is not None
     assert law.constant is not None
     t = 1000.0
@@ -109,30 +126,30 @@ def test_the_variance_of_the_common_mode_obeys_its_law(
 @pytest.mark.parametrize(("ratio", "bias", "variance"), [(0.25, 0.25, 0.5), (0.8, 0.8, 1.0), (3.0, 1.0, 1.0)])
 def test_lines_decay_by_the_ratio_of_kappa_to_slope(ratio: float, bias: float, variance: float) -> None:
     sde = build(CYCLES, pressure=pp.Linear(build(CYCLES).model.kappa / ratio))
-    fate = continuous_fate(sde)
-    assert fate.bias is not None
-    assert fate.variance is not None
-    assert fate.disagreement is not None
-    np.testing.assert_allclose([fate.bias.exponent, fate.variance.exponent], [bias, variance])
+    rate = consensus_rate(sde)
+    assert rate.bias is not None
+    assert rate.variance is not None
+    assert rate.disagreement is not None
+    np.testing.assert_allclose([rate.bias.exponent, rate.variance.exponent], [bias, variance])
     mode = CYCLES.degrees / CYCLES.degrees.sum()
     early, late = moments_of(sde, [mode, mode - np.eye(8)[3]], [150.0, 600.0]).mean - [
         sde.consensus_value,
         0,
     ]
     assert np.log(early[0] / late[0]) / np.log(4) == pytest.approx(bias, abs=0.1)
-    assert np.log(early[1] / late[1]) / np.log(4) == pytest.approx(fate.disagreement.exponent, abs=0.1)
+    assert np.log(early[1] / late[1]) / np.log(4) == pytest.approx(rate.disagreement.exponent, abs=0.1)
 
 
 def test_logarithms_where_two_powers_meet() -> None:
     kappa = build(CYCLES).model.kappa
-    tuned, half = (continuous_fate(build(CYCLES, pressure=pp.Linear(kappa * c))) for c in (1.0, 2.0))
+    tuned, half = (consensus_rate(build(CYCLES, pressure=pp.Linear(kappa * c))) for c in (1.0, 2.0))
     assert str(tuned.bias) == "t^−1 log t"
     assert str(tuned.variance) == "t^−1"
     assert str(half.variance) == "t^−1 log t"
     assert str(half.bias) == "t^−0.5"
     proportional = build(stubbornness=2.0 * TREE.degrees, pressure=pp.Linear(2.0))
-    assert str(continuous_fate(proportional).bias) == "t^−1"
-    wandering = continuous_fate(build(noise=pp.Gaussian(1.0, time_scale=pp.Power(0.5))))
+    assert str(consensus_rate(proportional).bias) == "t^−1"
+    wandering = consensus_rate(build(noise=pp.Gaussian(1.0, time_scale=pp.Power(0.5))))
     assert str(wandering.variance) == "constant"
 
 
@@ -143,14 +160,14 @@ def test_two_sides_do_not_swing_in_continuous_time() -> None:
     gaps = moments_of(SDE(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]
     assert np.log(gaps[0] / gaps[1]) == pytest.approx(2.0, abs=0.02)
     # All agree on ½ = v here, as the network is symmetric: s is proportional to d.
-    assert continuous_fate(SDE(model)).outcome is pp.theory.Outcome.CONSENSUS
+    assert pp.diagnose(SDE(model)).outcome is pp.theory.Outcome.CONSENSUS
 
 
 @pytest.mark.parametrize("network", [TREE, CYCLES], ids=["tree", "cycles"])
 @pytest.mark.parametrize("pressure", [pp.Power(2.0), pp.StretchedExponential()], ids=str)
 def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pressure: pp.schedules.Schedule) -> None:
     sde = build(network, pressure=pressure, start=np.arange(8.0))
-    ends = agreed_value(sde, tolerance=1e-4)
+    ends = consensus_limit(sde, tolerance=1e-4)
     law = moments_at(sde, [300.0])
     # What is still to come after t = 300 is of the order of ∫ dt/ρ.
     np.testing.assert_allclose(law.mean[0], ends.mean, atol=0.02)
@@ -161,7 +178,7 @@ def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pres
 def test_the_tail_is_right_where_the_mode_is_exact() -> None:
     # s ∝ d: (κ + ρ) m′ = κ(v − m), so that m_∞ − v = (m₀ − v) exp(−∫ κ/(κ + t²) dt) = (m₀ − v) exp(−π√κ/2).
     model = pp.Model(TREE, np.arange(8.0), 0.5 * TREE.degrees, pp.Power(2), start=np.full(8, 9.0))
-    ends = agreed_value(SDE(model), tolerance=1e-9)
+    ends = consensus_limit(SDE(model), tolerance=1e-9)
     v = model.consensus_value
     assert ends.mean == pytest.approx(v + (9.0 - v) * np.exp(-np.pi * np.sqrt(0.5) / 2), rel=1e-7)
     assert ends.std == 0
@@ -173,21 +190,22 @@ def test_the_variance_of_the_tail_is_right_where_the_mode_is_exact() -> None:
 
     model = pp.Model(TREE, np.arange(8.0), 0.5 * TREE.degrees, pp.Power(2), pp.Gaussian(1.0))
     sde = SDE(model)
-    ends, root = agreed_value(sde, tolerance=1e-7), np.sqrt(0.5)
+    ends, root = consensus_limit(sde, tolerance=1e-7), np.sqrt(0.5)
 
     def effect(t: float) -> float:
         return float(0.5 / (0.5 + t * t) * np.exp(-root * (np.pi / 2 - np.arctan(t / root)))) ** 2
 
-    expected = mode_noise(sde) * np.sqrt(quad(effect, 0, np.inf)[0])
+    expected = np.linalg.norm(sde.s * sde.deviations) / sde.s.sum() * np.sqrt(quad(effect, 0, np.inf)[0])
     assert ends.std == pytest.approx(expected, rel=1e-4)
 
 
-def test_limits_of_other_fates_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="∫ dt/ρ converges"):
-        agreed_value(build())
+def test_limits_of_other_outcomes() -> None:
+    assert consensus_limit(build()).mean == build().consensus_value
+    with pytest.raises(InvalidInputError, match="only agents who agree"):
+        consensus_limit(build(pressure=2.0))
     growing = build(pressure=pp.Power(2), noise=pp.Gaussian(1.0, time_scale="t"))
     with pytest.raises(InvalidInputError, match="stays bounded"):
-        agreed_value(growing)
+        consensus_limit(growing)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -206,9 +224,11 @@ def test_the_stationary_spread_is_told_and_reached() -> None:
     law = moments_at(sde, [80.0])
     np.testing.assert_allclose(law.covariance, covariance, rtol=1e-6)
     mode = CYCLES.degrees / CYCLES.degrees.sum()
-    words = continuous_reason_for(sde, continuous_fate(sde))
-    assert f"span {mean.min():.4g} to {mean.max():.4g}" in words
-    assert f"about {np.sqrt(mode @ covariance @ mode):.2g}." in words
+    verdict = pp.diagnose(sde)
+    span = values(verdict, Code.STATIONARY_MEAN)
+    assert (span["low"], span["high"]) == pytest.approx((mean.min(), mean.max()))
+    std = values(verdict, Code.FLUCTUATION)["std"]
+    assert std == pytest.approx(np.sqrt(mode @ covariance @ mode))
 
 
 def test_no_stationary_law_without_an_own_opinion_or_for_too_many() -> None:

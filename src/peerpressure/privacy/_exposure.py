@@ -1,0 +1,233 @@
+"""Exposure: what an observer of all agents, or of some, learns about each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model, Vector
+from peerpressure.noise import Gaussian
+from peerpressure.privacy._release import require_independent_start
+from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
+from peerpressure.recovery._least_squares import SymmetricOperator
+from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
+from peerpressure.theory._moments import step_count
+from peerpressure.trajectory import State, Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Observed: TypeAlias = Sequence[Hashable] | Observation | None
+# Columns solved for at a time where a covariance is an operator.
+_COLUMNS = 256
+_SHOWN = 8  # agents listed by name
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Exposure:
+    """How much each agent is exposed to one observer.
+
+    ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all who are ever its neighbours
+    (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
+    and 0 for all; ``cramer_rao``, the least variance of an estimate without a prior, inf if the data leave the agent
+    open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
+    """
+
+    model: Model
+    steps: int
+    table: pd.DataFrame
+
+    def edges(self) -> pd.DataFrame:
+        """Return the network's edges as positions in the table: source, target."""
+        import pandas as pd
+
+        source, target, _ = self.model.network.edges()
+        return pd.DataFrame({"source": source, "target": target})
+
+    def __repr__(self) -> str:
+        return exposure_text(self)
+
+
+def exposure(
+    model: System,
+    steps: int,
+    observed: Observed = None,
+    prior: Prior | None = None,
+    *,
+    should_stop: ShouldStop | None = None,
+) -> Exposure:
+    """Return what an observer of some agents at steps 1, …, ``steps``, who knows the model, learns about each agent.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        The model of the run; steps of an SDE are those of its grid.
+    steps : int
+        The number of steps.
+    observed : sequence of labels or Observation, optional
+        The observed agents, or an Observation for certain steps or the start, too; by default everyone.
+    prior : Prior, optional
+        The observer's prior x₀ ~ N(m, P); by default all opinions are drawn alike, with the variance that they have.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
+
+    Returns
+    -------
+    Exposure
+        Variances before and after, Cramér–Rao bounds and mutual information of every agent.
+
+    Raises
+    ------
+    InvalidInputError
+        If the start depends on the hidden opinions, or if these are all equal and no prior is given.
+
+    See Also
+    --------
+    budget : What an observer of everyone learns, as a privacy guarantee.
+    recovery.information : The Fisher information itself.
+
+    Notes
+    -----
+    Variances are exact for Gaussian noise, and for other laws those of the best linear estimate: posterior =
+    (P⁻¹ + J)⁻¹, with J the Fisher information about x₀ in all that is observed.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import star
+    >>> model = Model(star(4), hidden=[0, 1, 2, 3], noise=Gaussian(1.0), start=[0.0] * 4)
+    >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
+    [0.1, 0.1, 0.1, 0.1]
+    """
+    with cancellable(should_stop):
+        return _exposure(model, steps, observed, prior)
+
+
+def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None) -> Exposure:
+    import pandas as pd
+
+    require_independent_start(model)
+    T, base = step_count(steps), model_of(model)
+    given = _default_prior(base) if prior is None else prior
+    before, look = given.variances(base.n), _observation(observed)
+    seen = _seen(base, look)
+    if look is not None and seen.all():
+        look = replace(look, agents=None)
+    after, bound = before, np.full(base.n, np.inf)
+    if seen.any():
+        after, bound = (_variances(model, T, look, assumed) for assumed in (given, None))
+    # Rounding must not report that an observation increased a variance.
+    ratio = np.minimum(after / before, 1.0)
+    columns = {
+        "seen": seen,
+        "neighbourhood_seen": seen & ~(base.network.adjacency @ (~seen).astype(float) > 0),
+        "prior_variance": before,
+        "posterior_variance": after,
+        "ratio": ratio,
+        "cramer_rao": bound,
+        **_mutual_information(ratio),
+    }
+    table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
+    table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
+    return Exposure(base, T, table)
+
+
+def _mutual_information(ratio: Vector) -> dict[str, Vector]:
+    with np.errstate(divide="ignore"):
+        nats = -0.5 * np.log(ratio) + 0.0
+    return {"nats": nats, "bits": nats / np.log(2)}
+
+
+def _default_prior(model: Model) -> Prior:
+    spread = float(model.x0.var())
+    if spread == 0:
+        rule = "the default prior has the variance of the hidden opinions, which must differ"
+        remedy = "say what the observer believes, for instance prior=Prior(0.5, 1/12)"
+        raise InvalidInputError(message(rule, got=f"all of them {model.x0[0]:g}", remedy=remedy))
+    return Prior(float(model.x0.mean()), spread)
+
+
+def _observation(observed: Observed) -> Observation | None:
+    """Return the observation that is meant, None where nobody is seen."""
+    if observed is None or isinstance(observed, Observation):
+        return observed or Observation()
+    return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None
+
+
+def _seen(model: Model, look: Observation | None) -> NDArray[np.bool_]:
+    seen = np.zeros(model.n, dtype=bool)
+    if look is not None:
+        seen[slice(None) if look.agents is None else model.network.indices(look.agents)] = True
+    return seen
+
+
+def _variances(system: System, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
+    """Return the error variance of the best linear estimate of each agent.
+
+    It is the same for every run, so that the run without noise serves, and for every law of the noise.
+    """
+    model = model_of(system)
+    noise = Gaussian(model.noise.std, time_scale=model.noise.time_scale, temporal=model.noise.temporal)
+    gaussian = with_model(system, replace(model, noise=noise))
+    data = outputs_of(gaussian, _noiseless_run(gaussian, steps), look)
+    if not data.seen.free.size:
+        return np.zeros(model.n)
+    # The methods themselves rather than recover: rounding errors of one run are no protection.
+    method = METHODS["innovations" if look == Observation() else "kalman"]
+    return _exact_variance(method(gaussian, data, prior))
+
+
+def _noiseless_run(system: System, steps: int) -> Trajectory:
+    model, start = model_of(system), initial_state(system)
+    state = start.offset + start.forward(model.x0)
+    path = [state[start.layout.public]]
+    for step in transitions(system, steps):
+        state = step.forward(state, model.x0)
+        path.append(state[start.layout.public])
+    return Trajectory(
+        model=model,
+        seed=0,
+        replicates=np.zeros(1, dtype=np.int64),
+        times=np.arange(steps + 1) * np.float64(step_length(system)),
+        agents=np.arange(model.n),
+        states=np.stack(path)[None],
+        minimum=None,
+        maximum=None,
+        mean=None,
+        final=State(steps, path[-1][None]),
+    )
+
+
+def _exact_variance(estimate: Estimate) -> Vector:
+    """Return the variances, solving for them agent by agent where the covariance does not fit."""
+    if not isinstance(estimate.covariance, SymmetricOperator):
+        return estimate.variance
+    labels = list(estimate.model.network.labels)
+    blocks = [labels[i : i + _COLUMNS] for i in range(0, len(labels), _COLUMNS)]
+    return np.concatenate([estimate.variance_of(block) for block in blocks])
+
+
+def exposure_text(found: Exposure) -> str:
+    """Return who is at most risk, and how the seen and the unseen fare."""
+    table, steps = found.table, f"{found.steps:,} step{'s' * (found.steps != 1)}"
+    seen = int(table["seen"].sum())
+    head = f"Exposure after {steps} to an observer of {seen:,} of {len(table):,} agents"
+    groups = [("seen", table[table["seen"]]), ("unseen", table[~table["seen"]])]
+    means = [f"{name}: {group['ratio'].mean():.3g}" for name, group in groups if len(group)]
+    worst = table.sort_values("rank", kind="stable").head(_SHOWN)
+    rows = [("agent", "seen", "posterior/prior", "Cramér–Rao", "bits")]
+    rows += [
+        (str(row.Index), "yes" if row.seen else "no", f"{row.ratio:.3g}", f"{row.cramer_rao:.3g}", f"{row.bits:.3g}")
+        for row in worst.itertuples()
+    ]
+    widths = [max(len(row[k]) for row in rows) + 2 for k in range(5)]
+    lines = ["  " + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    more = [f"  and {len(table) - _SHOWN:,} more"] * (len(table) > _SHOWN)
+    mean = f"mean posterior/prior variance, {', '.join(means)}"
+    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more])

@@ -1,0 +1,298 @@
+"""Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
+
+Where hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
+outputs and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model, Vector
+from peerpressure.noise import Custom, Gaussian, Noise
+from peerpressure.recovery._limits import NEGLIGIBLE
+from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._whitening import TimeWeights, time_weights, whiten_pair
+from peerpressure.schedules import Constant
+from peerpressure.statespace import initial_state, retained, state_layout
+
+Array: TypeAlias = NDArray[np.float64]
+# Last digits that a preferred opinion may be off by, before it is divided by the gain.
+_LOST_DIGITS = 64
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Inverted:
+    """The series r_t of complete outputs, averaged as they came.
+
+    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` to tell how good it is; ``first`` is
+    y_1/g_1 and ``following`` the first r_t, needed only where the start is not known.
+    """
+
+    weights: TimeWeights
+    mean: Array
+    first: Array | None
+    following: Array | None
+    goodness_of_fit: Array | None
+
+
+def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
+    """Return the steps at which every agent's own opinion can be read in double precision."""
+    return np.array([t for t in range(1, last + 1) if model.update(t).gain.min() >= NEGLIGIBLE], dtype=np.int64)
+
+
+def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
+    """Return how to average the r_t of the legible steps; of the first only if the start is known."""
+    times = legible[legible > 1] if initial_state(model).starts_from_hidden else legible
+    share = retained(model, int(times.max(initial=1)) - 1)
+    return time_weights(model.noise, times, share[times - 1])
+
+
+def invert(model: Model, data: Outputs) -> Inverted:
+    """Return the averaged r_t of complete outputs, refusing outputs that the noise cannot have made."""
+    legible = legible_steps(model, data.seen.last)
+    weights = weights_of(model, legible)
+    bounds = Bounds(model)
+    total = np.zeros((model.n, data.values.shape[0]))
+    squares = np.zeros_like(total)
+    before = np.zeros_like(total)
+    shift, following = np.zeros_like(total), None
+    rows = {int(t): row for row, t in enumerate(weights.times)}
+    everywhere_noisy = bool(np.isfinite(weights.information).all())
+    for t, series, error in _own_series(model, data, rows):
+        row = rows[t]
+        share = weights.share[row][:, None]
+        if following is None:
+            following = series
+            shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
+        # Squares are taken about the first r, for x₀ may be large and the noise small.
+        change = series - share * shift
+        total += weights.weights[row][:, None] * change
+        bounds.update(t, series, error, share)
+        if everywhere_noisy:
+            link = weights.whitening.link[row]
+            now = change / weights.whitening.scale[row]
+            squares += whiten_pair(now, before, link) ** 2 if abs(link) < 1 else 0.0
+            before = now
+    legible_first = initial_state(model).starts_from_hidden and 1 in legible
+    first = data.at(0).T / model.update(1).gain[:, None] if legible_first else None
+    if following is None:
+        return Inverted(weights, total, first, None, None)
+    goodness_of_fit = None
+    if everywhere_noisy:
+        squares -= weights.information[:, None] * total**2
+        goodness_of_fit = p_values(model, squares, weights.times.size, weights.information > 0)
+    return Inverted(weights, shift + total, first, following, goodness_of_fit)
+
+
+def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
+    """Yield step, r_t (n, replicates) and the size of its rounding error."""
+    precision = float(np.finfo(data.values.dtype).eps)
+    adapts = state_layout(model).has_hidden
+    public = np.broadcast_to(model.start_state[:, None], (model.n, data.values.shape[0]))
+    adopted = np.zeros_like(public)
+    for t in range(1, data.seen.last + 1):
+        before, public = public, np.ascontiguousarray(data.at(t - 1).T)
+        update = model.update(t)
+        if t in rows:
+            one = before[:, 0] if before.shape[1] == 1 else before
+            coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
+            error = _LOST_DIGITS * precision * (1 + float(np.abs(public).max())) / float(update.gain.min())
+            preferred = (public - coupled) / update.gain[:, None]
+            yield t, preferred - adopted if adapts else preferred, error
+        adopted = update.adapt(adopted, public)
+
+
+def adopted_part(model: Model, data: Outputs) -> Array:
+    """Return k of the last observed step from complete outputs, (replicates, agents)."""
+    adopted = np.zeros((model.n, data.values.shape[0]))
+    for row, t in enumerate(data.seen.times):
+        adopted = model.update(int(t)).adapt(adopted, data.at(row).T)
+    return np.asarray(adopted.T)
+
+
+def check_complete(data: Outputs) -> None:
+    """Raise an error where the update cannot be inverted, saying which outputs are missing."""
+    if data.complete:
+        return
+    seen = data.seen
+    if not seen.everyone:
+        got = f"{seen.agents.size} of {seen.n}"
+        rule = "inverting the update needs the outputs of all agents"
+    elif seen.rounding:
+        rule, got = "inverting the update needs exact outputs", f"outputs rounded to {seen.rounding:g}"
+    elif not seen.uninterrupted:
+        rule = "inverting the update needs every step from 1 on"
+        got = f"{seen.times.size} steps from {seen.times[0]} to {seen.last}" if seen.times.size else "no step"
+    else:
+        rule, got = "inverting the update needs every output", f"{int((~data.present).sum())} missing ones"
+    remedy = "use method='kalman', 'gls' or 'ols', which can do without"
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+# Whether the model can have made the outputs at all, and how well they fit it.
+
+
+@final
+class Bounds:
+    """Where each x₀ must lie, given r_t = p_t x₀ + ε_t and noise with bounded support; filled step by step.
+
+    Frozen noise of constant size leaves the r_t of constant opinions unchanged, and is checked in the same way.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        noise = model.noise
+        constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not state_layout(model).has_hidden
+        self._support = (0.0, 0.0) if constant or noise.is_zero else support(noise)
+        self._low: Array | None = None
+        self._high: Array | None = None
+
+    def update(self, step: int, series: Array, error: float, share: Array) -> None:
+        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); refuse it if no x₀ is left."""
+        least, most = self._support
+        if np.isinf(least) and np.isinf(most):
+            return
+        noise = self._model.noise
+        size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low = (series - np.where(size > 0, size * most, 0.0) - error) / share
+            high = (series - np.where(size > 0, size * least, 0.0) + error) / share
+        blind = np.broadcast_to(share < NEGLIGIBLE, low.shape)
+        low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
+        self._low = low if self._low is None else np.maximum(self._low, low)
+        self._high = high if self._high is None else np.minimum(self._high, high)
+        bad = np.argwhere(self._low > self._high)
+        if bad.size:
+            agent = self._model.network.labels[bad[0][0]]
+            rule = f"outputs must be ones that the model can show ({noise})"
+            got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
+            remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
+            raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+def support(noise: Noise) -> tuple[float, float]:
+    """Return a least and a largest value of the unit noise, ±∞ if it has none."""
+    ends = np.array(noise.unit().support(), dtype=np.float64)
+    if isinstance(noise, Custom):
+        ends = noise.standardise(ends)
+    phi = abs(noise.autocorrelation)
+    if 0 < phi < 1:
+        # |u_t| ≤ M √(1−φ²) Σ |φ|^k: draws that are carried over add up.
+        ends = np.array([-1.0, 1.0]) * np.abs(ends).max() * np.sqrt((1 + phi) / (1 - phi))
+    return float(ends[0]), float(ends[1])
+
+
+def p_values(model: Model, squares: Array, steps: int, fitted: NDArray[np.bool_]) -> Array | None:
+    """Return the two-sided p-value of whitened residuals, (replicates,), from their sums of squares over time.
+
+    Σ residual² ~ χ² under Gaussian noise, with steps degrees of freedom for each agent, less one for those whose x₀
+    was ``fitted``. Other laws change its variance by their kurtosis, and the sum of many is taken as normal.
+    """
+    from scipy import special
+
+    std = model.noise.deviations(model.n)
+    noisy = std > 0
+    free = int((steps - np.broadcast_to(fitted, noisy.shape)[noisy]).sum())
+    if free <= 0 or model.noise.is_frozen or not np.isfinite(squares).all():
+        return None
+    total = (squares[noisy] / std[noisy, None] ** 2).sum(axis=0)
+    if isinstance(model.noise, Gaussian):
+        return np.asarray(2 * np.minimum(special.chdtr(free, total), special.chdtrc(free, total)))
+    kurtosis = _excess_kurtosis(model.noise.unit())
+    if not np.isfinite(kurtosis) or kurtosis <= -2:
+        return None
+    return np.asarray(2 * special.ndtr(-np.abs(total - free) / np.sqrt(free * (2 + kurtosis))))
+
+
+def _excess_kurtosis(law: Any) -> float:
+    return float(law.stats(moments="k"))
+
+
+# Inversion wherever an agent and its neighbours are observed, for likelihoods of partial outputs.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ObservedSteps:
+    """Pairs of outputs in which an agent and all its neighbours of the step before are observed.
+
+    ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``adopted`` k_{t−1}, all 0 where
+    ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and π_{t−1}.
+    """
+
+    times: NDArray[np.int64]
+    public: Vector
+    around: Vector
+    adopted: Vector
+    degrees: Vector
+    share: Vector
+    present: NDArray[np.bool_]
+
+
+def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
+    """Return all pairs of outputs in which the step of an agent is observed from beginning to end."""
+    if data.seen.rounding:
+        rule = "a likelihood needs exact outputs"
+        remedy = "use method='kalman', which knows of rounding"
+        raise InvalidInputError(message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
+    rows = {int(t): row for row, t in enumerate(data.seen.times)}
+    known = {0: _start(model, data)} | {t: _everyone(model, data, row) for t, row in rows.items()}
+    times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
+    shape = (times.size, model.n)
+    updates = {int(t): model.update(int(t)) for t in times}
+    public = np.array([known[t] for t in updates]).reshape(*shape, -1)
+    around = np.array([update.adjacency @ known[t - 1] for t, update in updates.items()]).reshape(public.shape)
+    adopted = _adopted(model, known, times, public.shape)
+    gains = np.array([update.gain for update in updates.values()]).reshape(shape)
+    share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
+    # A product with a sparse matrix is NaN exactly where a neighbour is.
+    present = np.isfinite((public + around + adopted)[:, :, 0]) & (gains * share >= NEGLIGIBLE)
+    hidden = ~present[:, :, None]
+    y, a, k = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, adopted))
+    degrees = np.array([model.degrees_at(t) for t in updates]).reshape(shape)
+    return ObservedSteps(times, y, a, k, degrees, share, present)
+
+
+def own_series(model: Model, seen: ObservedSteps) -> Vector:
+    """Return r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
+    out = np.zeros_like(seen.public)
+    for row, t in enumerate(seen.times):
+        update = model.update(int(t))
+        preferred = (seen.public[:, row] - update.coupling_scale * seen.around[:, row]) / update.gain
+        out[:, row] = np.where(seen.present[row], preferred - seen.adopted[:, row], 0.0)
+    return out
+
+
+def _adopted(model: Model, known: Mapping[int, Vector], times: NDArray[np.int64], shape: tuple[int, ...]) -> Vector:
+    """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
+    out, rows = np.zeros(shape), {int(t): row for row, t in enumerate(times)}
+    adopted, unseen = np.zeros(shape[1:]), np.full(shape[1:], np.nan)
+    for t in range(1, int(times.max(initial=0)) + 1):
+        if t in rows:
+            out[rows[t]] = adopted
+        update = model.update(t)
+        rate = update.adaptation_rate
+        if rate is not None:
+            adopted = np.where(rate[:, None] > 0, update.adapt(adopted, known.get(t, unseen)), adopted)
+    return out
+
+
+def _start(model: Model, data: Outputs) -> Vector:
+    """Return y₀, (n, replicates), NaN where it is not known."""
+    if initial_state(model).starts_from_hidden:
+        return np.asarray(data.known.T)
+    return np.repeat(model.start_state[:, None], data.known.shape[0], axis=1)
+
+
+def _everyone(model: Model, data: Outputs, row: int) -> Vector:
+    state = np.full((model.n, data.known.shape[0]), np.nan)
+    state[data.seen.agents] = data.at(row).T
+    return state

@@ -1,0 +1,229 @@
+"""The least-squares kernel: rank-revealing solutions with exact constraints, and conjugate gradients for large systems.
+
+All tolerances are those of ``_limits``. Small systems are solved through symmetric eigenvalues (normal equations) or a
+pivoted QR factorisation (rows with correlated, possibly singular noise); large ones by conjugate gradients, with
+covariances as operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from peerpressure.errors import PeerPressureError
+from peerpressure.progress import checkpoint
+from peerpressure.recovery._limits import (
+    CG_ITERATIONS,
+    CG_TOLERANCE,
+    COVARIANCE_TOLERANCE,
+    EIGENVALUE_TOLERANCE,
+    EXACT_RANK_TOLERANCE,
+    NEGLIGIBLE,
+    NOISE_TOLERANCE,
+    SHARE_TOLERANCE,
+)
+
+Array: TypeAlias = NDArray[np.float64]
+# Random probes of a stochastic diagonal, and how many are multiplied at a time.
+PROBES, PROBE_BLOCK = 64, 8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SymmetricOperator:
+    """A symmetric n × n matrix given by its action on columns, (n, b) → (n, b), with a stochastic diagonal.
+
+    Products are exact. ``diagonal`` is the mean of z ∘ Mz over ``PROBES`` random sign vectors z, always the same ones
+    (Hutchinson's estimator): entry i is off by about √(2 Σ_{j≠i} M_ij²/PROBES), little where the matrix is nearly
+    diagonal. Single entries are exact through a product with a unit vector, and so is the whole diagonal where its
+    ``entries`` are given.
+    """
+
+    n: int
+    apply: Callable[[Array], Array]
+    entries: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return (self.n, self.n)
+
+    def __matmul__(self, other: Array) -> Array:
+        columns = np.asarray(other, dtype=np.float64)
+        return self.apply(columns[:, None])[:, 0] if columns.ndim == 1 else self.apply(columns)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, (n,), estimated unless it was given."""
+        if self.entries is not None:
+            return self.entries
+        random = np.random.default_rng(0)
+        total = np.zeros(self.n)
+        for _ in range(PROBES // PROBE_BLOCK):
+            signs = random.choice([-1.0, 1.0], size=(self.n, PROBE_BLOCK))
+            total += np.einsum("ij,ij->i", signs, self.apply(signs))
+        return total / PROBES
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The solution of J x = rhs: x = fixed + G (rhs − J fixed), with G the inverse of J as far as it has one.
+
+    ``fixed`` (replicates, f) satisfies the exact constraints; ``inverse`` is G, (f, f); ``null_space`` (f, r) spans
+    what neither J nor the constraints determine, and ``constrained`` (f, f) projects on what the constraints do.
+    """
+
+    fixed: Array
+    constrained: Array
+    inverse: Array
+    null_space: Array
+    condition: float
+
+    @property
+    def identified(self) -> NDArray[np.bool_]:
+        """Which unknowns are determined, (f,)."""
+        return is_identified(self.null_space)
+
+    @property
+    def rank(self) -> int:
+        """How many directions are determined."""
+        return int(self.null_space.shape[0] - self.null_space.shape[1])
+
+    def value(self, J: Array, rhs: Array) -> Array:
+        """Return x, (replicates, f), for right-hand sides (replicates, f)."""
+        return np.asarray(self.fixed + (rhs - self.fixed @ J) @ self.inverse)
+
+
+def is_identified(null_space: Array) -> NDArray[np.bool_]:
+    """Return which unknowns take no part in the directions (f, r) that are left undetermined, (f,)."""
+    return np.asarray(np.linalg.norm(null_space, axis=1) < SHARE_TOLERANCE)
+
+
+def solve(J: Array, exact: Array | None = None, exact_values: Array | None = None) -> Solution:
+    """Factor J, subject to exact · x = exact_values; shapes (f, f), (m, f) and (replicates, m)."""
+    f = J.shape[0]
+    values = np.zeros((1, 0)) if exact_values is None else exact_values
+    if exact is None or not exact.size:
+        inverse, null_space, condition = symmetric_inverse(J)
+        return Solution(np.zeros((1, f)), np.zeros((f, f)), inverse, null_space, condition)
+    scale = np.linalg.norm(exact, axis=1)
+    # Exact facts have no scale of their own; those that are all rounding error are none.
+    weight = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > NEGLIGIBLE * scale.max())
+    rows = exact * weight[:, None]
+    left, singular, right = np.linalg.svd(rows, full_matrices=True)
+    rank = int((singular > singular[0] * max(rows.shape) * EXACT_RANK_TOLERANCE).sum())
+    fixed = ((values * weight) @ left[:, :rank] / singular[:rank]) @ right[:rank]
+    rest = right[rank:].T
+    inverse, null_space, condition = symmetric_inverse(rest.T @ J @ rest)
+    constrained = right[:rank].T @ right[:rank]
+    return Solution(fixed, constrained, rest @ inverse @ rest.T, rest @ null_space, condition)
+
+
+def symmetric_inverse(
+    J: Array, scale: Array | None = None, tolerance: float | None = None
+) -> tuple[Array, Array, float]:
+    """Return the pseudo-inverse of a symmetric J, its null space (f, r), and the condition of J.
+
+    Unknowns are first divided by ``scale`` (f,), the root of the diagonal unless given, so that a quiet agent does not
+    make a loud one look unidentified. Eigenvalues up to ``tolerance`` count as 0; without one it is that of rounding.
+    """
+    f = J.shape[0]
+    if not f:
+        return np.zeros((0, 0)), np.zeros((0, 0)), 1.0
+    if scale is None:
+        scale = np.sqrt(np.where(J.diagonal() > 0, J.diagonal(), 1.0))
+    values, vectors = linalg.eigh(J / scale[:, None] / scale, driver="evd")
+    keep = values > (f * EIGENVALUE_TOLERANCE * max(values[-1], 0.0) if tolerance is None else tolerance)
+    kept, lost = vectors[:, keep] / scale[:, None], vectors[:, ~keep] / scale[:, None]
+    null_space = np.linalg.qr(lost)[0] if lost.size else lost
+    condition = float(values[-1] / values[0]) if keep.all() else np.inf
+    return np.asarray((kept / values[keep]) @ kept.T), np.asarray(null_space), condition
+
+
+def covariance_root(covariance: Array) -> Array:
+    """Return L with L Lᵀ = covariance, of as many columns as it has rank."""
+    scale = np.sqrt(np.where(covariance.diagonal() > 0, covariance.diagonal(), 1.0))
+    values, vectors = linalg.eigh(covariance / scale[:, None] / scale)
+    noisy = values > max(values[-1], 0.0) * values.size * COVARIANCE_TOLERANCE
+    return np.asarray(scale[:, None] * vectors[:, noisy] * np.sqrt(values[noisy]))
+
+
+def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]:
+    """Return facts A x₀ = b + L e, with e ~ N(0, I), as exact ones, their errors, and ones with independent unit noise.
+
+    ``facts`` (m, n + replicates) are augmented rows [A | b] and L is (m, draws), of any rank. With LᵀΠ = U [R₁ R₂;
+    0 R₃], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all noise but for R₃, which
+    may be a rounding error of 0, or be what it seems to be.
+    """
+    size = np.linalg.norm(L, axis=1)
+    noisy = size > 0
+    scaled = facts[noisy] / size[noisy, None]
+    if not scaled.size:
+        return *_informative(facts, np.zeros(len(facts)), n), facts[:0]
+    triangle, order = linalg.qr((L[noisy] / size[noisy, None]).T, mode="r", pivoting=True)
+    reach = np.abs(triangle.diagonal())
+    rank = int(np.count_nonzero(reach > NOISE_TOLERANCE * reach[0]))
+    whitened = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
+    exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ whitened
+    errors = np.concatenate([np.zeros(int((~noisy).sum())), np.linalg.norm(triangle[rank:, rank:], axis=0)])
+    return *_informative(np.concatenate([facts[~noisy], exact]), errors, n), whitened
+
+
+def _informative(exact: Array, errors: Array, n: int) -> tuple[Array, Array]:
+    """Return the exact facts that involve x₀ at all, with their errors."""
+    kept = np.linalg.norm(exact[:, :n], axis=1) > NEGLIGIBLE
+    return np.asarray(exact[kept]), np.asarray(errors[kept])
+
+
+def conjugate_gradients(
+    apply: Callable[[Array], Array],
+    rhs: Array,
+    diagonal: Array,
+    *,
+    tolerance: float = CG_TOLERANCE,
+    most: int = CG_ITERATIONS,
+) -> tuple[Array, float]:
+    """Return x with apply(x) = rhs for columns (f, b), and an estimate of the preconditioned condition number.
+
+    Each column has step sizes of its own, which SciPy's solver has not; ``diagonal`` (f,) preconditions.
+    """
+    x, r = np.zeros_like(rhs), rhs.copy()
+    z = r / diagonal[:, None]
+    p, rz = z.copy(), np.einsum("ij,ij->j", r, z)
+    goal = tolerance**2 * rz
+    steps: list[tuple[float, float]] = []
+    for _ in range(most):
+        checkpoint()
+        if (rz <= goal).all():
+            return x, _condition(steps)
+        Ap = apply(p)
+        curvature = np.einsum("ij,ij->j", p, Ap)
+        alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
+        x += alpha * p
+        r -= alpha * Ap
+        z = r / diagonal[:, None]
+        after = np.einsum("ij,ij->j", r, z)
+        beta = np.divide(after, rz, out=np.zeros_like(rz), where=rz > 0)
+        if rz[0] > goal[0] and alpha[0] > 0:
+            steps.append((float(alpha[0]), float(beta[0])))
+        p, rz = z + beta * p, after
+    raise PeerPressureError(
+        f"the estimate did not converge in {most} iterations: the outputs say too little of some agent; "
+        "use a prior, or observe more"
+    )
+
+
+def _condition(steps: list[tuple[float, float]]) -> float:
+    """Return the ratio of the extreme Ritz values, from the coefficients of conjugate gradients."""
+    if not steps:
+        return 1.0
+    alpha, beta = np.array(steps).T
+    main = 1 / alpha
+    main[1:] += beta[:-1] / alpha[:-1]
+    values = linalg.eigvalsh_tridiagonal(main, np.sqrt(beta[:-1]) / alpha[:-1])
+    return float(values[-1] / max(values[0], 1e-300))

@@ -1,0 +1,57 @@
+"""Tolerances and size limits of recovery, in one place.
+
+Tolerances are relative: to the largest weight, singular value or standard deviation of the same kind. Sizes are counted
+in agents unless a name says otherwise, and anything larger is refused before memory is allocated.
+"""
+
+from __future__ import annotations
+
+# Tolerances.
+
+# A weight of x₀, or a singular value of rows, below this part of the largest is lost in double precision.
+NEGLIGIBLE = 1e-10
+# An eigenvalue of scaled normal equations below this part of the largest, for each unknown, is a rounding error of 0.
+EIGENVALUE_TOLERANCE = 4e-16
+# Singular values of exact rows below this part of the largest, for each row or column, are rounding errors of 0.
+EXACT_RANK_TOLERANCE = 1e-13
+# A standard deviation below this part of what it would be unobserved may be a rounding error of 0.
+NOISE_TOLERANCE = 1e-12
+# Eigenvalues of a scaled covariance below this part of the largest, for each row, are rounding errors of 0.
+COVARIANCE_TOLERANCE = 1e-14
+# An unknown that takes part in an unidentified direction by more than this is not identified.
+SHARE_TOLERANCE = 1e-7
+# Exact facts that contradict one another by more than this, relative to their size, are no outputs of the model …
+CONTRADICTION = 1e-4
+# … unless rounding errors of the facts, this many times enlarged, explain it.
+ROUNDING_ALLOWANCE = 100.0
+# An exact fact whose rounding error is more than this, relative to its size, counts as noisy by that much.
+COARSE = 1e-6
+# Part of a variance below which its rounding error is left out.
+NEGLIGIBLE_ERROR = 0.05
+# Residual at which conjugate gradients stop, and the most iterations until then.
+CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
+# Relative curvature below which a likelihood is flat in some direction.
+FLAT = 1e-11
+
+# Sizes.
+
+# A full covariance is formed up to here; beyond, operators and conjugate gradients take over.
+DENSE_LIMIT = 2_000
+# The dense Kalman filter takes some 50 ms a step here; beyond, the sparse elimination is faster as a rule.
+FILTER_LIMIT = 300
+# Partial observations whose information is judged by a dense filter, the work of which grows with the cube.
+PARTIAL_LIMIT = 1_000
+# The likelihood of unknown parameters has a dense second derivative in two unknowns for each agent.
+FIT_LIMIT = 1_000
+# Unknowns that may meet in one step of the sparse elimination, which takes about ten seconds on two cores.
+FRONT_LIMIT = 6_000
+# Numbers in the stacked system of generalised least squares; its factorisation takes some ten seconds.
+STACKED_NUMBERS = 1.6e7
+# Bytes of the covariances that a filter or smoother keeps over time.
+PATH_BYTES = 2e9
+# Bytes of the paths that a block of the regression's columns takes.
+BLOCK_BYTES = 2**25
+# Perturbed copies that measure rounding errors cost little up to so many agents …
+COPIED_AGENTS = 300
+# … and are made of at most so many numbers, 1 GB, beyond.
+COPIED_NUMBERS = 2**27

@@ -1,0 +1,158 @@
+"""The Gaussian prior of the hidden opinions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+
+Array: TypeAlias = NDArray[np.float64]
+PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Prior:
+    """A Gaussian prior of the hidden opinions, x₀ ~ N(mean, variance).
+
+    Parameters
+    ----------
+    mean : float or array, (agents,)
+        One number for all agents, or one for each.
+    variance : float or array, (agents,) or (agents, agents)
+        Likewise, or a positive definite covariance matrix.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is not finite, a variance not positive, or the sizes differ.
+
+    See Also
+    --------
+    recover : Takes a prior to return posterior means instead of unbiased estimates.
+
+    Examples
+    --------
+    >>> Prior.uniform(0, 1)
+    Prior(mean 0.5, variance 0.0833333)
+    """
+
+    mean: Array
+    variance: Array
+
+    def __init__(self, mean: PerAgent, variance: PerAgent) -> None:
+        centre, spread = _numbers("mean", mean, most=1), _numbers("variance", variance, most=2)
+        _check_positive(spread)
+        sizes = {moment.shape[0] for moment in (centre, spread) if moment.ndim}
+        if len(sizes) > 1:
+            rule = "mean and variance of a prior must be of the same agents"
+            got = f"{centre.shape[0]} means and {spread.shape[0]} variances"
+            raise InvalidInputError(message(rule, got=got, remedy="give one of each per agent"))
+        object.__setattr__(self, "mean", centre)
+        object.__setattr__(self, "variance", spread)
+
+    @classmethod
+    def uniform(cls, low: float, high: float) -> Prior:
+        """Return the Gaussian with mean and variance of the uniform law between two values."""
+        if not low < high:
+            rule = "a uniform prior must reach from a lower to a higher value"
+            raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
+        return cls((low + high) / 2, (high - low) ** 2 / 12)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether opinions are independent under this prior."""
+        return self.variance.ndim < 2
+
+    def means(self, n: int) -> Array:
+        """Return the mean of each of n agents, (n,)."""
+        self._check_size(n)
+        return np.broadcast_to(self.mean, (n,))
+
+    def variances(self, n: int) -> Array:
+        """Return the variance of each of n agents, (n,)."""
+        self._check_size(n)
+        return np.broadcast_to(self.variance, (n,)) if self.is_diagonal else self.variance.diagonal()
+
+    def covariance(self, n: int) -> Array:
+        """Return the covariance matrix of n agents, (n, n)."""
+        return np.diag(self.variances(n)) if self.is_diagonal else self.variance
+
+    def given(self, known: Array) -> tuple[Array, Prior]:
+        """Return the prior given some opinions: means (replicates, f) of the others and, for their variance, a prior.
+
+        ``known`` (replicates, n) holds the opinions that are known, and NaN for the others, alike in all rows.
+        """
+        n = known.shape[1]
+        free = np.isnan(known[0])
+        mean, rows = self.means(n), known.shape[0]
+        start = np.broadcast_to(mean[free], (rows, int(free.sum())))
+        if self.is_diagonal or free.all():
+            spread = self.variance if self.variance.ndim != 1 else self.variance[free]
+            return start, Prior(mean[free], spread)
+        P = self.variance
+        weight = np.linalg.solve(P[np.ix_(~free, ~free)], P[np.ix_(~free, free)])
+        spread = P[np.ix_(free, free)] - P[np.ix_(free, ~free)] @ weight
+        return start + (known[:, ~free] - mean[~free]) @ weight, Prior(mean[free], (spread + spread.T) / 2)
+
+    def _check_size(self, n: int) -> None:
+        for name, moment in (("mean", self.mean), ("variance", self.variance)):
+            if moment.ndim and moment.shape[0] != n:
+                rule = f"the {name} of a prior must be one number, or one for each of the {n} agents"
+                raise InvalidInputError(message(rule, got=f"{moment.shape[0]} of them", remedy="check their number"))
+
+    def __repr__(self) -> str:
+        mean = f"{self.mean:.6g}" if self.mean.ndim == 0 else f"{self.mean.min():.4g}–{self.mean.max():.4g}"
+        if self.variance.ndim == 0:
+            return f"Prior(mean {mean}, variance {self.variance:.6g})"
+        each = self.variances(self.variance.shape[0])
+        kind = "variance" if self.is_diagonal else "correlated, variance"
+        return f"Prior(mean {mean}, {kind} {each.min():.4g}–{each.max():.4g})"
+
+
+def update(value: Array, covariance: Array, reach: Array, mean: Array, prior: Array) -> tuple[Array, Array]:
+    """Return mean and covariance of x given an estimate of what data reach of it, by the conjugate rule.
+
+    v = Πx + error, error ~ N(0, V), x ~ N(m, P):  G = PΠᵀ(ΠPΠᵀ + V)⁺,  E x = m + G(v − Πm),  Cov x = P − GΠP.
+
+    ``value`` and ``mean`` are (replicates, f), the matrices (f, f); V may be singular, 0 even.
+    """
+    middle = reach @ prior @ reach.T + covariance
+    gain = np.linalg.lstsq(middle, reach @ prior, rcond=None)[0].T
+    spread = prior - gain @ reach @ prior
+    return mean + (value - mean @ reach.T) @ gain.T, (spread + spread.T) / 2
+
+
+def _numbers(name: str, value: PerAgent, *, most: int) -> Array:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim > most or array.size == 0 or not np.isfinite(array).all():
+        rule = f"the {name} of a prior must be finite: one number, or one for each agent"
+        remedy = "for instance Prior(0.5, 1/12)" + ("; a square matrix for correlated opinions" if most == 2 else "")
+        raise InvalidInputError(message(rule, got=repr(value)[:60], remedy=remedy))
+    array.flags.writeable = False
+    return array
+
+
+def _check_positive(spread: Array) -> None:
+    if spread.ndim < 2:
+        if not (spread > 0).all():
+            remedy = "for an opinion that is known use a tiny variance"
+            raise InvalidInputError(
+                message("the variance of a prior must be positive", got=f"{spread.min():g}", remedy=remedy)
+            )
+        return
+    if spread.shape[0] != spread.shape[1] or not np.allclose(spread, spread.T):
+        rule = "the covariance of a prior must be square and symmetric"
+        raise InvalidInputError(message(rule, got=f"shape {spread.shape}", remedy="use (P + P.T) / 2"))
+    least = float(np.linalg.eigvalsh(spread)[0])
+    if least <= 0:
+        rule = "the covariance of a prior must be positive definite"
+        raise InvalidInputError(message(rule, got=f"smallest eigenvalue {least:g}", remedy="add to its diagonal"))

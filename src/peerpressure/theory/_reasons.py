@@ -1,0 +1,261 @@
+"""Reasons for an outcome as codes with numbers, and the one table of their sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from string import Formatter
+from typing import Any, TypeAlias, final
+
+
+class ReasonCode(StrEnum):
+    """Facts that an outcome rests on; each has one sentence, into which its numbers go."""
+
+    # What is given.
+    PRESSURE_GROWTH = "pressure_growth"
+    PERIOD_TOO_LONG = "period_too_long"
+    NETWORK_SETTLES = "network_settles"
+    NETWORK_REPEATS = "network_repeats"
+    COMPONENTS = "components"
+    ALL_ISOLATED = "all_isolated"
+    INTERMITTENTLY_ISOLATED = "intermittently_isolated"
+    ADAPTATION_FADES = "adaptation_fades"
+    ADAPTATION_LASTS = "adaptation_lasts"
+    ADAPTATION_ANCHORED = "adaptation_anchored"
+    # Consensus.
+    SETTLED = "settled"
+    BALANCED = "balanced"
+    START_FORGOTTEN = "start_forgotten"
+    MARGINAL_RATE = "marginal_rate"
+    FOLLOWS_FIXED_POINT = "follows_fixed_point"
+    NOISE_AVERAGES = "noise_averages"
+    NOISE_AVERAGES_SLOWLY = "noise_averages_slowly"
+    NOISE_MEMORY = "noise_memory"
+    # Biased consensus and oscillation.
+    START_REMEMBERED = "start_remembered"
+    APERIODIC = "aperiodic"
+    CONTINUOUS_DAMPING = "continuous_damping"
+    LIMIT = "limit"
+    LIMIT_DEPENDS_ON_NOISE = "limit_depends_on_noise"
+    LIMIT_UNBOUNDED = "limit_unbounded"
+    NOISE_WANDERS = "noise_wanders"
+    FROZEN_NOISE = "frozen_noise"
+    FROZEN_NOISE_GROWS = "frozen_noise_grows"
+    ISOLATED_SOURCE = "isolated_source"
+    DEGREES_CHANGE = "degrees_change"
+    EARLY_NOISE_KEPT = "early_noise_kept"
+    ANCHORS_ATTRACT = "anchors_attract"
+    OPINIONS_MOVED = "opinions_moved"
+    TWO_PHASES = "two_phases"
+    BIPARTITE_COMPONENTS = "bipartite_components"
+    PHASES_DRIVEN_BY_NOISE = "phases_driven_by_noise"
+    # Disagreement.
+    NOISE_OUTGROWS_PRESSURE = "noise_outgrows_pressure"
+    OWN_OPINIONS = "own_opinions"
+    OWN_NOISE = "own_noise"
+    BOUNDED_PRESSURE = "bounded_pressure"
+    STATIONARY_MEAN = "stationary_mean"
+    NO_FLUCTUATION = "no_fluctuation"
+    FLUCTUATION = "fluctuation"
+    FLUCTUATION_GROWS = "fluctuation_grows"
+    FROZEN_SHIFT = "frozen_shift"
+    # Clusters, periodic limits and random walks.
+    COMPONENT_LIMIT = "component_limit"
+    COMPONENT_LIMITS_DIFFER = "component_limits_differ"
+    COMPONENTS_NOT_NAMED = "components_not_named"
+    ISOLATED_RANDOM_WALKS = "isolated_random_walks"
+    ISOLATED_SOURCES = "isolated_sources"
+    SEVERAL_CLOSED_CLASSES = "several_closed_classes"
+    CYCLE_RANGE = "cycle_range"
+    RANDOM_WALK = "random_walk"
+    RANDOM_WALK_UNBOUNDED = "random_walk_unbounded"
+    FROZEN_DRIFT = "frozen_drift"
+    # Unknown.
+    UNKNOWN_GROWTH = "unknown_growth"
+    UNKNOWN_NOISE = "unknown_noise"
+    UNKNOWN_ADAPTATION = "unknown_adaptation"
+    FINITE_HORIZON = "finite_horizon"
+    NO_HORIZON = "no_horizon"
+    NOT_COMPUTED = "not_computed"
+
+
+Value: TypeAlias = float | int | str
+
+
+@final
+@dataclass(frozen=True)
+class Reason:
+    """One fact that an outcome rests on: a code, and the numbers behind it by name.
+
+    ``str`` gives its sentence.
+
+    >>> print(Reason(ReasonCode.STATIONARY_MEAN, {"low": 0.25, "high": 0.75}))
+    Bounded pressure leaves agents apart: their mean public opinions span 0.25 to 0.75.
+    """
+
+    code: ReasonCode
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return _FORMATTER.vformat(SENTENCES[self.code], (), self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON: code, numbers (None where not finite) and sentence."""
+        values = {name: json_number(value) for name, value in self.values.items()}
+        return {"code": self.code.value, "values": values, "text": str(self)}
+
+
+def json_number(value: Value) -> Value | None:
+    """Return a value as JSON can hold it: None for an infinite or undefined number."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def paragraph(reasons: Sequence[Reason]) -> str:
+    """Return the sentences of several reasons in a row."""
+    return " ".join(map(str, reasons))
+
+
+SENTENCES: Mapping[ReasonCode, str] = {
+    ReasonCode.PRESSURE_GROWTH: "{basis}.",
+    ReasonCode.PERIOD_TOO_LONG: "The network repeats only after {period:,} steps, too many to analyse as a whole.",
+    ReasonCode.NETWORK_SETTLES: "From t = {t:,} on the network no longer changes.",
+    ReasonCode.NETWORK_REPEATS: "The network repeats every {period:,} steps.",
+    ReasonCode.COMPONENTS: "It falls into {components:,} components; isolated agents among them: {single:,}.",
+    ReasonCode.ALL_ISOLATED: "No agent has a neighbour.",
+    ReasonCode.INTERMITTENTLY_ISOLATED: (
+        "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
+        "An isolated agent shows its own opinion."
+    ),
+    ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
+    ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt for ever, and none holds the common value in place.",
+    ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt for ever, except those of {agents:agents}.",
+    ReasonCode.SETTLED: "All agents hold the same opinion and there is no noise, so they agree from the start.",
+    ReasonCode.BALANCED: (
+        "Without noise, with stubbornness proportional to degree and a start whose average is v, "
+        "the average stays at v = {v:.6g}."
+    ),
+    ReasonCode.START_FORGOTTEN: (
+        "Pressure grows without bound and {condition} diverges: the start is forgotten, "
+        "and all agents converge to v = {v:.6g}."
+    ),
+    ReasonCode.MARGINAL_RATE: "The start fades like exp(−κ {condition}), for which no power of t is claimed.",
+    ReasonCode.FOLLOWS_FIXED_POINT: "The common value follows its fixed point, with a bias of order 1/ρ_t.",
+    ReasonCode.NOISE_AVERAGES: "Noise averages out in the common value, where one step has σ̄ = {sigma:.3g}.",
+    ReasonCode.NOISE_AVERAGES_SLOWLY: (
+        "Noise averages out slowly: its variance in the common value is about κσ̄²/(2ρ_t), "
+        "where one step has σ̄ = {sigma:.3g}."
+    ),
+    ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
+    ReasonCode.START_REMEMBERED: "{condition} is finite, so that the start and early noise are never forgotten.",
+    ReasonCode.APERIODIC: "An odd cycle in the network lets all agents agree.",
+    ReasonCode.CONTINUOUS_DAMPING: (
+        "In continuous time the difference between the two sides of the network fades like e^(−2t)."
+    ),
+    ReasonCode.LIMIT: "All agents converge to {mean:.4g}{std:±.2g}, while v = {v:.6g}.",
+    ReasonCode.LIMIT_DEPENDS_ON_NOISE: (
+        "The limit depends on the start and on growing noise, and not on v = {v:.6g} alone."
+    ),
+    ReasonCode.LIMIT_UNBOUNDED: "The limit has a variance that grows without bound, and is not v = {v:.6g}.",
+    ReasonCode.NOISE_WANDERS: (
+        "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0: agents agree, but on a value that "
+        "keeps wandering{mean:about .6g}, while v = {v:.6g}."
+    ),
+    ReasonCode.FROZEN_NOISE: (
+        "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
+        "an error of standard deviation {std:.3g} that no waiting removes, while v = {v:.6g}."
+    ),
+    ReasonCode.FROZEN_NOISE_GROWS: (
+        "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
+        "an error of standard deviation {std:.3g} that grows with the noise, while v = {v:.6g}."
+    ),
+    ReasonCode.ISOLATED_SOURCE: "All public opinions can be traced back to one agent who is isolated at times.",
+    ReasonCode.DEGREES_CHANGE: (
+        "Where degrees change from step to step, opinions are not weighted by stubbornness alone."
+    ),
+    ReasonCode.EARLY_NOISE_KEPT: "Hidden opinions adapt to early noise, which stays in the common value for ever.",
+    ReasonCode.ANCHORS_ATTRACT: "The opinions that never adapt attract all others.",
+    ReasonCode.OPINIONS_MOVED: "Hidden opinions have moved before they come to rest.",
+    ReasonCode.TWO_PHASES: (
+        "The network is bipartite: its two sides keep exchanging {first:.4g}{first_std:±.2g} and "
+        "{second:.4g}{second_std:±.2g}, while v = {v:.6g}."
+    ),
+    ReasonCode.BIPARTITE_COMPONENTS: (
+        "{periodic:,} of {components:,} components are bipartite, and their two sides keep exchanging different values."
+    ),
+    ReasonCode.PHASES_DRIVEN_BY_NOISE: (
+        "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0, and the network is periodic: its sides "
+        "keep oscillating against each other about v = {v:.6g}."
+    ),
+    ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so that agents never agree.",
+    ReasonCode.OWN_OPINIONS: (
+        "Every agent keeps its own opinion. Ask for a number of steps to see the public opinions before."
+    ),
+    ReasonCode.OWN_NOISE: (
+        "Hidden opinions agree, but every agent keeps showing its own noise{mean:about .4g}{std:±.2g}."
+    ),
+    ReasonCode.BOUNDED_PRESSURE: "Bounded pressure leaves agents apart.",
+    ReasonCode.STATIONARY_MEAN: (
+        "Bounded pressure leaves agents apart: their mean public opinions span {low:.4g} to {high:.4g}."
+    ),
+    ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
+    ReasonCode.FLUCTUATION: "Noise keeps their average moving with a standard deviation of about {std:.2g}.",
+    ReasonCode.FLUCTUATION_GROWS: "Their scatter grows as the noise does.",
+    ReasonCode.FROZEN_SHIFT: "Frozen noise shifts them once and for all.",
+    ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
+    ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
+    ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",
+    ReasonCode.ISOLATED_RANDOM_WALKS: "Isolated agents adapt to their own noise for ever.",
+    ReasonCode.ISOLATED_SOURCES: (
+        "However high the pressure, all public opinions can be traced back to {agents:agents} isolated at times: "
+        "agents pass through a cycle of their opinions."
+    ),
+    ReasonCode.SEVERAL_CLOSED_CLASSES: (
+        "Public opinions circulate in several closed classes that never mix, and keep different values."
+    ),
+    ReasonCode.CYCLE_RANGE: "On average the cycle runs from {low:.4g} to {high:.4g}.",
+    ReasonCode.RANDOM_WALK: (
+        "Hidden opinions adapt to noise for ever: the common opinion wanders{mean:about .4g}, "
+        "and its variance grows by {rate:.2g} per step."
+    ),
+    ReasonCode.RANDOM_WALK_UNBOUNDED: (
+        "Hidden opinions adapt to noise for ever: the common opinion wanders{mean:about .4g}, "
+        "and its variance grows without bound."
+    ),
+    ReasonCode.FROZEN_DRIFT: (
+        "Hidden opinions adapt to frozen noise for ever: the common opinion starts{mean:about .4g} "
+        "and drifts ever further."
+    ),
+    ReasonCode.UNKNOWN_GROWTH: "The behaviour as t → ∞ is therefore not known.",
+    ReasonCode.UNKNOWN_NOISE: "How the noise grows over time is not known, and so the outcome is not either.",
+    ReasonCode.UNKNOWN_ADAPTATION: (
+        "How hidden opinions adapt at late times is not known, and so the outcome is not either."
+    ),
+    ReasonCode.FINITE_HORIZON: (
+        "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
+        "the common value."
+    ),
+    ReasonCode.NO_HORIZON: "Ask for a number of steps to see where agents are by then.",
+    ReasonCode.NOT_COMPUTED: (
+        "The long-run behaviour takes longer to compute than this page may wait; peerpressure diagnose computes it."
+    ),
+}
+
+
+@final
+class _Sentences(Formatter):
+    """Format numbers as sentences need them, beyond what format specs can say."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
+        if format_spec == "agents":
+            return "one agent" if value == 1 else f"{value:,} agents"
+        if format_spec.startswith("±"):
+            return f" ± {value:{format_spec[1:]}}" if 0 < value < math.inf else ""
+        if format_spec.startswith("about "):
+            return "" if math.isnan(value) else f" about {value:{format_spec[6:]}}"
+        return format(value, format_spec)
+
+
+_FORMATTER = _Sentences()

@@ -1,0 +1,195 @@
+"""Rendering of verdicts: text for a terminal, HTML for a notebook, plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import fields
+from html import escape
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from peerpressure.theory._forecast import Advice, Forecast
+from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._rates import Law
+from peerpressure.theory._reasons import json_number
+
+if TYPE_CHECKING:
+    from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
+
+WIDTH = 88
+# Intervals without joint connectivity that are named.
+NAMED = 2
+Rows: TypeAlias = list[tuple[str, str]]
+
+
+def as_text(verdict: Verdict) -> str:
+    """Return a heading, a paragraph and a table."""
+    table = rows(verdict)
+    column = max(len(name) for name, _ in table) + 2
+    lines = [f"  {name:<{column}}{value}" for name, value in table]
+    return "\n".join([heading(verdict), *textwrap.wrap(verdict.reason, WIDTH), "", *lines])
+
+
+def as_html(verdict: Verdict) -> str:
+    """Return the same as HTML, with every text escaped."""
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows(verdict)
+    )
+    head = f"<strong>{escape(heading(verdict))}</strong>"
+    return f"<div>{head}<p style='max-width:44em'>{escape(verdict.reason)}</p><table>{body}</table></div>"
+
+
+def as_dict(verdict: Verdict) -> dict[str, Any]:
+    """Return plain values, fit for JSON."""
+    rate, limit, ahead, better = verdict.rate, verdict.consensus_limit, verdict.forecast, verdict.advice
+    laws = {name: getattr(rate, name) for name in ("bias", "variance", "disagreement")}
+    return {
+        "outcome": verdict.outcome.name.lower(),
+        "words": verdict.outcome.value,
+        "agrees": verdict.agrees,
+        "reason": verdict.reason,
+        "reasons": [reason.to_dict() for reason in verdict.reasons],
+        "estimated": verdict.estimated,
+        "value": verdict.value,
+        "kappa": verdict.kappa,
+        "pressure": verdict.pressure,
+        "regime": rate.regime.name.lower(),
+        "ratio": rate.ratio,
+        "step": verdict.step,
+        "rates": {name: None if law is None else _plain_law(law) for name, law in laws.items()},
+        "forecast": None if ahead is None else _plain_forecast(ahead),
+        "advice": None if better is None else _plain_advice(better),
+        "consensus_limit": None if limit is None else _plain_limit(limit),
+        "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
+        "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
+    }
+
+
+def _plain_law(law: Law) -> dict[str, Any]:
+    return {"exponent": law.exponent, "constant": law.constant, "log": law.log}
+
+
+def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
+    plain = {field.name: getattr(ahead, field.name) for field in fields(ahead)}
+    for name in ("mean", "std"):
+        plain[name] = None if plain[name] is None else plain[name].tolist()
+    return plain
+
+
+def _plain_limit(limit: ConsensusLimit) -> dict[str, Any]:
+    plain = {"mean": limit.mean, "std": json_number(limit.std), "horizon": limit.horizon, "residual": limit.residual}
+    phases = limit.phases
+    return plain | {
+        "phases": None if phases is None else {"mean": phases.mean.tolist(), "std": phases.std.tolist()},
+    }
+
+
+def _plain_advice(better: Advice) -> dict[str, Any]:
+    return {
+        "schedule": better.schedule.to_dict(),
+        "error_now": better.error_now,
+        "error_tuned": better.error_tuned,
+        "gain": json_number(better.gain),
+    }
+
+
+def heading(verdict: Verdict) -> str:
+    """Return the outcome as a title."""
+    words = verdict.outcome.value
+    return words[0].upper() + words[1:] + " (estimated)" * verdict.estimated
+
+
+def rows(verdict: Verdict) -> Rows:
+    """Return the table of names and values."""
+    kappa = f"{verdict.kappa:.4g}"
+    if verdict.rate.ratio is not None:
+        kappa += f", and κ/c = {verdict.rate.ratio:.4g} for ρ_t ~ c t"
+    name = "κ = Σs/Σd" if verdict.connectivity is None else "κ"
+    table = [("peer pressure", verdict.pressure), ("consensus value v", f"{verdict.value:.6g}"), (name, kappa)]
+    limit = verdict.consensus_limit
+    if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
+        table.append(("consensus limit", _limit_text(limit)))
+    if verdict.hidden is not None:
+        table += _hidden_rows(verdict.hidden)
+    if verdict.connectivity is not None:
+        table.append(("joint connectivity", _connectivity_text(verdict.connectivity)))
+    rate = verdict.rate
+    laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
+    known = [f"{name} {_law(law)}" for name, law in laws if law is not None]
+    if known:
+        table.append(("decays like", ", ".join(known)))
+    if verdict.forecast is not None:
+        table += _forecast_rows(verdict.forecast, verdict.step)
+    if verdict.advice is not None:
+        table.append(("tuned schedule", _advised(verdict.advice)))
+    return table
+
+
+def _law(law: Law) -> str:
+    return "0" if law.constant == 0 else str(law)
+
+
+def _limit_text(limit: ConsensusLimit) -> str:
+    if math.isinf(limit.std):
+        return f"{limit.mean:.6g} on average, with unbounded variance"
+    values = [(limit.mean, limit.std)]
+    if limit.phases is not None:
+        values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
+    text = " and ".join(f"{mean:.6g}" + (f" ± {std:.3g}" if std else "") for mean, std in values)
+    turns = ", alternating" if limit.phases is not None else ""
+    return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
+
+
+def _hidden_rows(hidden: HiddenOutcome) -> Rows:
+    known = {True: "agree in the long run", False: "do not agree in the long run", None: "not known whether they agree"}
+    low, high = ("∞" if math.isinf(life) else f"{life:,.0f}" for life in hidden.half_life)
+    total = hidden.information
+    learnt = f"; all steps tell about x₀ what {total:.3g} first steps would" if math.isfinite(total) else ""
+    life = f"half-life of {low if low == high else f'{low}–{high}'} steps{learnt}"
+    return [("hidden opinions", known[hidden.agrees]), ("retention", life)]
+
+
+def _connectivity_text(found: Connectivity) -> str:
+    when = "" if found.until is None else f" up to t = {found.until:,}"
+    if len(found.components) > 1 and found.until is None:
+        text = f"in the long run only within {len(found.components):,} components"
+    elif found.window is not None:
+        text = f"within any {found.window:,} steps{when}" if found.window > 1 else f"in every step{when}"
+    else:
+        text = f"never of all agents{when}" if found.until else "not of all agents for ever"
+    if found.usual is not None and found.usual != found.window:
+        text += f", mostly within {found.usual:,}"
+    named = ", ".join(f"{a:,}–{b:,}" if a < b else f"{a:,}" for a, b in found.broken[:NAMED])
+    more = f" and {len(found.broken) - NAMED:,} more" if len(found.broken) > NAMED else ""
+    return text + (f" but not in {named}{more}" if named else "")
+
+
+def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
+    over = "exact" if ahead.replicates is None else f"from {ahead.replicates} simulated runs"
+    after = f"after {ahead.steps:,} step{'s' * (ahead.steps != 1)}"
+    if step is not None:
+        after = f"at time {ahead.steps * step:,.6g}"
+    table = [
+        (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
+        ("  consensus mode", f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}"),
+        ("  RMS distance to v", f"{ahead.rms_distance:.3g} ({over})"),
+        ("  RMS disagreement", f"{ahead.disagreement:.3g} ({over})"),
+    ]
+    if ahead.hidden_disagreement is not None:
+        apart = f"mean {ahead.hidden_mean:.6g}, RMS disagreement {ahead.hidden_disagreement:.3g} ({over})"
+        table.append(("  hidden opinions", apart))
+    return table
+
+
+def _advised(advice: Advice) -> str:
+    gain = advice.gain
+    if math.isinf(gain):
+        compared = "all of it"
+    elif gain >= 1.005:
+        compared = f"{gain:.3g} times smaller"
+    elif gain <= 0.995:
+        compared = f"{1 / gain if gain else math.inf:.3g} times larger"
+    else:
+        compared = "the same"
+    return f"{advice.schedule}: error {advice.error_tuned:.3g} instead of {advice.error_now:.3g}, {compared}"

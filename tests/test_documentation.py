@@ -1,0 +1,49 @@
+"""The documentation's Python runs, and its links and module paths exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import peerpressure as pp
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(pp.__file__).parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for code in blocks("README.md"):
+        # Fewer steps show as well that the code runs.
+        exec(code.replace("steps=1000", "steps=50").replace("steps=100,", "steps=10,"), names)
+    assert "Consensus" in capsys.readouterr().out
+
+
+def test_the_python_of_the_observer_page_runs() -> None:
+    model = pp.Model(pp.networks.cycle(12), hidden=range(12), noise=pp.Gaussian(1.0))
+    names: dict[str, Any] = {"pp": pp, "model": model, "run": pp.simulate(model, steps=100, seed=1)}
+    for code in blocks("docs/observer.md"):
+        exec(code, names)
+    assert names["bound"].shape == (12,)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_paths_and_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = {link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link}
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    # `engine/wide.py` and the like are paths within the package, `benchmarks/` and `examples/` beside it.
+    modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
+    assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
+    names = re.findall(r"`(theory|recovery|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
+    homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
+    assert [(home, name) for home, name in names if not hasattr(homes[home], name)] == []
