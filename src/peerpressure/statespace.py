@@ -52,22 +52,22 @@ class StateLayout:
     has_hidden: bool = False
     has_memory: bool = False
 
-    @property
+    @cached_property
     def states(self) -> int:
         """The number of entries of z."""
         return self.agents * (1 + self.has_hidden + self.has_memory)
 
-    @property
+    @cached_property
     def public(self) -> slice:
         """The entries of y_t."""
         return slice(0, self.agents)
 
-    @property
+    @cached_property
     def hidden(self) -> slice:
         """The entries of x_{t+1}; empty where hidden opinions are no part of the state."""
         return slice(self.agents, self.agents * (1 + self.has_hidden))
 
-    @property
+    @cached_property
     def memory(self) -> slice:
         """The entries of u_t; empty where noise is white."""
         return slice(self.hidden.stop, self.states)
@@ -149,11 +149,11 @@ class ModelTransition(Transition):
 
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
-        at, update = self.layout, self.update
-        out = np.empty_like(columns)
-        public = out[at.public]
-        coupled = _product(update.adjacency, columns[at.public])
-        np.multiply(_like(update.coupling_scale, columns), coupled, out=public)
+        at, update, n = self.layout, self.update, self.layout.agents
+        coupled = _product(update.adjacency, columns[:n])
+        # Public opinions alone need no array of the whole state, and larger states have one to spare afterwards.
+        out, spare = (coupled, None) if columns.shape[0] == n else (np.empty_like(columns), coupled)
+        public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
@@ -163,42 +163,35 @@ class ModelTransition(Transition):
             public += _like(self.noise_std, columns) * noise
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
-            # Large arrays cost more to allocate than to fill, so that this one is used again.
-            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
+            public += np.multiply(_like(update.gain, columns), preferred, out=spare)
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        public = self._public_weight(columns)
-        if columns.shape[0] > self.layout.memory.start:
-            return self._adjoint(columns, public, self._noise_weight(columns, public))
-        return self._adjoint(columns, public, public)
+        return self.overwriting_adjoints(columns.copy(order="K"))[0]
 
     def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
-        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z may be overwritten."""
-        public = self._public_weight(columns)
-        noise = self._noise_weight(columns, public)
-        return self._adjoint(columns, public, noise, out=columns), self._innovations(noise)
-
-    def _adjoint(self, columns: Vector, public: Vector, noise: Vector, out: Vector | None = None) -> Vector:
-        """Return Fᵀ Z from the weights of y_t and u_t in Zᵀz_t; that of u_t counts where Z holds noise memory."""
-        at, update = self.layout, self.update
-        coupled = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
-        if columns.shape[0] == at.agents:
-            return coupled
-        # Large arrays cost more to allocate than to fill, so that they are used again where that is possible.
-        out = np.empty_like(columns) if out is None else out
+        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z is overwritten."""
+        # Large arrays cost more to allocate than to fill, so that as few as possible are made.
+        at, update, rate = self.layout, self.update, self.update.adaptation_rate
+        public, hidden = columns[at.public], columns[at.hidden]
+        if at.has_hidden and rate is not None:
+            public += _like(rate, columns) * hidden
+            hidden *= _like(1 - rate, columns)
+        work = _like(update.coupling_scale, columns) * public
+        coupled = _product(update.adjacency, work)
         if at.has_hidden:
-            adopted = _like(update.gain, columns) * public
-            stays = 1.0 if update.adaptation_rate is None else _like(1 - update.adaptation_rate, columns)
-            np.multiply(columns[at.hidden], stays, out=out[at.hidden])
-            out[at.hidden] += adopted
+            hidden += np.multiply(_like(update.gain, columns), public, out=work)
+        noise = np.multiply(_like(self.noise_std, columns), public, out=work)
         if columns.shape[0] > at.memory.start:
-            np.multiply(noise, self.phi, out=out[at.memory])
-        out[at.public] = coupled
-        return out
+            noise += columns[at.memory]
+            np.multiply(noise, self.phi, out=columns[at.memory])
+        if columns.shape[0] > at.agents:
+            public[...] = coupled
+            coupled = columns
+        return coupled, self._innovations(noise)
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
         """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start alone."""
@@ -398,14 +391,16 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
         return lambda t: transition(model, t)
-    kept: dict[int, ModelTransition] = {}
+    kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
+    return kept.__getitem__
 
-    def lookup(t: int) -> ModelTransition:
-        if t not in kept:
-            kept[t] = transition(model, t)
-        return kept[t]
 
-    return lookup
+def _model_transitions(model: Model, times: range, *, hidden: bool = False) -> Iterator[ModelTransition]:
+    layout, phi = state_layout(model, hidden=hidden), model.noise.autocorrelation
+    std, scale = model.noise.deviations(model.n), model.noise.scale(np.array(times))
+    for t, factor in zip(times, scale, strict=True):
+        update = model.update(t)
+        yield ModelTransition(layout, update, update.gain * (std * factor), phi)
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
@@ -422,8 +417,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     if isinstance(system, SDE):
         yield from _sde_transitions(system, last, first)
         return
-    for t in range(first, last + 1):
-        yield transition(system, t, hidden=hidden)
+    yield from _model_transitions(system, range(first, last + 1), hidden=hidden)
 
 
 def retained(model: Model, last: int) -> Vector:

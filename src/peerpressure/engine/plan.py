@@ -126,14 +126,14 @@ def available_threads() -> int:
 
 
 def bytes_needed(
-    agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool, held: bool = False
+    agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool, hidden: bool = False
 ) -> int:
     """Return what blocks, graph and final states will take at most, before any of it is allocated.
 
-    ``memory`` and ``held`` say whether noise is carried along, and whether hidden opinions move.
+    ``memory`` and ``hidden`` say whether noise has a memory, and whether hidden opinions adapt.
     """
     runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
-    state = agents * lanes * itemsize * (2 + memory + held)
+    state = agents * lanes * itemsize * (2 + memory + hidden)
     graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
-    return state + graph + replicates.size * agents * itemsize * (1 + memory + held)
+    return state + graph + replicates.size * agents * itemsize * (1 + memory + hidden)

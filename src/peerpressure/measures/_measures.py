@@ -73,14 +73,14 @@ def exact_error(experiment: Experiment) -> Values:
 
 def verdict(experiment: Experiment) -> Values:
     """1 if the agents reach the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
-    outcome = experiment.fate.outcome
+    outcome = experiment.long_run.outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
 
 
 def consensus_limit(experiment: Experiment) -> Values:
     """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
-    found = experiment.fate.consensus_limit
+    found = experiment.long_run.consensus_limit
     known = found is not None and found.phases is None
     yield "mean", None, found.mean if found is not None and known else math.nan
     yield "std", None, found.std if found is not None and known else math.nan

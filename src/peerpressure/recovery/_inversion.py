@@ -273,7 +273,9 @@ def own_series(model: Model, seen: ObservedSteps) -> Vector:
 
 def _adopted(model: Model, known: Mapping[int, Vector], times: NDArray[np.int64], shape: tuple[int, ...]) -> Vector:
     """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
-    out, rows = np.zeros(shape), {int(t): row for row, t in enumerate(times)}
+    if not state_layout(model).has_hidden:
+        return np.broadcast_to(0.0, shape)
+    out, rows = np.empty(shape), {int(t): row for row, t in enumerate(times)}
     adopted, unseen = np.zeros(shape[1:]), np.full(shape[1:], np.nan)
     for t in range(1, int(times.max(initial=0)) + 1):
         if t in rows:

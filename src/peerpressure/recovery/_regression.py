@@ -30,7 +30,7 @@ from peerpressure.recovery._least_squares import (
 from peerpressure.recovery._limits import BLOCK_BYTES, DENSE_LIMIT, NEGLIGIBLE_ERROR, STACKED_NUMBERS
 from peerpressure.recovery._observation import Outputs, ResolvedObservation
 from peerpressure.recovery._prior import Prior, update
-from peerpressure.statespace import InitialState, Transition, initial_state, transition_table, transitions
+from peerpressure.statespace import InitialState, ModelTransition, initial_state, transition_table, transitions
 from peerpressure.theory._moments import forward_moments
 
 Array: TypeAlias = NDArray[np.float64]
@@ -122,7 +122,7 @@ class Design:
         return initial_state(self.model)
 
     @cached_property
-    def _step(self) -> Callable[[int], Transition]:
+    def _step(self) -> Callable[[int], ModelTransition]:
         return transition_table(self.model, self.seen.last)
 
     def _mean(self, hidden: Array, offset: Array) -> Array:
@@ -169,10 +169,13 @@ class Design:
                     weight[self.seen.agents] += seen
             if t:
                 step = self._step(t)
-                hidden += step.hidden_adjoint(weight)
+                # Where hidden opinions are part of the state, x₀ enters at the start alone.
+                if not start.layout.has_hidden:
+                    hidden += step.hidden_adjoint(weight)
                 if with_noise:
-                    draws[t - 1] = step.noise_adjoint(weight)
-                weight = step.adjoint(weight)
+                    weight, draws[t - 1] = step.overwriting_adjoints(weight)
+                else:
+                    weight = step.adjoint(weight)
         hidden += start.hidden_adjoint(weight)
         return hidden[self.seen.free], (start.noise_adjoint(weight), draws)
 
