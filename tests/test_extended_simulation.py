@@ -208,7 +208,7 @@ def test_extended_runs_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
 
 def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
     model = extended_model("adapting")
-    with pytest.raises(pp.errors.InvalidInputError, match="must start with what agents hold, got a state without it"):
+    with pytest.raises(pp.errors.InvalidInputError, match="must start with hidden opinions, got a state without them"):
         pp.simulate(model, 3, start=pp.trajectory.State(5, np.asarray(model.x0)[None, :], None))
 
 

@@ -73,10 +73,10 @@ def test_who_is_alone_and_how_long_it_takes_to_be_joined() -> None:
     assert network is not None
     dense = [network.at(t).toarray() for t in range(1, 41)]
     share = np.array([(A.sum(axis=1) == 0).mean() for A in dense])
-    assert values(FAILING, "alone", "mean") == [pytest.approx(share.mean(), abs=1e-15)]
-    assert values(FAILING, "alone", "worst") == [share.max()]
+    assert values(FAILING, "isolated", "mean") == [pytest.approx(share.mean(), abs=1e-15)]
+    assert values(FAILING, "isolated", "worst") == [share.max()]
     assert values(FAILING, "window") == [shortest_window(network, until=40)]
-    assert values(RING, "alone", "worst") == [0.0]
+    assert values(RING, "isolated", "worst") == [0.0]
     assert values(RING, "window") == [1.0]
 
 
@@ -264,5 +264,5 @@ def test_outputs_of_rounds_are_read_as_ever(tmp_path: Path) -> None:
 
 
 def test_a_failing_network_is_drawn_from_the_seed_of_the_unit() -> None:
-    base = {"scenario": FAILING, "measures": ["alone"], "threshold": 0.01}
+    base = {"scenario": FAILING, "measures": ["isolated"], "threshold": 0.01}
     assert measure_scenario(base, seed=2) != measure_scenario(base, seed=4)

@@ -1,4 +1,4 @@
-"""The slow time-scale: hidden opinions that follow what is said in public."""
+"""Adaptation (internalisation): hidden opinions that slowly follow public ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,24 @@ Weights: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Adaptation:
-    """How far a hidden opinion adapts in a step: x_{t+1} = x_t + η_t (y_t − x_t), from x_1 = x₀ on.
+    """Adaptation of hidden opinions to public ones, x_{t+1} = x_t + η_t (y_t − x_t) from x_1 = x₀ on.
 
-    η_t of an agent is ``rate`` at t times the agent's ``adaptation_weight``, and lies between 0, where opinions are
-    constant, and 1, where agents believe whatever they have just said. The rate is a number, a schedule or a formula.
+    Social science calls this internalisation. η_t of an agent is the rate at t times the agent's weight.
 
+    Parameters
+    ----------
+    rate : Schedule, float, str or sequence of float
+        The common rate, from 0 (constant opinions) to 1 (the hidden opinion becomes the public one).
+    adaptation_weight : float or sequence of float, default 1.0
+        A factor from 0 to 1, one for all or one for each agent.
+
+    Raises
+    ------
+    AdaptationError
+        If a rate or weight is not a number from 0 to 1. Rates of later steps are checked when they are read.
+
+    Examples
+    --------
     >>> Adaptation("0.1/t", adaptation_weight=[1.0, 0.5]).at(2, agents=2)
     array([0.05 , 0.025])
     """
@@ -66,7 +79,7 @@ class Adaptation:
         return self.adaptation_weights(agents) * float(self.pace(t))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that ``from_dict`` turns back into this adaptation."""
+        """Return plain values from which ``from_dict`` builds an equal adaptation."""
         factor = self.adaptation_weight
         return {
             "rate": self.rate.to_dict(),

@@ -28,7 +28,7 @@ def coefficients(relief: Number, weight: Number, stubbornness: Number, degree: N
 
 
 def adapted(hidden: Number, public: Number, rate: Number) -> Number:
-    """Return what an agent holds after it has said something: x + η (y − x).
+    """Return the hidden opinion after a step with public opinion y: x + η (y − x).
 
     >>> adapted(1.0, 3.0, 0.25)
     1.5
@@ -39,7 +39,7 @@ def adapted(hidden: Number, public: Number, rate: Number) -> Number:
 def least_relief(dtype: DTypeLike) -> float:
     """Return the least relief under which gain and coupling_scale are right for agents without a neighbour, too.
 
-    With relief 0 both would be 0/0 there, where gain is 1; with this one, agents who have neighbours give their own
-    opinion a weight far below rounding.
+    With relief 0 both are 0/0 there, where the gain is 1; with this one, agents with neighbours give their own opinion
+    a weight far below rounding.
     """
     return float(np.sqrt(np.finfo(dtype).tiny))

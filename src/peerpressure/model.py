@@ -1,6 +1,7 @@
-"""The model: agents on a network, each with a hidden opinion, pulled to their neighbours by growing peer pressure.
+"""The model: agents on a network with hidden opinions, who show public ones under growing peer pressure.
 
-Everything else in the package reads it through ``Model.update(t)``, the affine map of one step.
+``Model.update(t)`` is the affine map of one step. The rest of the package reads it, directly or as the linear operator
+of ``statespace``.
 """
 
 from __future__ import annotations
@@ -29,11 +30,20 @@ PerAgent: TypeAlias = Sequence[float] | NDArray[Any]
 @final
 @dataclass(frozen=True, eq=False)
 class Update:
-    """One step of the model as an affine map: y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before).
+    """One step of the model as an affine map, y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before).
 
-    ``preferred`` is x where hidden opinions are constant. Where they adapt, ``adaptation_rate`` holds η of each agent:
-    then x is a state beside y, and goes on as x + η ∘ (y − x). A consumer that takes network and opinions from here,
-    rather than from the model, follows them through time.
+    Attributes
+    ----------
+    gain : array of shape (agents,)
+        Weight s/(s + ρd) of an agent's own opinion.
+    coupling_scale : array of shape (agents,)
+        Weight ρ/(s + ρd) of a neighbour with an edge of weight 1.
+    preferred : array of shape (agents,)
+        Hidden opinions x, where they are constant.
+    adjacency : sparse array of shape (agents, agents)
+        The network A of this step.
+    adaptation_rate : array of shape (agents,) or None
+        Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
     """
 
     gain: Vector
@@ -48,15 +58,15 @@ class Update:
         return sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
 
     def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
-        """Return what agents show next, for states of shape (agents,) or (agents, batch).
+        """Return the next public opinions, for states of shape (agents,) or (agents, batch).
 
-        ``hidden`` is what they hold by now, in the same shape, where opinions adapt.
+        ``hidden`` has the hidden opinions of this step in the same shape, where they adapt.
         """
-        held = self._columns(self.preferred, public) if hidden is None else hidden
-        return self._columns(self.gain, public) * (held + noise) + self.couple(public)
+        preferred = self._columns(self.preferred, public) if hidden is None else hidden
+        return self._columns(self.gain, public) * (preferred + noise) + self.couple(public)
 
     def adapt(self, hidden: Vector, public: Vector) -> Vector:
-        """Return what agents hold once they have shown ``public``."""
+        """Return the hidden opinions after a step with these public ones."""
         return (
             hidden
             if self.adaptation_rate is None
@@ -64,11 +74,11 @@ class Update:
         )
 
     def couple(self, public: Vector) -> Vector:
-        """Return C y."""
+        """Return C y for y of shape (agents,) or (agents, batch)."""
         return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
 
     def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = A (coupling_scale ∘ v), for A is symmetric."""
+        """Return Cᵀ v = A (coupling_scale ∘ v), as A is symmetric."""
         return np.asarray(self.adjacency @ (self._columns(self.coupling_scale, vector) * vector))
 
     @staticmethod
@@ -82,15 +92,44 @@ class Update:
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
-    """Agents who hold hidden opinions x₀ and show noisy public ones under peer pressure ρ_t.
+    """Agents with hidden opinions x₀ who show noisy public opinions y_t under peer pressure ρ_t.
 
     y_t = g_t ∘ (x₀ + ε_t) + C_t y_{t−1},  g_t = s/(s + ρ_t d),  C_t = (S + ρ_t D)⁻¹ρ_t A.
 
-    ``hidden`` and ``stubbornness`` hold one number for each agent (a single stubbornness serves all); ``start`` is
-    y₀: the hidden opinions, or a vector. With an ``adaptation`` hidden opinions adapt to public ones; with a
-    ``TemporalNetwork`` for a network, who listens to whom changes with t: it is kept as ``temporal_network``, and
-    ``network`` holds all who ever meet, weighted by how much they do.
+    Parts that change nothing are dropped: an adaptation of rate 0 becomes None, and a temporal network that never
+    changes a plain one.
 
+    Parameters
+    ----------
+    network : Network or TemporalNetwork
+        Who listens to whom. A temporal network is kept as the attribute ``temporal_network``, and ``network`` is its
+        aggregate: all pairs that ever meet, with their mean weights.
+    hidden : sequence of float
+        Hidden opinions x₀, one for each agent.
+    stubbornness : float or sequence of float, default 1.0
+        Weight s > 0 of an agent's own opinion, one for all or one for each agent.
+    pressure : Schedule, float, str or sequence of float, default ``Linear()``
+        Peer pressure ρ_t.
+    noise : Noise, default ``NoNoise()``
+        Noise ε_t on hidden opinions.
+    start : sequence of float or "hidden", default "hidden"
+        Public opinions y₀ at time 0.
+    adaptation : Adaptation, Schedule, float or str, optional
+        Rate η_t at which hidden opinions adapt, x_{t+1} = x_t + η_t ∘ (y_t − x_t); constant by default.
+
+    Raises
+    ------
+    ModelError
+        If the network is not connected (over time), or a number is missing, not finite or out of range.
+
+    See Also
+    --------
+    SDE : The model in continuous time.
+    simulate : Run the model.
+    moments : Its exact mean and variance.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
     >>> model.consensus_value
@@ -165,28 +204,28 @@ class Model:
 
     @property
     def x0(self) -> Vector:
-        """The hidden opinions, by their name in equations."""
+        """The initial hidden opinions, by their symbol in equations."""
         return self.hidden
 
     @property
     def s(self) -> Vector:
-        """The stubbornness of each agent, by its name in equations."""
+        """The stubbornness of each agent, by its symbol in equations."""
         return self.stubbornness
 
     @property
     def start_state(self) -> Vector:
-        """What agents show at time 0."""
+        """The public opinions at time 0."""
         return self.hidden if isinstance(self.start, str) else self.start
 
     @cached_property
     def consensus_value(self) -> float:
-        """The value v = Σ s x₀ / Σ s on which agents agree when peer pressure grows slowly enough."""
+        """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough."""
         weights = self.s / self.s.max()
         return float(weights @ self.x0 / weights.sum())
 
     @cached_property
     def kappa(self) -> float:
-        """The ratio κ = Σs/Σd: under ρ_t = κt the network averages all that was ever said, with step 1/t."""
+        """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions."""
         return float(self.s.sum() / self.network.degrees.sum())
 
     def update(self, t: int) -> Update:
@@ -200,20 +239,20 @@ class Model:
         return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
-        """Return who listens to whom in step t."""
+        """Return the adjacency matrix of step t."""
         return self.network.adjacency if self.temporal_network is None else self.temporal_network.at(t)
 
     def degrees_at(self, t: int) -> Vector:
-        """Return the sum of the weights at every agent in step t."""
+        """Return the degrees (sums of weights) of step t."""
         return self.network.degrees if self.temporal_network is None else self.temporal_network.degrees_at(t)
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is the paper's own model: one network for ever, and constant hidden opinions."""
+        """Whether this is the model of the paper: a constant network and constant hidden opinions."""
         return self.temporal_network is None and self.adaptation is None
 
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
-        """Return each agent's social energy at time t; ``update`` minimises it in the agent's own y.
+        """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
 
         H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j w_ij (y_j,before − y_i)²
         """

@@ -101,9 +101,11 @@ class Parameter:
     @property
     def bounds(self) -> dict[str, float]:
         """Bounds of the legal range by the words `gt`, `ge`, `lt` and `le`."""
-        unit = {"ge": 0, "le": 1} if self.kind == "probability" else {}
-        own = {"gt": self.above, "ge": self.at_least, "lt": self.below, "le": self.at_most}
-        return unit | {word: bound for word, bound in own.items() if bound is not None}
+        found = {"gt": self.above, "ge": self.at_least, "lt": self.below, "le": self.at_most}
+        if self.kind == "probability":
+            # An open bound at the end of the unit interval replaces the closed one.
+            found |= {"ge": 0 if self.above is None else None, "le": 1 if self.below is None else None}
+        return {word: bound for word, bound in found.items() if bound is not None}
 
     @property
     def legal(self) -> str:

@@ -1,4 +1,4 @@
-"""The verb that runs a model: ``simulate(model, steps, replicates, seed, record) -> Trajectory``."""
+"""Simulation: ``simulate`` checks its arguments, plans the run, and has an engine make its steps."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeEr
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable, reporter
 from peerpressure.sde import SDE
+from peerpressure.statespace import model_of, state_layout
 from peerpressure.trajectory import State, Trajectory
 
 if TYPE_CHECKING:
@@ -28,11 +29,27 @@ _BRANCH = "to branch off with other noise, start from State(step, public)"
 @final
 @dataclass(frozen=True)
 class Record:
-    """What a run keeps: the start, every ``every``-th step, and the last.
+    """What a run keeps: the start, every ``every``-th step, and the last; the final state is always kept.
 
-    ``states`` keeps what agents show, of all or of the named ``agents``; ``summaries`` keeps the minimum, maximum and
-    mean over agents, from which spread and distance to the consensus value follow. The final state is always kept.
+    Parameters
+    ----------
+    states : bool, default True
+        Whether public opinions are kept, and hidden ones where they adapt.
+    summaries : bool, default True
+        Whether the minimum, maximum and mean over agents are kept, from which spread and distance to the consensus
+        value follow.
+    every : int, default 1
+        Interval between recorded steps.
+    agents : sequence of labels, optional
+        The agents whose states are kept; all by default.
 
+    Raises
+    ------
+    InvalidInputError
+        If ``every`` is not a whole number of at least 1.
+
+    Examples
+    --------
     >>> Record(every=10, agents=[0, 3])
     Record(states=True, summaries=True, every=10, agents=(0, 3))
     """
@@ -56,7 +73,7 @@ class Record:
 
 
 def as_record(value: Record | str) -> Record:
-    """Return the record that a word stands for: 'all', 'summaries' or 'final'."""
+    """Return a record as it is, or the one that a word names: 'all', 'summaries' or 'final'."""
     if isinstance(value, Record):
         return value
     if value in _WORDS:
@@ -80,21 +97,59 @@ def simulate(
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
 ) -> Trajectory:
-    """Run the model for ``steps`` steps in independent replicates.
+    """Run a model for a number of steps in independent replicates.
 
     The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
-    whatever the number of threads, and ``replicates=range(20, 40)`` gives rows 20 to 39 of a larger run. Without them
-    there is one replicate, number 0, and the seed is 0.
+    whatever the number of threads.
 
-    To resume a run, pass it (or its ``final`` state) as ``start``: it brings its seed and its replicate numbers, so
-    that the result is that of one longer run, and other ones are an error. A ``State`` of your own carries neither
-    unless you say so, and serves to branch off with fresh noise. With ``start_step`` alone, the model's own start is
-    taken to belong to that time.
+    Parameters
+    ----------
+    model : Model or SDE
+        The model, in discrete or continuous time; steps of an ``SDE`` have its own length.
+    steps : int
+        The number of steps.
+    replicates : int or sequence of int, optional
+        How many replicates, or their numbers: ``range(20, 40)`` gives rows 20 to 39 of a larger run. One by default.
+    seed : int, optional
+        The seed of the noise, 0 by default.
+    record : Record or {"all", "summaries", "final"}, default "all"
+        What is kept.
+    start : State or Trajectory, optional
+        A run to resume, or its ``final`` state. It brings its seed and its replicate numbers, so that the result is
+        that of one longer run; other ones are an error. A new ``State`` without them branches off with fresh noise.
+    start_step : int, default 0
+        The step to which the model's own start belongs, where ``start`` is left out.
+    dtype : {float64, float32}, default float64
+        Precision of the states.
+    device : {"cpu", "gpu"}, default "cpu"
+        "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding.
+    threads : int, optional
+        The number of threads, by default the cores that this process may use.
+    progress : bool or callable, default False
+        True shows a bar on a terminal; a function is called with (steps done, steps).
+    should_stop : callable, optional
+        Called between blocks of steps; the run is cancelled if it returns True.
 
-    ``should_stop`` is called between blocks of steps, and cancels the run with ``CancelledError`` if it returns True.
-    ``device="gpu"`` runs the same noise on an NVIDIA accelerator, to rounding. An ``SDE`` is the model in
-    continuous time: its steps have the length that it says.
+    Returns
+    -------
+    Trajectory
+        What was recorded, and the final state.
 
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not legal, or does not agree with the run that is resumed.
+    TooLargeError
+        If the run does not fit in memory.
+    CancelledError
+        If ``should_stop`` returns True.
+
+    See Also
+    --------
+    moments : Exact mean and variance, without sampling.
+
+    Examples
+    --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
@@ -102,7 +157,7 @@ def simulate(
     (3, 101, 2)
     """
     equation = model if isinstance(model, SDE) else None
-    model = model.model if isinstance(model, SDE) else model
+    model = model_of(model)
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
@@ -127,7 +182,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     """Return the state to begin with: the model's own, or where another run ended."""
     step = _whole(start_step, "start_step", least=0, most=_MOST_STEPS)
     if start is None:
-        return State(step, model.start_state, None, None if model.adaptation is None else model.x0)
+        return State(step, model.start_state, None, model.x0 if state_layout(model).has_hidden else None)
     state: object = start.final if isinstance(start, Trajectory) else start
     if not isinstance(state, State):
         remedy = "pass a Trajectory or its final state; a vector of opinions belongs in the model's start"
@@ -139,9 +194,9 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         raise InvalidInputError(
             message(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
         )
-    if model.adaptation is not None and state.hidden is None:
-        rule = "a run of opinions that adapt must start with what agents hold"
-        raise InvalidInputError(message(rule, got="a state without it", remedy="start from a run of this model"))
+    if state_layout(model).has_hidden and state.hidden is None:
+        rule = "a run of opinions that adapt must start with hidden opinions"
+        raise InvalidInputError(message(rule, got="a state without them", remedy="start from a run of this model"))
     if not (np.isfinite(state.public).all() and (state.hidden is None or np.isfinite(state.hidden).all())):
         rule = "a run must start from the opinions of all agents, as finite numbers"
         remedy = "start from a simulated run; outputs from a file may have gaps"
@@ -215,7 +270,7 @@ def _plan(
         raise InvalidInputError(message(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
     inner = range(first - first % keep.every + keep.every, last, keep.every)
-    _refuse_if_too_large(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
+    _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
     ends = [first, last] if steps else [first]
     return Plan(
         model=model,
@@ -232,7 +287,7 @@ def _plan(
     )
 
 
-def _refuse_if_too_large(
+def _check_size(
     model: Model, replicates: NDArray[np.int64], precision: np.dtype[Any], keep: Record, *, times: int, agents: int
 ) -> None:
     """Compare what the run will take with what is free, before anything is allocated."""
@@ -240,10 +295,10 @@ def _refuse_if_too_large(
 
     from peerpressure.engine.plan import bytes_needed
 
-    size, entries = precision.itemsize, model.network.adjacency.nnz
-    moving = model.adaptation is not None
-    recorded = replicates.size * times * (agents * size * keep.states * (1 + moving) + 24 * keep.summaries) + 8 * times
-    working = bytes_needed(model.n, entries, replicates, size, memory=model.noise.has_memory, held=moving)
+    size, entries, at = precision.itemsize, model.network.adjacency.nnz, state_layout(model)
+    numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
+    recorded = replicates.size * times * numbers + 8 * times
+    working = bytes_needed(model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden)
     free = psutil.virtual_memory().available
     if recorded + working <= free:
         return
@@ -280,7 +335,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
         remedy = "use SDE(..., method='euler') elsewhere"
         raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
 
-    def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], held: None) -> Result:
+    def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], hidden: None) -> Result:
         found = exact_paths(
             equation,
             plan.steps,
@@ -325,12 +380,12 @@ def _execute(
         minimum=minimum,
         maximum=maximum,
         mean=mean,
-        hidden=result.held,
+        hidden=result.hidden,
         final=State(
             plan.start_step + plan.steps,
             result.final,
             result.memory,
-            result.final_held,
+            result.final_hidden,
             seed=plan.seed,
             replicates=plan.replicates,
         ),

@@ -170,34 +170,28 @@ class ModelTransition(Transition):
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        public = self._public_weight(columns)
-        if columns.shape[0] > self.layout.memory.start:
-            return self._adjoint(columns, public, self._noise_weight(columns, public))
-        return self._adjoint(columns, public, public)
+        return self.overwriting_adjoints(columns.copy(order="K"))[0]
 
     def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
-        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z may be overwritten."""
-        public = self._public_weight(columns)
-        noise = self._noise_weight(columns, public)
-        return self._adjoint(columns, public, noise, out=columns), self._innovations(noise)
-
-    def _adjoint(self, columns: Vector, public: Vector, noise: Vector, out: Vector | None = None) -> Vector:
-        """Return Fᵀ Z from the weights of y_t and u_t in Zᵀz_t; that of u_t counts where Z holds noise memory."""
-        at, update = self.layout, self.update
-        coupled = _product(update.adjacency, _like(update.coupling_scale, columns) * public)
-        if columns.shape[0] == at.agents:
-            return coupled
-        # Large arrays cost more to allocate than to fill, so that they are used again where that is possible.
-        out = np.empty_like(columns) if out is None else out
+        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z is overwritten."""
+        # Large arrays cost more to allocate than to fill, so that as few as possible are made.
+        at, update, rate = self.layout, self.update, self.update.adaptation_rate
+        public, hidden = columns[at.public], columns[at.hidden]
+        if at.has_hidden and rate is not None:
+            public += _like(rate, columns) * hidden
+            hidden *= _like(1 - rate, columns)
+        work = _like(update.coupling_scale, columns) * public
+        coupled = _product(update.adjacency, work)
         if at.has_hidden:
-            adopted = _like(update.gain, columns) * public
-            stays = 1.0 if update.adaptation_rate is None else _like(1 - update.adaptation_rate, columns)
-            np.multiply(columns[at.hidden], stays, out=out[at.hidden])
-            out[at.hidden] += adopted
+            hidden += np.multiply(_like(update.gain, columns), public, out=work)
+        noise = np.multiply(_like(self.noise_std, columns), public, out=work)
         if columns.shape[0] > at.memory.start:
-            np.multiply(noise, self.phi, out=out[at.memory])
-        out[at.public] = coupled
-        return out
+            noise += columns[at.memory]
+            np.multiply(noise, self.phi, out=columns[at.memory])
+        if columns.shape[0] > at.agents:
+            public[...] = coupled
+            coupled = columns
+        return coupled, self._innovations(noise)
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
         """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start alone."""

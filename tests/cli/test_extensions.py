@@ -66,7 +66,7 @@ def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured
         assert ("time" in data["hidden"].dims) == (kind == "adapting")
         assert np.array_equal(data["hidden"], np.asarray(experiment.run.hidden))
         assert np.array_equal(data["initial_hidden"], experiment.model.x0)
-    words = {"adapting": "spread of what they hold", "failing": "repeated", "flowing": "continuous time"}
+    words = {"adapting": "spread of hidden opinions", "failing": "repeated", "flowing": "continuous time"}
     assert words[kind] in page
 
 
@@ -197,15 +197,15 @@ def test_a_value_on_an_axis_that_cannot_be_is_told(capfd: Captured, tmp_path: Pa
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(
         'scenario = "study.toml"\n[[axis]]\nfield = "network.dynamics.probability"\nvalues = [0.1, 1.5]\n'
-        '[measure]\nnames = ["alone"]\n'
+        '[measure]\nnames = ["isolated"]\n'
     )
     (problem,) = run(capfd, "check", sweep, "--json").json["problems"]
     assert (problem["path"], problem["line"]) == ("axis[0]", 2)
-    assert "below 1" in problem["message"]
+    assert "at most 1.0, got 1.5" in problem["message"]
 
 
 def test_measures_are_listed_with_what_they_tell(capfd: Captured) -> None:
     answer = run(capfd, "sweep", "measures", "--json")
     assert answer.status == 0
-    assert {"spread", "hidden_spread", "alone"} <= set(answer.json)
-    assert "how far agents end from one another" in run(capfd, "sweep", "measures").out
+    assert {"spread", "hidden_spread", "isolated"} <= set(answer.json)
+    assert "Spread of the public opinions" in run(capfd, "sweep", "measures").out

@@ -13,7 +13,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from peerpressure.plotting import ANIMATIONS, FIGURES, _continuous, _extensions, draw
+from peerpressure.plotting import ANIMATIONS, FIGURES, _extensions, continuous, draw
 from tests.plotting.extension_samples import TIME, V
 from tests.plotting.samples import sample_tables
 
@@ -118,7 +118,7 @@ def test_splitting_marks_the_windows_that_are_not_connected(tables: dict[str, pd
 
 
 def test_a_density_comes_back_from_its_tables(tables: dict[str, pd.DataFrame]) -> None:
-    path = _continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
+    path = continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
     assert path.density.shape == (3, 24, 24)
     # What the tables leave out is less than a thousandth of the peak.
     np.testing.assert_allclose(path.density.sum(axis=(1, 2)) * path.grid.volume, 1.0, atol=5e-3)

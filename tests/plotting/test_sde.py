@@ -15,8 +15,8 @@ from PIL import Image
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.plotting import _continuous as continuous
-from peerpressure.plotting._continuous import animate_density
+from peerpressure.plotting import continuous
+from peerpressure.plotting.continuous import animate_density
 from peerpressure.plotting.style import render
 from peerpressure.sde import SDE, DensityPath, solve_density
 

@@ -50,7 +50,7 @@ def test_the_median_halves_the_variance_of_the_mean_under_laplace_noise() -> Non
     model = four(pp.Laplace(1.0))
     data = outputs_of(model, pp.simulate(model, 400, REPLICATES, seed=3))
     ratio = np.mean(likelihood(model, data).residuals() ** 2) / np.mean(
-        METHODS["innovations"](model, data, None).residuals() ** 2
+        METHODS["innovations"].estimate(model, data, None).residuals() ** 2
     )
     assert 0.45 < ratio < 0.62
 

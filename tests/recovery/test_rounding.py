@@ -95,7 +95,7 @@ def test_the_rounding_of_single_precision_is_counted() -> None:
 def test_everything_but_rounding_is_what_the_method_itself_says(method: str) -> None:
     model = pp.Model(pp.networks.star(5), hidden=np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=2, seed=1)
-    estimate, direct = recover(model, run, method), METHODS[method](model, outputs_of(model, run), None)
+    estimate, direct = recover(model, run, method), METHODS[method].estimate(model, outputs_of(model, run), None)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     for name in ("covariance", "homoskedastic_covariance", "rank", "condition", "identified"):
         found, expected = (getattr(one, name) for one in (estimate, direct))
@@ -124,7 +124,7 @@ def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
     model = pp.Model(pp.networks.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=3, seed=1)
     estimate: Any = recover(model, run)
-    direct = METHODS["innovations"](model, outputs_of(model, run), None)
+    direct = METHODS["innovations"].estimate(model, outputs_of(model, run), None)
     np.testing.assert_array_equal(estimate.variance, direct.variance)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     assert estimate.value.shape == (3, n)

@@ -15,6 +15,7 @@ from peerpressure.reproduction._temporal import (
     GROUPS,
     WINDOW,
     alternating,
+    bridged_network,
     broadcaster,
     broadcaster_model,
     edge_turnover,
@@ -123,7 +124,7 @@ def test_groups_converge_to_their_own_values_once_bridges_are_removed(split: dic
 
 
 def test_means_of_groups_are_those_without_noise(split: dict[str, pd.DataFrame]) -> None:
-    model = splitting_model(7, CASES["returning"].intervals, members=8)
+    model = splitting_model(7, bridged_network(7, CASES["returning"].intervals, members=8))
     run = simulate(replace(model, noise=NoNoise()), 1_500)
     assert run.states is not None
     own = split["splitting_paths"].query("bridges == 'returning' and group == 2")

@@ -1,4 +1,4 @@
-"""Small networks that change in known ways, and the noiseless model written out plainly as their oracle."""
+"""Small temporal networks of known structure, and the noise-free model written out plainly as their oracle."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ CHANGING = {
     "star and ring": in_rounds(STAR, RING),
     # Every step is a tree on all agents, and still two closed classes pass through them in turn.
     "two closed classes": in_rounds([(0, 1), (1, 3), (3, 2), (1, 4), (3, 5)], [(1, 0), (0, 2), (2, 3), (0, 4), (2, 5)]),
-    # Agent 0 is alone in every other round, and nothing but its opinion is passed on.
+    # Agent 0 is isolated in every other step, and every public opinion can be traced back to its own.
     "one alone": in_rounds([(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)], STAR),
-    # Agent 5 is alone in every other round.
+    # Agent 5 is isolated in every other step.
     "isolated": in_rounds([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [(2, 3), (0, 1), (1, 4)]),
-    # Agents 0, 4 and 5 are alone in turn, and nothing but their opinions is passed on.
+    # Agents 0, 4 and 5 are isolated in turn, and every public opinion can be traced back to theirs.
     "in turn": in_rounds([(0, 1), (1, 2), (2, 3)], [(1, 2), (2, 3), (3, 4), (4, 5)]),
-    # Only pairs meet, in turn; two closed classes that are drawn to the same value.
+    # Pairs alternate; two closed classes that are attracted to the same value.
     "pairs": in_rounds([(0, 1), (2, 3), (4, 5)], [(1, 2), (3, 4), (5, 0)]),
     # Everybody has three neighbours in every step, though not the same.
     "same degrees": in_rounds([*RING[:-1], (0, 3), (1, 4), (2, 5)], [*DETOUR, (0, 3), (1, 2), (4, 5)]),
-    # A triangle, a pair and a single agent, who never meet again.
+    # A triangle, a pair and a single agent, never connected again.
     "groups": in_rounds(RING, [(0, 1), (1, 2), (0, 2), (3, 4)], periodic=False),
     "settles": in_rounds(STAR, RING, periodic=False),
     "ends": in_rounds(RING, [], periodic=False),
@@ -51,7 +51,7 @@ CHANGING = {
 
 
 def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what agents show and hold without noise after each of the steps, shapes (steps + 1, agents)."""
+    """Return public and hidden opinions without noise after each of the steps, shapes (steps + 1, agents)."""
     shown, held = np.empty((steps + 1, model.n)), np.empty((steps + 1, model.n))
     shown[0], held[0] = model.start_state, model.x0
     times = np.arange(1, steps + 1)

@@ -153,8 +153,8 @@ def test_logarithms_where_two_powers_meet() -> None:
     assert str(wandering.variance) == "constant"
 
 
-def test_two_sides_do_not_swing_in_continuous_time() -> None:
-    # The discrete model oscillates for ever here; the swing of the equation is e^(−2t).
+def test_two_sides_do_not_oscillate_in_continuous_time() -> None:
+    # The discrete model oscillates for ever here; in continuous time the difference of the sides is e^(−2t).
     model = pp.Model(pp.networks.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
     assert pp.diagnose(model).outcome is pp.theory.Outcome.OSCILLATION
     gaps = moments_of(SDE(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]

@@ -141,7 +141,7 @@ def test_ar1_noise_averages_out_more_slowly_by_its_long_run_variance() -> None:
 
 
 @pytest.mark.parametrize("gamma", [0.0, -0.3, 0.3])
-def test_a_mask_that_is_held_stays(gamma: float) -> None:
+def test_frozen_noise_stays(gamma: float) -> None:
     model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, time_scale=Power(gamma), temporal="frozen"))
     _, variance = exact(model)
     law = consensus_rate(model).variance
@@ -247,7 +247,7 @@ def test_constants_can_be_spared() -> None:
     assert math.isnan(law(10))
 
 
-def test_ideal_deviation_is_refused_for_a_mask_and_before_the_first_step() -> None:
+def test_ideal_deviation_is_rejected_for_frozen_noise_and_before_the_first_step() -> None:
     model = make(cycle(5), Linear(), Gaussian(1.0, temporal="frozen"))
     with pytest.raises(ModelError, match="drawn anew"):
         ideal_deviation(model, 10)

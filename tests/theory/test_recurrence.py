@@ -79,8 +79,9 @@ def test_the_period_of_a_closed_class_is_two_on_a_bipartite_graph() -> None:
         networks = recurring(Model(network, hidden=np.zeros(7)))
         assert closed_classes(networks, nobody, everybody, own_opinion=False).period(0) == period
     assert closed("two closed classes").period(0) == closed("star and ring").period(0) == 2  # that of the networks
-    # On a path an opinion returns to its agent after an even number of steps, so that three networks take two turns.
-    ring = in_rounds([(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)], n=4)
+    # On a bipartite graph an opinion returns to its agent after an even number of steps: three networks take two turns.
+    path = [(0, 1), (1, 2), (2, 3)]
+    ring = in_rounds(path, path, [*path, (0, 3)], n=4)
     networks = recurring(build(ring))
     assert closed_classes(networks, nobody[:4], everybody[:4], own_opinion=False).period(0) == 6
 

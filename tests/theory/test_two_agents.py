@@ -74,13 +74,13 @@ def test_printed_error_variances_share_the_true_one(T: int) -> None:
 
 
 @pytest.mark.parametrize("T", [0, -1, 1.5, True, "3"])
-def test_illegal_horizons_are_refused(T: object) -> None:
+def test_illegal_horizons_are_rejected(T: object) -> None:
     with pytest.raises(InvalidInputError, match="whole number"):
         two_agents.gram(T)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("std", [-1.0, np.inf, np.nan])
-def test_illegal_deviations_are_refused(std: float) -> None:
+def test_illegal_deviations_are_rejected(std: float) -> None:
     with pytest.raises(InvalidInputError, match="standard deviation"):
         two_agents.error_variance(3, std)
 

@@ -54,7 +54,7 @@ def test_the_process_does_what_the_verdict_says(network: Network, pressure: Sche
         assert abs(verdict.consensus_limit.mean - verdict.value) > 1e-3
 
 
-def test_a_tree_swings_in_steps_and_not_in_continuous_time() -> None:
+def test_a_tree_oscillates_in_discrete_time_only() -> None:
     process = build(TREE, Power(2))
     assert diagnose(process.model).outcome is Outcome.OSCILLATION
     assert diagnose(process).outcome is Outcome.BIASED_CONSENSUS

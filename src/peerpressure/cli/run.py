@@ -57,7 +57,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
 
     names = ["spread", "distance", "mean"]
     names += ["hidden_spread"] if experiment.run.final.hidden is not None else []
-    names += ["alone"] if experiment.model.temporal_network is not None else []
+    names += ["isolated"] if experiment.model.temporal_network is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
     names += ["exposure"] if experiment.scenario.privacy is not None else []
     return _privacy(experiment) | {

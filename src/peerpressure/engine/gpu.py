@@ -225,7 +225,7 @@ class _Run:
         shape = (plan.replicates.size, plan.times.size)
         states = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_states else None
         summaries = np.empty((*shape, 3)) if plan.keep_summaries else None
-        held = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_held else None
+        held = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_hidden else None
         times = range(plan.start_step + 1, plan.start_step + plan.steps + 1)
         readings = zip(*plan.readings(plan.start_step, plan.start_step + plan.steps), strict=True)
         slots = {int(time): slot for slot, time in enumerate(plan.times)}
@@ -247,8 +247,8 @@ class _Run:
             summaries=summaries,
             final=self._download(self.public),
             memory=self._download(self.memory) if correlated else None,
-            held=held,
-            final_held=None if plan.model.adaptation is None else self._download(self.held),
+            hidden=held,
+            final_hidden=None if plan.model.adaptation is None else self._download(self.held),
         )
 
     def _download(self, values: Any) -> NDArray[Any]:

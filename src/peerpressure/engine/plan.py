@@ -1,4 +1,4 @@
-"""What a run is, said without any compiler: the engines for processor and accelerator both start from it."""
+"""The plan and the result of a run, without any compiler: common to the engines for processor and accelerator."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Plan:
         return relief, weight, scale, adaptation_rate
 
     @property
-    def keep_held(self) -> bool:
-        """Whether hidden opinions are recorded, too: where they move."""
+    def keep_hidden(self) -> bool:
+        """Whether hidden opinions are recorded, too: where they adapt."""
         return self.keep_states and self.model.adaptation is not None
 
 
@@ -104,15 +104,15 @@ class Plan:
 class Result:
     """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory.
 
-    ``held`` and ``final_held`` are the hidden opinions, where they move.
+    ``hidden`` and ``final_hidden`` are the hidden opinions, where they adapt.
     """
 
     states: NDArray[Any] | None
     summaries: NDArray[np.float64] | None
     final: NDArray[Any]
     memory: NDArray[Any] | None
-    held: NDArray[Any] | None = None
-    final_held: NDArray[Any] | None = None
+    hidden: NDArray[Any] | None = None
+    final_hidden: NDArray[Any] | None = None
 
 
 def available_threads() -> int:
@@ -126,14 +126,14 @@ def available_threads() -> int:
 
 
 def bytes_needed(
-    agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool, held: bool = False
+    agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool, hidden: bool = False
 ) -> int:
     """Return what blocks, graph and final states will take at most, before any of it is allocated.
 
-    ``memory`` and ``held`` say whether noise is carried along, and whether hidden opinions move.
+    ``memory`` and ``hidden`` say whether noise has a memory, and whether hidden opinions adapt.
     """
     runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
-    state = agents * lanes * itemsize * (2 + memory + held)
+    state = agents * lanes * itemsize * (2 + memory + hidden)
     graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
-    return state + graph + replicates.size * agents * itemsize * (1 + memory + held)
+    return state + graph + replicates.size * agents * itemsize * (1 + memory + hidden)

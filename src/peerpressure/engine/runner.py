@@ -58,7 +58,7 @@ class _Run:
         self.kept_agents = (plan.agents if plan.keep_states else plan.agents[:0]).astype(np.uint32)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
-        self.held = np.empty((*shape, plan.agents.size) if plan.keep_held else (shape[0], 0, 0), plan.dtype)
+        self.held = np.empty((*shape, plan.agents.size) if plan.keep_hidden else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
         opinions = plan.model.x0 if held is None else held
         for block in self.blocks:
@@ -224,8 +224,8 @@ class _Run:
             summaries=self.summaries if plan.keep_summaries else None,
             final=final,
             memory=carried,
-            held=self.held if plan.keep_held else None,
-            final_held=held,
+            hidden=self.held if plan.keep_hidden else None,
+            final_hidden=held,
         )
 
 

@@ -16,6 +16,7 @@ from peerpressure.explorer.presets import DEFAULT, PRESETS
 from peerpressure.networks import GENERATORS, NAMED, named
 from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
+from peerpressure.recovery import METHODS
 from peerpressure.schedules import SCHEDULES
 from peerpressure.version import __version__
 
@@ -97,6 +98,11 @@ def schedules() -> list[Choice]:
     found = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
     first, *others = (choice for choice in found if choice is not None)
     return [first, TUNED, *others]
+
+
+def methods() -> list[Choice]:
+    """Return the estimators."""
+    return [Choice(name, one.title, one.help) for name, one in METHODS.items()]
 
 
 def noises() -> list[Choice]:
@@ -182,23 +188,6 @@ PRIVACY = (
     _real("delta", "failure probability δ", 1e-9, 0.1, 1e-5, 1e-9, log=True),
 )
 
-METHODS: tuple[Choice, ...] = (
-    Choice("ols", "The paper's regression", "Ordinary least squares, as if errors were independent and alike."),
-    Choice(
-        "innovations",
-        "Innovations",
-        "Inverts the update and averages: the best linear estimate where all agents are observed.",
-    ),
-    Choice("kalman", "Kalman filter", "The best linear estimate where some agents or some steps are not observed."),
-    Choice("wls", "Weighted least squares", "Weights each error by its variance, still as if errors were independent."),
-    Choice("gls", "Generalised least squares", "Uses the full covariance of the errors."),
-    Choice(
-        "likelihood",
-        "Maximum likelihood",
-        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
-    ),
-    Choice("snapshot", "Last step only", "Uses the public opinions of the last observed step alone."),
-)
 PAPERS = "ols"
 
 
@@ -216,7 +205,7 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
         "stubbornness": [choice.to_dict() for choice in STUBBORNNESS],
         "run": [control(one) for one in RUN],
         "privacy": [control(one) for one in PRIVACY],
-        "methods": [choice.to_dict() | {"paper": choice.id == PAPERS} for choice in METHODS],
+        "methods": [choice.to_dict() | {"paper": choice.id == PAPERS} for choice in methods()],
         "presets": [preset.to_dict() for preset in PRESETS],
         "default": dict(default) if default else DEFAULT,
     }

@@ -25,7 +25,7 @@ from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
 from peerpressure.scenario._agents import FromColumn
-from peerpressure.scenario._loading import misfits
+from peerpressure.scenario._loading import inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._problems import dotted, explain
 from peerpressure.sde import SDE
@@ -103,7 +103,7 @@ class ModelCache:
         network = self._use_network(scenario)
         self.limits.check("agents", network.n, what="the number of agents", remedy="ask for fewer", where="network")
         self.limits.check_run(scenario, network.n)
-        problems = [Problem(dotted(path), text) for path, text in misfits(scenario)]
+        problems = [Problem(dotted(path), text) for path, text in inconsistencies(scenario)]
         if problems:
             raise ScenarioError(problems)
         return scenario

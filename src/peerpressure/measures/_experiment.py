@@ -110,7 +110,7 @@ class Experiment:
         return self.scenario.output.states and self.run.states is not None
 
     @cached_property
-    def fate(self) -> Verdict:
+    def long_run(self) -> Verdict:
         """The long-run verdict."""
         return diagnose(self.system)
 

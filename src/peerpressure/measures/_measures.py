@@ -73,14 +73,14 @@ def exact_error(experiment: Experiment) -> Values:
 
 def verdict(experiment: Experiment) -> Values:
     """1 if the agents reach the consensus value, 0 if not, nan if that is unknown; the detail is the outcome."""
-    outcome = experiment.fate.outcome
+    outcome = experiment.long_run.outcome
     value = math.nan if outcome is Outcome.UNKNOWN else float(outcome is Outcome.CONSENSUS)
     yield outcome.name.lower(), None, value
 
 
 def consensus_limit(experiment: Experiment) -> Values:
     """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
-    found = experiment.fate.consensus_limit
+    found = experiment.long_run.consensus_limit
     known = found is not None and found.phases is None
     yield "mean", None, found.mean if found is not None and known else math.nan
     yield "std", None, found.std if found is not None and known else math.nan
@@ -94,14 +94,14 @@ def retained(experiment: Experiment) -> Values:
 def hidden_spread(experiment: Experiment) -> Values:
     """Spread of the hidden opinions at the end, max − min."""
     final = experiment.run.final
-    held = np.broadcast_to(experiment.model.x0, final.public.shape) if final.hidden is None else final.hidden
-    return _by_replicate(np.ptp(held, axis=1))
+    hidden = np.broadcast_to(experiment.model.x0, final.public.shape) if final.hidden is None else final.hidden
+    return _by_replicate(np.ptp(hidden, axis=1))
 
 
-def alone(experiment: Experiment) -> Values:
+def isolated(experiment: Experiment) -> Values:
     """Share of isolated agents, on average over the steps and in the worst step."""
-    network, rounds = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
-    share = np.zeros(1) if network is None else network_counts(network, rounds).isolated / network.n
+    network, steps = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
+    share = np.zeros(1) if network is None else network_counts(network, steps).isolated / network.n
     yield "mean", None, float(share.mean())
     yield "worst", None, float(share.max())
 
@@ -142,9 +142,9 @@ def identified(experiment: Experiment) -> Values:
 
 def exposed(experiment: Experiment) -> Values:
     """Information that the observer gains about an agent, in bits, on average and for the most exposed agent."""
-    told = experiment.exposure.table["bits"]
-    yield "mean", None, float(told.mean())
-    yield "worst", None, float(told.max())
+    bits = experiment.exposure.table["bits"]
+    yield "mean", None, float(bits.mean())
+    yield "worst", None, float(bits.max())
 
 
 def epsilon(experiment: Experiment) -> Values:
@@ -167,7 +167,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "consensus_limit": Measure(consensus_limit),
         "retention": Measure(retained),
         "hidden_spread": Measure(hidden_spread),
-        "alone": Measure(alone),
+        "isolated": Measure(isolated),
         "window": Measure(window),
         "recovery_error": Measure(recovery_error, needs_states=True),
         "recovery_variance": Measure(recovery_variance, needs_states=True),
@@ -193,7 +193,7 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
         *tables, last = path.split(".")
         here = new
         for name in tables:
-            # What is no table makes room for one, and the scenario says that it should not.
+            # A value that is no table is replaced by one, and the validation of the scenario reports it.
             if not isinstance(here.get(name), dict):
                 here[name] = {}
             here = here[name]

@@ -1,4 +1,4 @@
-"""Sweep files: a scenario, the fields of it that vary, and what is measured at every point."""
+"""Sweep files: a scenario, the fields that vary, and the measures at every point."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from peerpressure.scenario._section import (
 from peerpressure.sweep import Draws, Plan, Range
 
 TASK = "peerpressure.measures:measure_scenario"
-CHECKED = 2_000  # points tried before a sweep starts; what is wrong with one is wrong with many
+CHECKED = 2_000  # points validated before a sweep starts; an error at one is usually an error at many
 Spacing: TypeAlias = Literal["linear", "log"]
 
 
@@ -42,7 +42,7 @@ class EvenRange(Section):
     spacing: Spacing = "linear"
 
     def values(self) -> Range:
-        """Return the range itself."""
+        """Return the range."""
         whole = isinstance(self.start, int) and isinstance(self.stop, int)
         return Range(self.start, self.stop, self.count, self.spacing, whole)
 
@@ -56,7 +56,7 @@ class RandomDraws(Section):
     spacing: Spacing = "linear"
 
     def values(self) -> Draws:
-        """Return the draws themselves."""
+        """Return the draws."""
         whole = isinstance(self.low, int) and isinstance(self.high, int)
         return Draws(self.low, self.high, self.count, self.spacing, whole)
 
@@ -80,13 +80,13 @@ class Axis(Section):
         return self
 
     def along(self) -> Sequence[Any] | Range | Draws:
-        """Return the values as a plan takes them."""
+        """Return the values for a plan."""
         spaced = self.range or self.random
         return spaced.values() if spaced is not None else self.values or []
 
 
 class Measured(Section):
-    """What is measured at every point; ``threshold`` is the spread below which agents count as agreed."""
+    """The measures at every point; ``threshold`` is the spread below which agents count as agreed."""
 
     names: list[
         Annotated[str, AfterValidator(among(MEASURES, "a measure")), Field(json_schema_extra={"enum": [*MEASURES]})]
@@ -95,7 +95,7 @@ class Measured(Section):
 
 
 class SweepOutput(Section):
-    """Where the sweep keeps its results."""
+    """The folder of the results."""
 
     folder: OutputFolder | None = None
 
@@ -114,14 +114,39 @@ class SweepFile(Section):
 @final
 @dataclass(frozen=True)
 class Sweep:
-    """A plan, and the folder that its file names, if it names one."""
+    """A plan, and the folder that its file names, if any."""
 
     plan: Plan
     folder: Path | None
 
 
 def load_sweep(path: str | Path) -> Sweep:
-    """Read a sweep file with its scenario, trying its points; all of its problems are told at once."""
+    """Read a sweep file with its scenario, and validate its points.
+
+    Parameters
+    ----------
+    path : str or Path
+        The TOML file.
+
+    Returns
+    -------
+    Sweep
+        The plan, and the folder of its results.
+
+    Raises
+    ------
+    ScenarioError
+        With all problems of the file at once.
+
+    See Also
+    --------
+    peerpressure.sweep.run_sweep : Runs the plan.
+
+    Examples
+    --------
+    >>> len(load_sweep("sweep.toml").plan)  # doctest: +SKIP
+    40
+    """
     file = Path(path)
     text = read_text(file, "a sweep file")
     asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
@@ -141,7 +166,7 @@ def load_sweep(path: str | Path) -> Sweep:
 
 
 def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lines: Any) -> Iterator[Problem]:
-    """Give what is wrong with the points of a plan, each at the axis that is to blame."""
+    """Yield the problems of the points of a plan, each at the axis that causes it."""
     names: list[str] = [axis.field for axis in asked.axis]
     points = itertools.product(*(plan.axes[name] for name in names))  # type: ignore[arg-type]  # resolved by the plan
     for point in itertools.islice(points, CHECKED):
@@ -154,7 +179,7 @@ def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lin
 
 
 def _blamed(problem: Problem, names: Sequence[str], lines: Any) -> Problem:
-    """Return the problem of a point, placed at the axis whose field it is about."""
+    """Return the problem of a point at the axis whose field it concerns."""
     path = problem.path
     guilty = [i for i, name in enumerate(names) if path.startswith(name) or name.startswith(path)]
     place = ("axis", guilty[0]) if guilty else ("axis",)

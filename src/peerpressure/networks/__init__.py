@@ -1,9 +1,9 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
+from peerpressure.networks._declarations import Generator
 from peerpressure.networks._generators import (
     GENERATORS,
-    Generator,
     barabasi_albert,
     complete,
     cycle,
@@ -27,7 +27,6 @@ from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_generators import (
     DYNAMICS,
     TEMPORAL,
-    TemporalGenerator,
     activity_driven,
     edge_markovian,
     failing_edges,
@@ -46,7 +45,6 @@ __all__ = [
     "Generator",
     "JointConnectivity",
     "Network",
-    "TemporalGenerator",
     "TemporalNetwork",
     "activity_driven",
     "barabasi_albert",

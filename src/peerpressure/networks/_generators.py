@@ -6,60 +6,23 @@ function and one entry in `GENERATORS`, which declares its parameters and its si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from math import log
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import NetworkError
+from peerpressure.networks._declarations import Generator, number_of_agents
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks._validation import check_memory, network_error, random_generator
+from peerpressure.networks._validation import network_error, random_generator
 from peerpressure.parameters import Parameter, Slider
 
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
-
-
-@final
-@dataclass(frozen=True)
-class Generator:
-    """Declaration of a network generator.
-
-    Parameters
-    ----------
-    build : callable
-        Function that returns the network.
-    title, help : str
-        Name for a label, and a description in one line.
-    edges : callable
-        Estimate of the number of edges from the parameters, used to reject what does not fit into memory.
-    parameters : tuple of Parameter
-        Declared arguments of the function, other than the seed.
-    agents : callable, optional
-        Number of agents from the parameters, `n` by default.
-    short : str, optional
-        Abbreviation for the command line.
-    """
-
-    build: Callable[..., Network]
-    title: str
-    help: str
-    edges: Callable[..., float]
-    parameters: tuple[Parameter, ...] = ()
-    agents: Callable[..., int] = lambda n, **_: n
-    short: str = ""
-
-    def check(self, **values: Any) -> None:
-        """Raise unless each value is in its legal range and the network fits into memory."""
-        for one in self.parameters:
-            if one.name in values:
-                one.check(values[one.name], NetworkError)
-        check_memory(self.edges(**values))
 
 
 def k2() -> Network:
@@ -491,19 +454,13 @@ def _check(name: str, **values: Any) -> None:
     GENERATORS[name].check(**values)
 
 
-def number_of_agents(slider: Slider, at_least: int = 2) -> Parameter:
-    """Return the declaration of the number of agents n."""
-    remedy = f"ask for {at_least} agents or more"
-    return Parameter("n", "whole", "agents", "number of agents", at_least=at_least, remedy=remedy, slider=slider)
-
-
 def _up_to(maximum: int, minimum: int, start: int = 100) -> Slider:
     return Slider(minimum, maximum, start=start, log=True)
 
 
 _MANY = 50_000
 _SIDE = Slider(1, 220, start=10, log=True)
-GENERATORS: Mapping[str, Generator] = MappingProxyType(
+GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
     {
         "barabasi_albert": Generator(
             barabasi_albert,

@@ -7,15 +7,14 @@ the network stays as it is, or starts again if ``repeat`` is True. A new generat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
-from peerpressure.errors import NetworkError
 from peerpressure.networks._contacts import one_step_events
+from peerpressure.networks._declarations import Generator
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
@@ -30,47 +29,8 @@ from peerpressure.networks._sampling import (
     switches,
 )
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import check_integer, check_memory, network_error, random_generator
+from peerpressure.networks._validation import network_error, random_generator
 from peerpressure.parameters import Parameter
-
-
-@final
-@dataclass(frozen=True)
-class TemporalGenerator:
-    """Declaration of a generator of temporal networks.
-
-    Parameters
-    ----------
-    build : callable
-        Function of a number of agents or of a network, of the declared parameters, and of ``steps`` and ``seed``.
-    title, help : str
-        Name for a label, and a description in one line.
-    events : callable
-        Estimate of the number of edge events from the number of steps, the parameters and, in `DYNAMICS`, the number of
-        ``edges``.
-    parameters : tuple of Parameter
-        Declared arguments of the function, other than the network, ``steps``, ``seed`` and ``repeat``.
-    pairs : callable, optional
-        Number of pairs that may be linked, from the parameters.
-    short : str, optional
-        Abbreviation for the command line.
-    """
-
-    build: Callable[..., TemporalNetwork]
-    title: str
-    help: str
-    events: Callable[..., float]
-    parameters: tuple[Parameter, ...]
-    pairs: Callable[..., float] = lambda **_: 0.0
-    short: str = ""
-
-    def check(self, steps: int, **values: Any) -> None:
-        """Raise unless each value is in its legal range and the events fit into memory."""
-        for one in self.parameters:
-            if one.name in values:
-                one.check(values[one.name], NetworkError)
-        check_integer("steps", steps, least=1, remedy="ask for one step or more")
-        check_memory(self.events(steps=steps, **values))
 
 
 def failing_edges(
@@ -117,7 +77,7 @@ def failing_edges(
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
-    DYNAMICS["failing_edges"].check(steps, edges=_check_network(network).edge_count, probability=probability)
+    DYNAMICS["failing_edges"].check(steps=steps, edges=_check_network(network).edge_count, probability=probability)
     p = float(probability)
     # Independence from step to step is the Markov chain without memory: birth + death = 1.
     return edge_markovian(network, 1 - p, p, steps, seed=seed, repeat=repeat)
@@ -173,9 +133,9 @@ def edge_markovian(
     """
     rng = random_generator(seed)
     if isinstance(base, Network):
-        DYNAMICS["edge_markovian"].check(steps, edges=base.edge_count, birth=birth, death=death)
+        DYNAMICS["edge_markovian"].check(steps=steps, edges=base.edge_count, birth=birth, death=death)
     else:
-        TEMPORAL["edge_markovian"].check(steps, n=base, birth=birth, death=death)
+        TEMPORAL["edge_markovian"].check(steps=steps, n=base, birth=birth, death=death)
     pairs, labels = (EdgesOf(base), base.labels) if isinstance(base, Network) else (AllPairs(base), range(base))
     return _temporal_network(markovian_events(pairs, float(birth), float(death), steps, rng), labels, steps, repeat)
 
@@ -235,7 +195,7 @@ def activity_driven(
     TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
     """
     rng = random_generator(seed)
-    TEMPORAL["activity_driven"].check(steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
+    TEMPORAL["activity_driven"].check(steps=steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
     if contacts >= n:
         raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
     # Activations of an agent are a renewal process with the same probability at every step.
@@ -292,7 +252,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     """
     rng = random_generator(seed)
     edges = _check_network(network).edge_count
-    DYNAMICS["rewiring"].check(steps, edges=edges, rate=rate)
+    DYNAMICS["rewiring"].check(steps=steps, edges=edges, rate=rate)
     rates = np.full(edges, float(rate))
     who, times, _ = switches(np.ones(edges, np.int64), rates, rates, steps, rng)
     order = np.lexsort((who, times))
@@ -342,7 +302,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     >>> growing(100, 2, 50, seed=1)
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """
-    TEMPORAL["growing"].check(steps, n=n, m=m)
+    TEMPORAL["growing"].check(steps=steps, n=n, m=m)
     # The whole network is grown first, and its edges are then given their times.
     final = barabasi_albert(n, m, seed=seed)
     newcomers = n - m - 1
@@ -381,9 +341,9 @@ _AGENTS, _ATTACHED = GENERATORS["barabasi_albert"].parameters
 _BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0)
 _DEATH = Parameter("death", "probability", "death", "of a present edge to disappear")
 
-DYNAMICS: Mapping[str, TemporalGenerator] = MappingProxyType(
+DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
     {
-        "failing_edges": TemporalGenerator(
+        "failing_edges": Generator(
             failing_edges,
             "Failing edges",
             "Each edge is absent with a given probability at each step, independently.",
@@ -391,10 +351,10 @@ DYNAMICS: Mapping[str, TemporalGenerator] = MappingProxyType(
             (Parameter("probability", "probability", "probability", "of an edge to be absent", below=1),),
             short="failing",
         ),
-        "edge_markovian": TemporalGenerator(
+        "edge_markovian": Generator(
             edge_markovian, "Edge-Markovian", _MARKOVIAN, _chain_events, (_BIRTH, _DEATH), short="markov"
         ),
-        "rewiring": TemporalGenerator(
+        "rewiring": Generator(
             rewiring,
             "Rewiring",
             "Each edge is rewired with a given probability at each step: one of its ends moves to a new neighbour.",
@@ -403,9 +363,9 @@ DYNAMICS: Mapping[str, TemporalGenerator] = MappingProxyType(
         ),
     }
 )
-TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
+TEMPORAL: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
     {
-        "activity_driven": TemporalGenerator(
+        "activity_driven": Generator(
             activity_driven,
             "Activity-driven",
             "Agents of unequal activity are linked with others drawn at random at each step in which they are active.",
@@ -439,7 +399,7 @@ TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
                 ),
             ),
         ),
-        "edge_markovian": TemporalGenerator(
+        "edge_markovian": Generator(
             edge_markovian,
             "Edge-Markovian",
             _MARKOVIAN,
@@ -447,7 +407,7 @@ TEMPORAL: Mapping[str, TemporalGenerator] = MappingProxyType(
             (_AGENTS, _BIRTH, _DEATH),
             pairs=lambda n, **_: n * (n - 1) / 2,
         ),
-        "growing": TemporalGenerator(
+        "growing": Generator(
             growing,
             "Growing",
             "Agents join one by one over the steps, by preferential attachment.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.plotting import _continuous, _convergence, _extensions, _recovery, network, sweep
+from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
 from peerpressure.plotting.style import render, save
 
 if TYPE_CHECKING:
@@ -45,15 +45,15 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "edge_turnover": (_extensions.edge_turnover, ("edge_turnover_law", "edge_turnover_targets")),
         "broadcaster": (_extensions.broadcaster, ("broadcaster_paths", "broadcaster_shares")),
         "splitting": (_extensions.splitting, ("splitting_paths", "splitting_windows")),
-        "density": (_continuous.density, ("density_law", "density_cells", "density_grid")),
-        "shrinking_steps": (_continuous.shrinking_steps, ("shrinking_steps", "weak_errors")),
-        "euler_orders": (_continuous.euler_orders, ("weak_errors", "strong_errors")),
-        "oscillation": (_continuous.oscillation, ("oscillation_paths", "oscillation_limits")),
+        "density": (continuous.density, ("density_law", "density_cells", "density_grid")),
+        "shrinking_steps": (continuous.shrinking_steps, ("shrinking_steps", "weak_errors")),
+        "euler_orders": (continuous.euler_orders, ("weak_errors", "strong_errors")),
+        "oscillation": (continuous.oscillation, ("oscillation_paths", "oscillation_limits")),
     }
 )
 
 # Figures that also have an animated GIF, drawn from the same tables.
-ANIMATIONS: Mapping[str, Callable[..., bytes]] = MappingProxyType({"density": _continuous.density_animation})
+ANIMATIONS: Mapping[str, Callable[..., bytes]] = MappingProxyType({"density": continuous.density_animation})
 
 
 def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:

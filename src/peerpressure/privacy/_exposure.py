@@ -179,7 +179,7 @@ def _variances(system: System, steps: int, look: Observation | None, prior: Prio
     if not data.seen.free.size:
         return np.zeros(model.n)
     # The methods themselves rather than recover: rounding errors of one run are no protection.
-    method = METHODS["innovations" if look == Observation() else "kalman"]
+    method = METHODS["innovations" if look == Observation() else "kalman"].estimate
     return _exact_variance(method(gaussian, data, prior))
 
 

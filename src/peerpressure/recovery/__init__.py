@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
@@ -30,14 +30,35 @@ from peerpressure.trajectory import Trajectory
 # Every method takes a model; those of CONTINUOUS take an SDE as well.
 Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
 
-METHODS: Mapping[str, Method] = {
-    "innovations": innovations,
-    "ols": ols,
-    "wls": wls,
-    "gls": gls,
-    "kalman": kalman,
-    "likelihood": likelihood,
-    "snapshot": snapshot,
+
+class Estimator(NamedTuple):
+    """Declaration of an estimator: its function, its name for a label, and a description in one line."""
+
+    estimate: Method
+    title: str
+    help: str
+
+
+METHODS: Mapping[str, Estimator] = {
+    "ols": Estimator(ols, "The paper's regression", "Ordinary least squares, as if errors were independent and alike."),
+    "innovations": Estimator(
+        innovations,
+        "Innovations",
+        "Inverts the update and averages: the best linear estimate where all agents are observed.",
+    ),
+    "kalman": Estimator(
+        kalman, "Kalman filter", "The best linear estimate where some agents or some steps are not observed."
+    ),
+    "wls": Estimator(
+        wls, "Weighted least squares", "Weights each error by its variance, still as if errors were independent."
+    ),
+    "gls": Estimator(gls, "Generalised least squares", "Uses the full covariance of the errors."),
+    "likelihood": Estimator(
+        likelihood,
+        "Maximum likelihood",
+        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
+    ),
+    "snapshot": Estimator(snapshot, "Last step only", "Uses the public opinions of the last observed step alone."),
 }
 
 CONTINUOUS = ("innovations", "kalman")
@@ -48,6 +69,7 @@ __all__ = [
     "METHODS",
     "Covariance",
     "Estimate",
+    "Estimator",
     "Information",
     "Method",
     "Observation",
@@ -148,7 +170,9 @@ def _recover(
         return replace(known_estimate(model_of(model), data, method), target=which)
 
     def estimator(seen: Outputs) -> Estimate:
-        return current(model_of(model), seen, method, prior) if follows else METHODS[method](model, seen, prior)
+        return (
+            current(model_of(model), seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
+        )
 
     # A likelihood is climbed replicate by replicate, and to a tolerance far above rounding.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)

@@ -1,7 +1,7 @@
 """The maximum of the likelihood of a constant seen through noise, ξ_t = x₀ + σ_t u_t, for each law of u.
 
 Every function takes ξ (replicates, T, n), σ and ``present`` (T, n), and returns the estimates (replicates, n) with
-their variances (n,). A new law is one function and one line in ``LOCATIONS``.
+their variances (n,). A law without a line in ``LOCATIONS`` is maximised numerically.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Custom, Gaussian, Noise, StudentT
+from peerpressure.noise import Gaussian, Noise, StudentT
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import observed_steps, own_series
@@ -106,15 +106,14 @@ def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loc
     return value, np.where(alike, size**2 * 2.0 ** (1 - present.sum(axis=0)), 0.0)
 
 
-def custom(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
     """Return the maximum found by a grid and a golden section, with variance 1/(i·Σσ_t⁻²), i = E(∂ log p)².
 
     The law must have a density on the whole line: where it ends in a jump, no such variance holds.
     """
-    assert isinstance(noise, Custom)
     law = noise.unit()
     if not (hasattr(law, "logpdf") and np.isinf(law.support()).all()):
-        rule = "the likelihood of a custom law needs a density on the whole line"
+        rule = "the likelihood of such a law needs a density on the whole line"
         remedy = "use method='innovations', the best linear one"
         raise InvalidInputError(message(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
     mean, deviation = float(law.mean()), float(law.std())
@@ -165,7 +164,6 @@ LOCATIONS: Mapping[str, Callable[[Vector, Vector, Present, Noise], Location]] = 
     "uniform": uniform,
     "student": student,
     "rademacher": rademacher,
-    "custom": custom,
 }
 
 
@@ -305,7 +303,7 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
     value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
     if identified.any():
         chosen = xi[:, :, identified], sigma[:, identified], present[:, identified]
-        value[:, identified], variance[identified] = LOCATIONS[model.noise.law](*chosen, model.noise)
+        value[:, identified], variance[identified] = LOCATIONS.get(model.noise.law, numerical)(*chosen, model.noise)
     spread = sparse.diags_array(np.where(std > 0, variance, 0.0), format="csr")
     rank = int(identified.sum())
     return estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank)

@@ -307,10 +307,11 @@ def splitting(seed: int, steps: int = STEPS, *, members: int = MEMBERS) -> dict[
     """
     paths, windows, summary = [], [], []
     for name, case in CASES.items():
-        model = splitting_model(seed, case.intervals, members=members)
+        network = bridged_network(seed, case.intervals, members=members)
+        model = splitting_model(seed, network)
         paths.append(_group_paths(name, model, members, steps, stream(seed, case.stream)))
-        windows.append(_disconnected_windows(name, model, steps))
-        summary.append(_summary(name, model, paths[-1], steps))
+        windows.append(_disconnected_windows(name, network, steps))
+        summary.append(_summary(name, network, paths[-1], steps))
     return {
         "splitting_paths": pd.concat(paths, ignore_index=True),
         "splitting_windows": pd.concat(windows, ignore_index=True),
@@ -318,15 +319,15 @@ def splitting(seed: int, steps: int = STEPS, *, members: int = MEMBERS) -> dict[
     }
 
 
-def splitting_model(seed: int, intervals: Sequence[tuple[int, int]], *, members: int = MEMBERS) -> Model:
-    """Return groups of increasing opinions, with bridges in every third step of these intervals."""
-    drawn, stubbornness = agents_drawn(GROUPS * members, seed)
-    network = _bridged(seed, intervals, members)
+def splitting_model(seed: int, network: TemporalNetwork) -> Model:
+    """Return groups of increasing opinions on a bridged network."""
+    drawn, stubbornness = agents_drawn(network.n, seed)
     pressure = Linear.tuned(network.aggregate, stubbornness)
     return Model(network, np.sort(drawn), stubbornness, pressure, Gaussian(NOISE))
 
 
-def _bridged(seed: int, intervals: Sequence[tuple[int, int]], members: int) -> TemporalNetwork:
+def bridged_network(seed: int, intervals: Sequence[tuple[int, int]], *, members: int = MEMBERS) -> TemporalNetwork:
+    """Return persistent groups with bridges between them in every third step of these intervals."""
     inside = [barabasi_albert(members, 2, seed=stream(seed, f"group {g}")).adjacency for g in range(GROUPS)]
     persistent = Network(sparse.block_diag(inside, format="csr"), connected=False)
     # Bridges connect the last agents of the groups, which have low degree.
@@ -364,19 +365,15 @@ def _between_bridges(steps: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([spaced[spaced <= EVERY], spaced[spaced > EVERY] // EVERY * EVERY, [steps]]))
 
 
-def _disconnected_windows(name: str, model: Model, steps: int) -> pd.DataFrame:
-    assert model.temporal_network is not None, "bridges are temporal"
-    joint = joint_connectivity(model.temporal_network, WINDOW, steps)
+def _disconnected_windows(name: str, network: TemporalNetwork, steps: int) -> pd.DataFrame:
+    joint = joint_connectivity(network, WINDOW, steps)
     rows = [(name, first, last, int(joint.components[(first - 1) // WINDOW])) for first, last in joint.broken]
     return pd.DataFrame(rows, columns=["bridges", "first", "last", "components"])
 
 
-def _summary(name: str, model: Model, paths: pd.DataFrame, steps: int) -> dict[str, float | str]:
-    assert model.temporal_network is not None, "bridges are temporal"
-    single, joint = (
-        joint_connectivity(model.temporal_network, window, steps).connected.mean() for window in (1, WINDOW)
-    )
-    ends = paths[paths["time"] == steps]["mean"].to_numpy()
+def _summary(name: str, network: TemporalNetwork, paths: pd.DataFrame, steps: int) -> dict[str, float | str]:
+    single, joint = (joint_connectivity(network, window, steps).connected.mean() for window in (1, WINDOW))
+    ends, v = paths[paths["time"] == steps]["mean"].to_numpy(), float(paths["consensus_value"].iloc[0])
     return {
         "bridges": name,
         "steps": steps,
@@ -384,5 +381,5 @@ def _summary(name: str, model: Model, paths: pd.DataFrame, steps: int) -> dict[s
         "steps_connected": float(single),
         "windows_connected": float(joint),
         "group_spread": float(np.ptp(ends)),
-        "group_distance": float(np.abs(ends - model.consensus_value).max()),
+        "group_distance": float(np.abs(ends - v).max()),
     }

@@ -1,4 +1,4 @@
-"""What the paper printed, as data, each with the place where it stands."""
+"""The numbers that the paper prints, as data, each with its place in the paper."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TERMS = ("intercept", "agents", "noise")
 @final
 @dataclass(frozen=True)
 class PrintedTerm:
-    """One row of a printed parameter table; ``half_unit`` is half of the estimate's last printed digit.
+    """One row of a printed parameter table; ``half_unit`` is half a unit of the estimate's last printed digit.
 
-    An estimate or a standard error that is printed as 0 was rounded to it, and ``low`` and ``high`` tell more.
+    An estimate or a standard error printed as 0 was rounded to 0; ``low`` and ``high`` are then more precise.
     """
 
     estimate: float
@@ -29,7 +29,7 @@ class PrintedTerm:
     interval_half_unit: float
 
 
-# Empirical Results: two agents, 100 steps and replications, the mean of the density plot.
+# Empirical Results: two agents, their hidden opinions (the mean of the density plot), steps and replications.
 TWO_AGENTS_HIDDEN = (1.0, 2.0)
 TWO_AGENTS_NOISE = 1.0
 STEPS = 100
@@ -38,7 +38,7 @@ REPLICATIONS = 100
 # Empirical Results, the residuals of a larger graph.
 RESIDUAL_AGENTS = 100
 
-# Empirical Results, the design of the sweep; the appendix repeats it with one edge per step.
+# Empirical Results: the design of the sweep; the appendix repeats it with one edge per step.
 SWEEP_AGENTS = (20, 30, 40, 50, 60, 70, 80, 90)
 SWEEP_NOISES = (5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
 SWEEP_REPLICATIONS = 20
@@ -71,7 +71,7 @@ PRINTED_REGRESSOR = "noise_variance"
 HIDDEN_RANGE = (0.0, 1.0)
 STUBBORNNESS_RANGE = (0.5, 1.0)
 
-# Recovery of the Hidden States: the limit that is printed for the series, and for the inverse's entries.
+# Recovery of the Hidden States: the printed limits of the series and of the inverse, and the printed variances.
 SERIES_LIMIT = "(π² − 8)/16"
 INVERSE_LIMIT = "4/(π² − 8)·[[1, −1], [−1, 1]]"
 EVEN_VARIANCE = "T/(2(T + 1)²)"

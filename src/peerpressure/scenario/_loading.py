@@ -27,9 +27,9 @@ Location: TypeAlias = tuple[str | int, ...]
 Check: TypeAlias = Callable[[Scenario], Any]
 
 
-def misfits(scenario: Scenario, refused: Collection[str] = ()) -> Iterator[tuple[Location, str]]:
+def inconsistencies(scenario: Scenario, invalid: Collection[str] = ()) -> Iterator[tuple[Location, str]]:
     """Yield the path and the message of every part that cannot be built, except for sections with errors."""
-    if "network" in refused:
+    if "network" in invalid:
         return
     try:
         _ = scenario.graph
@@ -37,7 +37,7 @@ def misfits(scenario: Scenario, refused: Collection[str] = ()) -> Iterator[tuple
         yield ("network",), str(error)
         return
     for path, (needs, check) in CHECKS.items():
-        if not refused or not set(needs) & set(refused):
+        if not invalid or not set(needs) & set(invalid):
             try:
                 check(scenario)
             except PeerPressureError as error:
@@ -241,19 +241,19 @@ def scenario_from(
     """
     places = lines or {}
     problems: list[Problem] = []
-    refused: set[str] = set()
+    invalid: set[str] = set()
     context = {"folder": folder}
     try:
         scenario = Scenario.model_validate(dict(data), context=context)
     except ValidationError as error:
         problems = explain(error, Scenario, places)
-        refused = {str(detail["loc"][0]) for detail in error.errors()}
+        invalid = {str(detail["loc"][0]) for detail in error.errors()}
         # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
-        sound = {name: data[name] for name in Scenario.model_fields if name in data and name not in refused}
-        scenario = Scenario.model_validate({**_STAND_INS, **sound}, context=context)
+        valid = {name: data[name] for name in Scenario.model_fields if name in data and name not in invalid}
+        scenario = Scenario.model_validate({**_STAND_INS, **valid}, context=context)
     problems += [
         Problem(path=dotted(path), message=message, line=line_of(path, places))
-        for path, message in misfits(scenario, refused)
+        for path, message in inconsistencies(scenario, invalid)
     ]
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line or 0), source)

@@ -16,7 +16,6 @@ from peerpressure.networks import (
     TEMPORAL,
     Generator,
     Network,
-    TemporalGenerator,
     TemporalNetwork,
     named,
     read_contacts,
@@ -62,7 +61,7 @@ def own_seed(seed: int) -> int:
 Declared = TypeVar("Declared", bound=Section)
 
 
-def _section(base: type[Declared], key: str, name: str, one: Generator | TemporalGenerator) -> type[Declared]:
+def _section(base: type[Declared], key: str, name: str, one: Generator[Any]) -> type[Declared]:
     """Return the section of a generator, with keys for those arguments that the run has defaults for."""
     more = {argument: field for argument, field in _FROM_RUN.items() if takes(one.build, argument)}
     return derived(base, name, one.build, one.parameters, key=key, description=one.help, more=more)
@@ -83,7 +82,7 @@ class EdgeDynamicsSection(Section):
     def changes(self, edges: float, steps: int) -> float:
         """Return an estimate of the number of edge events in a network of so many edges."""
         values = self.model_dump(exclude={"kind", "steps", "repeat", "seed"})
-        return DYNAMICS[self.kind].events(edges=edges, steps=getattr(self, "steps", None) or steps, **values)
+        return DYNAMICS[self.kind].size(edges=edges, steps=getattr(self, "steps", None) or steps, **values)
 
 
 DYNAMICS_SECTIONS = {kind: _section(EdgeDynamicsSection, "kind", kind, one) for kind, one in DYNAMICS.items()}
@@ -130,7 +129,7 @@ class StaticNetworkSection(Section):
         return Size(agents, edges, 0.0 if self.dynamics is None else self.dynamics.changes(edges, steps))
 
     def _constant_size(self) -> tuple[int, float]:
-        """Return the numbers of agents and of edges; 0 where only a file or a data set tells them."""
+        """Return the numbers of agents and of edges; 0 if they are unknown before a file is read."""
         return 0, 0.0
 
 
@@ -152,7 +151,7 @@ class GeneratedNetworkSection(StaticNetworkSection):
 
     def _constant_size(self) -> tuple[int, float]:
         one, parameters = GENERATORS[self.generator], self._parameters()
-        return one.agents(**parameters), float(one.edges(**parameters))
+        return one.agents(**parameters), float(one.size(**parameters))
 
 
 GENERATED = {name: _section(GeneratedNetworkSection, "generator", name, one) for name, one in GENERATORS.items()}
@@ -211,7 +210,7 @@ class TemporalNetworkSection(Section):
         """Return the changing network of a run of so many steps, drawn from this seed if it has none of its own."""
 
     def size(self, steps: int) -> Size:
-        """Return an estimate of the size of the network; 0 where only a file or a data set tells it."""
+        """Return an estimate of the size of the network; 0 if it is unknown before a file is read."""
         return Size(0, 0.0)
 
 
@@ -232,7 +231,7 @@ class GeneratedTemporalSection(TemporalNetworkSection):
     def size(self, steps: int) -> Size:
         """Return an estimate of the size of the network in a run of so many steps."""
         one, values = TEMPORAL[self.temporal], self.model_dump(exclude={"temporal", "steps", "repeat", "seed"})
-        changes = one.events(steps=getattr(self, "steps", None) or steps, **values)
+        changes = one.size(steps=getattr(self, "steps", None) or steps, **values)
         return Size(values["n"], one.pairs(**values), changes)
 
 

@@ -217,5 +217,5 @@ def _sum_diverges_at_border(q: Array, u: Array) -> bool | None:
     r = (q - 1.0) * np.log(u)
     if np.ptp(r) < 0.03 * r[0]:
         return bool(r[0] < 1.01)
-    # q falls, but not like that: either it settles well above 1, or nobody can tell.
+    # q falls in another way: either its limit is well above 1, or the growth is unknown.
     return False if np.ptp(q) < 0.1 * (q[0] - 1.0) else None

@@ -181,7 +181,7 @@ def seen_at(sde: SDE, rows: Vector, times: Vector) -> list[Seen]:
     return [Seen(sde, rows, float(t), mean, covariance @ rows.T) for t, (mean, covariance) in laws]
 
 
-def refuse_dependent_axes(rows: Vector) -> None:
+def require_independent_axes(rows: Vector) -> None:
     """Refuse two sums that share an agent: their noise would go across the cells."""
     count = rows.shape[0]
     shared = count == 2 and bool(np.any((rows[0] != 0) & (rows[1] != 0)))

@@ -2,7 +2,7 @@
 
     dy = (S + ρD)⁻¹[S(x₀ − y) − ρLy] dt + G_t dw = (g ∘ x₀ + C y − y) dt + G_t dw
 
-The drift is one step of the discrete model at pressure ρ(t), less the state itself. So the physics stays in
+The drift is one step of the discrete model at pressure ρ(t) minus the state. The physics therefore stays in
 ``affine.py``, and an Euler step of length 1 is the discrete model.
 """
 
@@ -28,11 +28,11 @@ from peerpressure.schedules import Schedule, Table
 Scaling: TypeAlias = Literal["printed", "model"]
 Method: TypeAlias = Literal["auto", "exact", "euler"]
 
-# The law of a step is made of dense matrices of this size, and takes 0.2 s; of a hundred agents, 6 ms.
+# The exact law of a step has dense matrices of this size and takes 0.2 s; of a hundred agents, 6 ms.
 LARGEST_EXACT = 500
-# Up to here it is what "auto" chooses.
+# Up to this size "auto" chooses exact paths.
 LARGEST_AUTO = 200
-# Where a schedule is asked about the time before its first whole step, which only the equation ever sees.
+# Times before the first whole step at which schedules are checked; only the equation reads them there.
 FIRST_TIME = 1e-12
 EARLY_TIMES = np.geomspace(1e-6, 1.0, 61)
 
@@ -40,15 +40,35 @@ EARLY_TIMES = np.geomspace(1e-6, 1.0, 61)
 @final
 @dataclass(frozen=True, eq=False)
 class SDE:
-    """Peer pressure in continuous time: dy = (b_t − B_t y) dt + G_t dw with B_t = I − C_t and b_t = g_t ∘ x₀.
+    """The model in continuous time: dy = (b_t − B_t y) dt + G_t dw with B_t = I − C_t and b_t = g_t ∘ x₀.
 
-    ``step`` is the spacing h of the times at which paths are recorded, and of Euler's steps. ``scaling`` says what
-    stands before the noise: (S + ρD)⁻¹ as the equation is "printed", or (S + ρD)⁻¹S as in the discrete "model".
-    ``method`` says how paths are drawn: by the "exact" Gaussian law of a step, or by "euler" (Euler–Maruyama);
-    "auto" is exact up to 200 agents.
+    A table of pressures has the value ρ_k from time k − 1 to time k.
 
-    A table of pressures holds ρ_k from time k − 1 to time k.
+    Parameters
+    ----------
+    model : Model
+        A model with a constant network, constant hidden opinions, and white Gaussian noise or none.
+    step : float, default 0.1
+        The interval h between recorded times, which is also the length of Euler's steps.
+    scaling : {"printed", "model"}, default "printed"
+        The factor of the noise: (S + ρD)⁻¹ as in the paper's equation, or (S + ρD)⁻¹S as in the discrete model.
+    method : {"auto", "exact", "euler"}, default "auto"
+        How paths are drawn: from the exact Gaussian law of a step, for up to 500 agents, or by Euler–Maruyama with
+        steps of at most 1. "auto" is exact for up to 200 agents.
 
+    Raises
+    ------
+    ModelError
+        If the model has no continuous form, or the step or a word is not legal.
+
+    See Also
+    --------
+    Model : The model in discrete time.
+    simulate : Draw paths.
+    moments : Exact mean and variance.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
@@ -72,7 +92,7 @@ class SDE:
             rule = f"exact paths are drawn for up to {LARGEST_EXACT} agents"
             raise ModelError(message(rule, got=f"{self.n:,}", remedy="use method='euler' with a small step"))
         if self.path_method == "euler" and self.step > 1:
-            rule = "an Euler step must not be longer than 1, for longer ones blow up"
+            rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
             raise ModelError(message(rule, got=f"{self.step:g}", remedy="use a step of at most 1, better 0.1"))
 
     @property
@@ -107,12 +127,12 @@ class SDE:
 
     @property
     def start_state(self) -> Vector:
-        """What agents show at time 0."""
+        """The public opinions at time 0."""
         return self.model.start_state
 
     @property
     def consensus_value(self) -> float:
-        """The value v = Σ s x₀ / Σ s, to which the mean is drawn."""
+        """The consensus value v = Σ s x₀ / Σ s."""
         return self.model.consensus_value
 
     @property
@@ -158,7 +178,7 @@ class SDE:
     def noise_size(self, t: float, update: Update | None = None) -> Vector:
         """Return the diagonal of G at time t, which is σ/(s + ρd) as printed and sσ/(s + ρd) in the model.
 
-        Who has the ``update`` of that time at hand spares making it again.
+        An ``update`` of that time at hand is not made again.
         """
         gain = (update or self.update(t)).gain
         return np.asarray(gain * self.deviations * self.noise_scale(t))
@@ -171,7 +191,7 @@ class SDE:
 def _check_model(model: object) -> None:
     if not isinstance(model, Model):
         remedy = "build one first: SDE(Model(network, hidden))"
-        raise ModelError(message("a sde is made from a Model", got=type(model).__name__, remedy=remedy))
+        raise ModelError(message("an SDE is made from a Model", got=type(model).__name__, remedy=remedy))
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
         raise ModelError(message(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))

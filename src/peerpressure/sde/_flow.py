@@ -1,8 +1,8 @@
-"""The ordinary differential equations behind the law of the process, solved once for all who read it.
+"""The ordinary differential equations of the mean, the covariance and the transition matrix of the process.
 
 The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ. Columns Y that start from the identity obey Y′ = −BY, and
-give the matrix by which a later state depends on an earlier one. Eigenvalues of B lie in [0, 2], so that nothing here
-is stiff, and an explicit method of order 8 with a checked error is quick and sure.
+give the transition matrix. Eigenvalues of B lie in [0, 2], so that nothing here is stiff, and an explicit method of
+order 8 with error control is fast and precise.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from peerpressure.schedules import Constant, Table
 from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
-ROUNDING = 1e-9  # by how much a time may miss the whole number that it stands for, as 100·0.07 does
-NEGLIGIBLE = 1e-12  # as a share of what numbers of a kind are typically like
+ROUNDING = 1e-9  # by how much a time may differ from the whole number that it means, as 100·0.07 does
+NEGLIGIBLE = 1e-12  # absolute tolerance, as a share of the typical size of a quantity
 
 
 @final
@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-12  # as a share of what numbers of a kind are typically like
 class Flow:
     """Columns (agents, columns) and covariance (agents, agents) at one time, centred on the consensus value.
 
-    The last column is a mean, driven by the hidden opinions; all others are only carried along.
+    The last column is a mean, driven by the hidden opinions; the others obey the homogeneous equation.
     """
 
     columns: Vector
@@ -61,15 +61,15 @@ def smooth_pieces(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, f
     inner = (float(k) for k in range(math.floor(first) + 1, math.ceil(last)))
     for a, b in itertools.pairwise([first, *inner, last]):
         if b > a:
-            yield a, b, _held(sde, (a + b) / 2)
+            yield a, b, _with_constants(sde, (a + b) / 2)
 
 
 def _on_whole(t: float) -> float:
     return float(round(t)) if abs(t - round(t)) < ROUNDING else t
 
 
-def _held(sde: SDE, t: float) -> SDE:
-    """Return the equation with the values of its tables at time t for ever."""
+def _with_constants(sde: SDE, t: float) -> SDE:
+    """Return the equation with the tables' values at time t as constants."""
     model, noise = sde.model, sde.noise
     if isinstance(noise.time_scale, Table):
         noise = replace(noise, time_scale=Constant(float(sde.noise_scale(t))))
@@ -80,7 +80,7 @@ def _held(sde: SDE, t: float) -> SDE:
 
 
 def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Flow]:
-    """Carry a flow from ``begin`` on and yield it at each of the increasing times."""
+    """Solve for the flow from ``begin`` on and yield it at each of the increasing times."""
     shape, n = flow.columns.shape, sde.n
     if begin == 0 and (gathered := first_noise(sde)).any():
         if times[0] == 0:
@@ -98,8 +98,8 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
         rest = values[flow.columns.size :].reshape(n, n) if carried else np.zeros((n, n))
         return Flow(columns, rest)
 
-    floor = _floor(sde, flow, (begin, float(times[-1])), carried=carried)
-    for values in integrate(sde, lambda piece: _rate(piece, shape, carried=carried), flat, begin, times, floor):
+    tolerance = _tolerance(sde, flow, (begin, float(times[-1])), carried=carried)
+    for values in integrate(sde, lambda piece: _rate(piece, shape, carried=carried), flat, begin, times, tolerance):
         yield unpack(values)
 
 
@@ -135,8 +135,8 @@ def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float
     return rate
 
 
-def _floor(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Vector:
-    """Return below which size an error of each number does not count."""
+def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Vector:
+    """Return the absolute tolerance of each number."""
     opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state])))
     columns = np.full(flow.columns.shape, NEGLIGIBLE)
     columns[:, -1] *= max(opinions, float(np.abs(flow.columns[:, -1]).max())) or 1.0
@@ -154,7 +154,7 @@ def integrate(
     flat: Vector,
     begin: float,
     times: Vector,
-    floor: Vector,
+    tolerance: Vector,
 ) -> Iterator[Vector]:
     """Solve y′ = rate(t, y) piece by piece, forwards or backwards, and yield y at each of the times in their order."""
     from scipy.integrate import DOP853
@@ -164,7 +164,7 @@ def integrate(
         yield flat
         pending.pop(0)
     for a, b, piece in _pieces_towards(sde, begin, pending[-1] if pending else begin):
-        solver = DOP853(rate_of(piece), a, flat, b, rtol=TOLERANCE, atol=floor)
+        solver = DOP853(rate_of(piece), a, flat, b, rtol=TOLERANCE, atol=tolerance)
         while solver.status == "running":
             message = solver.step()
             if solver.status == "failed":
@@ -182,7 +182,7 @@ def _pieces_towards(sde: SDE, begin: float, end: float) -> Iterator[tuple[float,
 
 
 def _due(solver: Any, pending: list[float]) -> Iterator[Vector]:
-    """Take the times that the last step has reached off the list, with the states there."""
+    """Remove the times that the last step has reached from the list, and yield the states there."""
     # The end of a piece may miss a time by rounding; no other step may.
     slack = 0.0 if solver.status == "running" else ROUNDING
     interpolate = None

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
-from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, refuse_dependent_axes, seen_at
+from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._flow import real_times
 
@@ -269,7 +269,7 @@ def solve_density(
         raise InvalidInputError(message(rule, got="t = 0", remedy="begin at t = 0.1, or later"))
     names, rows = projection(sde, agents, weights)
     rows = np.eye(sde.n) if rows is None else rows
-    refuse_dependent_axes(rows)
+    require_independent_axes(rows)
     steps = _steps(when, time_step)
     # Ends and middles of all steps, in turn.
     seen = seen_at(sde, rows, np.sort(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2])))

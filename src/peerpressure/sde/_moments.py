@@ -1,4 +1,4 @@
-"""Mean and variance of weighted sums of agents, by running the equation backwards."""
+"""Exact moments of the SDE and the exact Gaussian law of a step."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector
 
 def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
     n = sde.n
-    floor = np.full(state.shape, NEGLIGIBLE)
+    tolerance = np.full(state.shape, NEGLIGIBLE)
     size = np.abs(state[..., :n]).sum(axis=2).max()
     opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
-    floor[..., n] *= size * opinions
-    floor[..., n + 1 :] *= size**2 * (float(sde.noise_size(begin).max()) ** 2 or 1.0)
+    tolerance[..., n] *= size * opinions
+    tolerance[..., n + 1 :] *= size**2 * (float(sde.noise_size(begin).max()) ** 2 or 1.0)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         return lambda t, flat: _rate(piece, t, flat.reshape(state.shape)).ravel()
 
-    (flat,) = integrate(sde, rate_of, state.ravel(), begin, np.array([end]), floor.ravel())
+    (flat,) = integrate(sde, rate_of, state.ravel(), begin, np.array([end]), tolerance.ravel())
     return flat.reshape(state.shape)
 
 
@@ -86,7 +86,7 @@ def _blocks(size: int, times: Vector) -> Iterator[Vector]:
         yield times[start : start + length]
 
 
-# Exact mean and variance of the process, without sampling: the Gaussian solution of its Fokker–Planck equation.
+# Moments of all agents or of weighted sums, for any times.
 
 # The solver holds some twenty matrices of this size, 160 MB, and a unit of time takes a second.
 LARGEST_COVARIANCE = 1_000
@@ -168,7 +168,7 @@ def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
     return rows
 
 
-# The exact law of a step: y at a later time, given y at an earlier one, is Gaussian with a mean linear in it.
+# The exact law of a step: y at a later time given y at an earlier one is Gaussian, with a mean linear in it.
 
 
 @final
@@ -248,7 +248,7 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
         yield transition(sde, sde.time(k - 1), sde.time(k))
 
 
-# The law to which the process settles under a pressure that no longer changes.
+# The stationary law under constant pressure.
 
 
 def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
@@ -272,7 +272,7 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     relief, weight = sde.homogeneous(t)
     root = np.sqrt(relief * sde.s + weight * sde.network.degrees)
     values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
-    _refuse_if_unsettled(sde, t, float(values[0]))
+    _require_stationary(sde, t, float(values[0]))
     v = sde.consensus_value
     ones = np.ones(sde.n)
     centred = (vectors.T @ (root * (b - v * (B @ ones)))) / values
@@ -285,7 +285,7 @@ def _symmetric(matrix: Vector) -> Vector:
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def _refuse_if_unsettled(sde: SDE, t: float, slowest: float) -> None:
+def _require_stationary(sde: SDE, t: float, slowest: float) -> None:
     if slowest <= 1e-13:
         rule = "a stationary law needs a pressure under which agents still hear their own opinion"
         got = f"{sde.pressure} at t = {t:g}"

@@ -1,6 +1,6 @@
-"""Sweeps: many independent units of work over a grid of parameters, computed once each, whatever happens meanwhile.
+"""Sweeps: independent units of work over a grid of parameters, each computed exactly once.
 
-Make a ``Plan``, ``run_sweep`` it in a folder, on this machine or on a Dask cluster, look at its ``status``, and
+Make a ``Plan``, run it with ``run_sweep`` in a folder, on this machine or on a Dask cluster, check its ``status``, and
 ``collect`` the table. A sweep may be killed at any moment and run again.
 """
 

@@ -1,4 +1,8 @@
-"""What can go wrong with a sweep; each message names the remedy, and finished units are kept in every case."""
+"""The ledger of a sweep: its units and their states in SQLite, the lock of the folder, and the errors of sweeps.
+
+Write-ahead logging lets other processes read the status while a sweep runs. A commit does not wait for the disk: after
+a power cut the last commits may be lost, and the result files determine what is done.
+"""
 
 from __future__ import annotations
 
@@ -17,50 +21,49 @@ from peerpressure.sweep._plan import Fingerprint, Plan, order_digest
 
 
 class SweepError(PeerPressureError):
-    """A sweep could not start or go on."""
+    """A sweep cannot start or continue."""
 
 
 class SweepBusyError(SweepError):
-    """Another process is at work on the same sweep."""
+    """Another process runs the same sweep."""
 
 
 class OtherSweepError(SweepError):
-    """A folder holds results of another task, version or seed."""
+    """A folder contains results of another task, version or seed."""
 
 
 class DamagedSweepError(SweepError):
-    """The ledger or a result file is not what was written."""
+    """The ledger or a result file is damaged."""
 
 
 class UnfinishedSweepError(SweepError):
-    """A table was asked for before all of its units were finished."""
+    """The table of a sweep was requested before all its units were finished."""
 
 
 def damaged(why: str) -> DamagedSweepError:
-    """Return the error for a ledger that is not whole."""
+    """Return the error for a damaged ledger."""
     remedy = "run the sweep again: the ledger is made anew from the results on disk"
     return DamagedSweepError(message("the ledger must be as it was written", got=why, remedy=remedy))
 
 
 def no_room(got: str) -> SweepError:
-    """Return the error for a disk that takes no more."""
+    """Return the error for a disk that is full or not writable."""
     remedy = "free some space, or see who may write there, and run the sweep again"
     return SweepError(message("the disk must take the results", got=got, remedy=remedy))
 
 
-# One process at a time works on a sweep.
-#
-# The operating system holds the lock and lets go of it when the process ends in whatever way, so a lock is never stale;
-# the file only tells who holds it.
-
 _LOCK_NAME = "lock"
-_TRIES = 5  # a status command may look at the lock for an instant
-_PLACE = 2**30  # the byte that Windows locks: nobody can read a locked one, so it lies beyond the text
+_TRIES = 5  # a status command holds the lock for an instant
+_PLACE = 2**30  # the byte that Windows locks: a locked byte cannot be read, so it lies beyond the text
 
 
 @contextlib.contextmanager
 def holding(folder: Path) -> Iterator[None]:
-    """Keep others from running the sweep in ``folder`` while the block lasts."""
+    """Lock the sweep in ``folder`` against other processes during the block.
+
+    The operating system releases the lock when the process ends in whatever way, so that a lock is never stale; the
+    file only names its holder.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = open(folder / _LOCK_NAME, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
@@ -79,12 +82,12 @@ def holding(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            # The file stays: were it removed, two processes could each lock a file of this name.
+            # The file stays: if it were removed, two processes could each lock a file of this name.
             file.truncate(0)
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether some process is at work on the sweep."""
+    """Return whether a process runs the sweep."""
     try:
         with open(folder / _LOCK_NAME, "rb", buffering=0) as file:
             _lock(file, shared=True)
@@ -128,11 +131,6 @@ else:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
-# The truth about a sweep: which units there are and what became of each, in SQLite.
-#
-# Write-ahead logging lets others read the status while a sweep runs. A commit does not wait for the disk: a power cut
-# may forget the last of them, and the result files then tell what was done.
-
 STATES = ("planned", "running", "done", "failed")
 _NAME = "ledger.sqlite"
 _PATIENCE = 30.0  # seconds to wait for another process's write
@@ -158,7 +156,7 @@ ON CONFLICT (key) DO UPDATE SET position = excluded.position, parameters = exclu
 
 
 class Outcome(NamedTuple):
-    """What became of a unit: the seconds it took, and the traceback if it raised."""
+    """The outcome of a unit: the seconds it took, and the traceback if it raised."""
 
     key: str
     seconds: float
@@ -167,7 +165,7 @@ class Outcome(NamedTuple):
 
 @contextlib.contextmanager
 def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
-    """Open the ledger of a sweep; whatever SQLite has to say against it becomes one clear error."""
+    """Open the ledger of a sweep; errors of SQLite become a SweepError."""
     path = folder / _NAME
     if not create and not path.is_file():
         raise SweepError(
@@ -187,7 +185,7 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
 
 
 def set_aside(folder: Path) -> None:
-    """Rename a ledger that cannot be used, so that a new one can be made from plan and result files."""
+    """Rename a damaged ledger, so that a new one can be made from plan and result files."""
     path = folder / _NAME
     for end in ("-wal", "-shm"):
         path.with_name(_NAME + end).unlink(missing_ok=True)
@@ -209,14 +207,14 @@ class Ledger:
         self._connection = connection
 
     def check(self) -> None:
-        """Raise DamagedSweepError if the file is not whole."""
-        # The quick check does not look at the order of keys, by which rows are found.
+        """Raise DamagedSweepError if the file is damaged."""
+        # SQLite's quick check ignores the order of keys, on which look-ups depend.
         (verdict,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise damaged(verdict)
 
     def fingerprint(self) -> Fingerprint | None:
-        """Return what the results share; None if no plan was ever registered."""
+        """Return the fingerprint of the results; None if no plan was registered."""
         facts = self._facts()
         if not facts:
             return None
@@ -230,7 +228,7 @@ class Ledger:
         return held
 
     def register(self, plan: Plan) -> None:
-        """Make the units of a plan those of the ledger; what is known about them stays."""
+        """Replace the units of the ledger by those of a plan; known states are kept."""
         facts = {name: str(value) for name, value in plan.fingerprint._asdict().items()}
         facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes)), "digest": plan.digest}
         keys = [unit.key for unit in plan.units]
@@ -252,7 +250,7 @@ class Ledger:
         return found
 
     def table_order(self) -> tuple[list[str], list[str]]:
-        """Return the axes and the keys of the final table, or raise if they are not those that were registered."""
+        """Return axes and keys of the final table; raise if they are not those that were registered."""
         facts, keys = self._facts(), self._order()
         try:
             axes = json.loads(facts["axes"])
@@ -263,7 +261,7 @@ class Ledger:
         return axes, keys
 
     def begin(self, keys: Iterable[str], worker: str) -> None:
-        """Mark units as given to a worker."""
+        """Mark units as running on a worker."""
         query = "UPDATE unit SET state = 'running', attempts = attempts + 1, worker = ? WHERE key = ?"
         self._change(query, [(worker, key) for key in keys])
 
@@ -273,11 +271,11 @@ class Ledger:
         self._change(query, [("failed" if o.traceback else "done", o.seconds, o.traceback, o.key) for o in outcomes])
 
     def mark(self, state: str, keys: Iterable[str]) -> None:
-        """Put units into a state by the evidence of their files, or back among the planned."""
+        """Set the state of units, from their files or back to planned."""
         self._change("UPDATE unit SET state = ?, traceback = NULL WHERE key = ?", [(state, key) for key in keys])
 
     def set_workers(self, number: int) -> None:
-        """Note how many units are computed at a time."""
+        """Record how many units are computed at a time."""
         self._change("UPDATE fact SET value = ? WHERE name = 'workers'", [(str(number),)])
 
     def workers(self) -> int:
@@ -294,7 +292,7 @@ class Ledger:
         return {state: found.get(state, 0) for state in STATES}
 
     def mean_seconds(self) -> float | None:
-        """Return how long a finished unit took."""
+        """Return the mean duration of a finished unit."""
         query = "SELECT avg(seconds) FROM unit WHERE state = 'done' AND position IS NOT NULL"
         (mean,) = self._connection.execute(query).fetchone()
         return None if mean is None else float(mean)

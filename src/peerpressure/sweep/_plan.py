@@ -1,4 +1,8 @@
-"""The values along one axis of a plan: a list, an even range, or random draws fixed by the root seed."""
+"""The plan of a sweep: units of work from a task, its parameters, axes, replications and a seed.
+
+The key and the seed of a unit are hashes of the unit alone. Another value on an axis, another order of axes or another
+number of workers therefore leaves every other unit, and its result, as it was.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,30 @@ Value: TypeAlias = int | float
 @final
 @dataclass(frozen=True)
 class Range:
-    """``count`` values from ``start`` to ``stop``, both included, evenly spaced or evenly spaced in their logarithms.
+    """Evenly spaced values of an axis.
 
-    Whole numbers are rounded, and those that fall together are taken once.
+    Parameters
+    ----------
+    start, stop : float
+        First and last value, both included.
+    count : int
+        Number of values.
+    spacing : {"linear", "log"}, default "linear"
+        Whether the values or their logarithms are evenly spaced.
+    whole : bool, default False
+        Whether to round to whole numbers; duplicates are dropped.
 
+    Raises
+    ------
+    InvalidInputError
+        If the ends or the count do not define values.
+
+    See Also
+    --------
+    Draws : Random values.
+
+    Examples
+    --------
     >>> Range(0.0, 0.4, 5).values()
     (0.0, 0.1, 0.2, 0.3, 0.4)
     >>> Range(10, 1000, 3, spacing="log", whole=True).values()
@@ -53,9 +77,34 @@ class Range:
 @final
 @dataclass(frozen=True)
 class Draws:
-    """``count`` distinct random values between ``low`` and ``high``, uniform or uniform in their logarithms.
+    """Distinct random values of an axis, which depend only on the root seed and the name of the axis.
 
-    They depend on the root seed and the name of the axis only, and a larger count adds to those of a smaller one.
+    A larger count extends the values of a smaller one.
+
+    Parameters
+    ----------
+    low, high : float
+        Range of the values.
+    count : int
+        Number of values.
+    spacing : {"linear", "log"}, default "linear"
+        Whether the values or their logarithms are uniform.
+    whole : bool, default False
+        Whether to round to whole numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        If the range or the count does not define values.
+
+    See Also
+    --------
+    Range : Evenly spaced values.
+
+    Examples
+    --------
+    >>> Draws(0.0, 1.0, 3).values(0, "noise")[:2] == Draws(0.0, 1.0, 2).values(0, "noise")
+    True
     """
 
     low: float
@@ -75,7 +124,7 @@ class Draws:
             raise InvalidInputError(message(rule, got=f"{self.count} draws", remedy="list the values or use a range"))
 
     def values(self, root: int, name: str) -> tuple[Value, ...]:
-        """Return the draws in the order in which they were made."""
+        """Return the draws in the order of generation."""
         found: dict[Value, None] = {}
         for share in _shares(root, name):
             found[_place(share, self.low, self.high, self.spacing, self.whole)] = None
@@ -85,7 +134,7 @@ class Draws:
 
 
 def resolve(axis: Sequence[Any] | Range | Draws, *, root: int, name: str) -> tuple[Any, ...]:
-    """Return the values that an axis stands for."""
+    """Return the values of an axis."""
     if isinstance(axis, Range):
         return axis.values()
     if isinstance(axis, Draws):
@@ -97,7 +146,7 @@ def resolve(axis: Sequence[Any] | Range | Draws, *, root: int, name: str) -> tup
 
 
 def _shares(root: int, name: str) -> Iterator[float]:
-    """Give uniform numbers in [0, 1) that no version of a generator can change: hashes of (root, name, i)."""
+    """Yield uniform numbers in [0, 1) that do not depend on the version of a generator: hashes of (root, name, i)."""
     i = 0
     while True:
         digest = hashlib.blake2b(f"{root}\n{name}\n{i}".encode(), digest_size=8, person=b"draw").digest()
@@ -107,7 +156,7 @@ def _shares(root: int, name: str) -> Iterator[float]:
 
 def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool) -> Value:
     value = low * (high / low) ** share if spacing == "log" else low + (high - low) * share
-    # Twelve digits: a third value of 0.1, 0.2, … is the 0.3 that a person writes, on every machine.
+    # Twelve digits, so that the third value of 0.1, 0.2, … is exactly 0.3 on every machine.
     return round(value) if whole else float(f"{value:.12g}")
 
 
@@ -123,18 +172,13 @@ def _check(low: float, high: float, count: int, spacing: str) -> None:
         raise InvalidInputError(message(rule, got=f"{low} and {high}", remedy="use spacing='linear'"))
 
 
-# What a sweep computes: a list of units that follows from a task, its parameters, axes, replications and a seed.
-#
-# A unit's key and seed are hashes of what the unit itself is, so another value on an axis, another order of axes or
-# another number of workers leaves every other unit, and its result, as it was.
-
 REPLICATION = "replication"
 _MOST_UNITS = 10_000_000
 _TASK = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 class Unit(NamedTuple):
-    """One call of the task: its key, its parameters as canonical JSON, its replication and its own 64-bit seed."""
+    """One call of the task: key, parameters as canonical JSON, replication and 64-bit seed."""
 
     key: str
     parameters: str
@@ -143,7 +187,7 @@ class Unit(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """What results must share to stand in one table."""
+    """What all results of one table have in common."""
 
     task: str
     version: str
@@ -151,21 +195,44 @@ class Fingerprint(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The fingerprint as one short word, which every result file carries."""
+        """The hash of the fingerprint, stored in every result file."""
         return hash_text(canonical(self._asdict()))
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """All units of a sweep: the grid of the axes' values, each point ``replications`` times.
+    """All units of a sweep: the grid of the axes' values, each point a number of times.
 
-    ``task`` is the ``module:function`` path of a function ``(parameters, seed) -> row or rows`` and comes from code,
-    never from a user's text. An axis is a list of values, a ``Range`` or ``Draws``.
+    Parameters
+    ----------
+    task : str
+        Path ``module:function`` of a function ``(parameters, seed) -> row or rows``. It must come from code, never
+        from a user's text.
+    base : mapping, optional
+        Fixed parameters.
+    axes : mapping, optional
+        Parameters that vary: a list of values, a ``Range`` or ``Draws`` for each.
+    replications : int, default 1
+        Units per point of the grid.
+    seed : int, default 0
+        Root seed.
 
-    >>> plan = Plan("math:hypot", base={"steps": 10}, axes={"rho": [1, 2]}, replications=2)
-    >>> [(unit.parameters, unit.replication) for unit in plan.units][-1]
-    ('{"rho":2,"steps":10}', 1)
+    Raises
+    ------
+    InvalidInputError
+        If a parameter or a value is not valid.
+    TooLargeError
+        If the plan has too many units.
+
+    See Also
+    --------
+    run_sweep : Computes the units.
+
+    Examples
+    --------
+    >>> len(Plan("mymodule:task", axes={"noise": [0.1, 1.0], "n": Range(10, 30, 3, whole=True)}, replications=5))
+    30
     """
 
     task: str
@@ -193,12 +260,12 @@ class Plan:
 
     @property
     def values(self) -> Mapping[str, Sequence[Any]]:
-        """The values along each axis, ranges and draws resolved."""
+        """The values of each axis, with ranges and draws resolved."""
         return self.axes  # type: ignore[return-value]  # resolved into lists when the plan was made
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What results must share to stand in one table."""
+        """What all results of one table have in common."""
         return Fingerprint(self.task, __version__, self.seed)
 
     @cached_property
@@ -217,12 +284,12 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """One word for the columns and the order of the final table."""
+        """The hash of the columns and the order of the final table."""
         return order_digest(list(self.values), [unit.key for unit in self.units])
 
 
 def canonical(value: object) -> str:
-    """Return the one JSON text of a value: sorted keys, no spaces, floats that round-trip."""
+    """Return the canonical JSON text of a value: sorted keys, no spaces, floats that round-trip."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
@@ -231,12 +298,12 @@ def canonical(value: object) -> str:
 
 
 def unit_key(task: str, parameters: str, replication: int) -> str:
-    """Return the name of a unit, from what it is alone."""
+    """Return the key of a unit, which depends on the unit alone."""
     return hash_text(f"{task}\n{replication}\n{parameters}")
 
 
 def order_digest(axes: Sequence[str], keys: Sequence[str]) -> str:
-    """Return one word for the columns and the rows of a table, by which a damaged ledger is noticed."""
+    """Return a hash of the columns and rows of a table, which detects a damaged ledger."""
     return hash_text("\n".join([canonical(list(axes)), *keys]))
 
 

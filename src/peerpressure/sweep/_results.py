@@ -1,4 +1,4 @@
-"""The result of a unit as one file: written whole or not at all, checked against damage when read.
+"""Results of a sweep: one checksummed file per unit, the table of all units, and the status.
 
 ``units/ab/abcd….json`` holds ``{"checksum":…,"unit":{…}}``, where the checksum is that of the text of the unit.
 """
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_MOST_FAILURES = 100
 _FOLDER = "units"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
@@ -37,7 +38,7 @@ _TEXT = re.compile(r'\{"checksum":"([0-9a-f]{32})","unit":(.*)\}', re.DOTALL)
 
 
 class Result(NamedTuple):
-    """What a unit gave, with what it was."""
+    """The rows of a unit, with the unit's description."""
 
     fingerprint: str
     key: str
@@ -47,12 +48,12 @@ class Result(NamedTuple):
 
 
 def result_path(folder: Path, key: str) -> Path:
-    """Return where the result of a unit is kept; 256 folders share them, so that none grows too large to list."""
+    """Return the file of a unit's result; 256 folders share them, so that none grows too large to list."""
     return folder / _FOLDER / key[:2] / f"{key}.json"
 
 
 def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
-    """Keep the rows, given as JSON, of a unit."""
+    """Write the rows of a unit, given as JSON."""
     body = (
         f'{{"fingerprint":"{fingerprint}","key":"{unit.key}","parameters":{unit.parameters},'
         f'"replication":{unit.replication},"rows":{rows}}}'
@@ -64,7 +65,7 @@ def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
 
 
 def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> Result:
-    """Read the result of a unit; a damaged file is one clear error."""
+    """Read the result of a unit; raise DamagedSweepError for a damaged file."""
     path = result_path(folder, key)
     try:
         found = _TEXT.fullmatch(path.read_text(encoding="utf-8"))
@@ -86,7 +87,7 @@ def kept_keys(folder: Path) -> set[str]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete what killed writers left half-written."""
+    """Delete half-written files of killed processes."""
     for entry in _entries(folder):
         if _LEFTOVER.fullmatch(entry.name):
             Path(entry.path).unlink(missing_ok=True)
@@ -105,13 +106,40 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from entries
 
 
-# The final table: one row, or several, for each unit, in the order of the plan.
-
-
 def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.DataFrame:
-    """Return the table of a finished sweep: a column for each axis, the replication, and what the task gave.
+    """Return the table of a finished sweep, in the order of its plan.
 
-    With ``partial``, the units that are done by now. How the units were computed leaves no trace in the table.
+    The table does not depend on how the units were computed.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder of the sweep.
+    partial : bool, default False
+        Whether to return the finished units of an unfinished sweep.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column per axis, the replication, and the columns of the task.
+
+    Raises
+    ------
+    UnfinishedSweepError
+        If the sweep is not finished and ``partial`` is not set.
+    DamagedSweepError
+        If the ledger or a result file is damaged.
+    OtherSweepError
+        If a result belongs to another task, version or seed.
+
+    See Also
+    --------
+    write_table : Writes the table to a file.
+
+    Examples
+    --------
+    >>> collect("results").columns.tolist()  # doctest: +SKIP
+    ['noise', 'replication', 'spread']
     """
     where = Path(folder)
     with open_ledger(where) as ledger:
@@ -129,7 +157,32 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table as .csv or .parquet, whole or not at all; floats read back to the last bit."""
+    """Write a table as .csv or .parquet, atomically; floats read back exactly.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table.
+    path : path-like
+        The file, whose suffix decides the format.
+
+    Raises
+    ------
+    FileFormatError
+        If the suffix is another one, or pyarrow is missing for Parquet.
+
+    See Also
+    --------
+    collect : The table of a sweep.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(pd.DataFrame({"spread": [0.5]}), Path(folder, "table.csv"))
+    ...     Path(folder, "table.csv").read_text().split()
+    ['spread', '0.5']
+    """
     target = Path(path)
     if target.suffix == ".csv":
         with replacing(target) as file:
@@ -165,7 +218,7 @@ def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Finge
 
 
 def _scalar(value: object) -> object:
-    """Return a parameter as one cell; a list or table as its JSON text."""
+    """Return a parameter as a cell; a list or table becomes JSON."""
     return json.dumps(value, sort_keys=True) if isinstance(value, (list, dict)) else value
 
 
@@ -180,19 +233,14 @@ def _column(values: Sequence[Any]) -> pd.Series:
     import pandas as pd
 
     present = [value for value in values if value is not None]
-    # Whole numbers with gaps stay whole numbers; as floats they would lose digits beyond 2⁵³.
+    # Whole numbers with gaps stay whole numbers: floats lose digits above 2⁵³.
     if len(present) == len(values) or not present or not all(type(value) is int for value in present):
         return pd.Series(values)
     return pd.Series(values, dtype="Int64" if max(map(abs, present)) < 2**63 else object)
 
 
-# How far a sweep is: counts, failures and the time left.
-
-_MOST_FAILURES = 100
-
-
 class Failure(NamedTuple):
-    """A unit that raised: its key, its parameters as JSON, its replication and the first line of its error."""
+    """A unit that raised: key, parameters as JSON, replication and first line of the error."""
 
     key: str
     parameters: str
@@ -203,9 +251,9 @@ class Failure(NamedTuple):
 @final
 @dataclass(frozen=True)
 class SweepStatus:
-    """The number of units in each state, the first of the failures, and an estimate of the time left.
+    """The number of units in each state, the first failures, and an estimate of the remaining time.
 
-    ``active`` tells whether a process is at work on it now; ``seconds_left`` is None before the first unit is done.
+    ``active`` tells whether a process runs the sweep now; ``seconds_left`` is None before the first unit is done.
     """
 
     planned: int
@@ -232,14 +280,39 @@ class SweepStatus:
 
 
 def status(folder: str | os.PathLike[str]) -> SweepStatus:
-    """Return how far the sweep in ``folder`` is, whether or not a process is at work on it."""
+    """Return the status of a sweep, whether or not a process runs it.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder of the sweep.
+
+    Returns
+    -------
+    SweepStatus
+        Counts of units by state, failures, and an estimate of the remaining time.
+
+    Raises
+    ------
+    SweepError
+        If the folder contains no sweep, or its ledger cannot be read.
+
+    See Also
+    --------
+    run_sweep : Runs or continues a sweep.
+
+    Examples
+    --------
+    >>> print(status("results"))  # doctest: +SKIP
+    6 of 10 done, 0 failed, 4 running, about 12 s left
+    """
     where = Path(folder)
     with open_ledger(where) as ledger:
         return read_status(ledger, active=is_held(where))
 
 
 def read_status(ledger: Ledger, *, active: bool) -> SweepStatus:
-    """Return the status that a ledger tells."""
+    """Return the status from an open ledger."""
     counts = ledger.counts()
     failures = tuple(
         Failure(key, parameters, replication, first_line(text))
@@ -251,7 +324,7 @@ def read_status(ledger: Ledger, *, active: bool) -> SweepStatus:
 
 
 def first_line(report: str) -> str:
-    r"""Return the line of a traceback that says what was wrong.
+    r"""Return the line of a traceback that names the error.
 
     >>> first_line("Traceback …:\n  File …\n    boom()\nValueError: no such\nluck\n")
     'ValueError: no such'

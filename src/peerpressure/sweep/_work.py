@@ -1,4 +1,4 @@
-"""The units that are left, handed out in batches, and what comes back."""
+"""The remaining units of a sweep: handed out in batches, computed, and recorded in the ledger."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from peerpressure.sweep._plan import REPLICATION, Unit
 BATCH_SECONDS = 0.1
 _LARGEST_BATCH = 1000
 _MOST_DEATHS = 3
+_LONGEST_REPORT = 20_000
+Task: TypeAlias = Callable[[dict[str, Any], int], Mapping[str, Any] | Iterable[Mapping[str, Any]]]
 
 
 @final
 class Work:
-    """Hands out units in batches long enough to be worth a message, and keeps the ledger."""
+    """Hands out units in batches long enough to be worth a message, and updates the ledger."""
 
     def __init__(self, ledger: Ledger, units: Iterable[Unit], done: int, report: Callable[[int], None]) -> None:
         self._lanes = 1
@@ -38,23 +40,23 @@ class Work:
         self._report = report
 
     def expect(self, lanes: int) -> None:
-        """Note how many batches are computed at a time."""
+        """Set how many batches are computed at a time."""
         self._lanes = lanes
         self._ledger.set_workers(lanes)
 
     @property
     def finished(self) -> bool:
-        """Whether every unit came back."""
+        """Whether every unit has been returned."""
         return not (self._waiting or self._suspects or self._out)
 
     @property
     def left(self) -> int:
-        """The number of units that nobody works on yet."""
+        """The number of units that are not handed out yet."""
         return len(self._waiting) + len(self._suspects)
 
     def take(self, worker: str) -> list[Unit]:
-        """Return the next batch, now marked as running; nothing if all units are given out."""
-        # Units that were out when a worker died go one at a time, so that the next death names the culprit.
+        """Return the next batch, marked as running; empty if all units are handed out."""
+        # Units of a dead worker are handed out one at a time, so that the next death identifies the cause.
         if self._suspects:
             batch = [self._suspects.popleft()]
         else:
@@ -65,7 +67,7 @@ class Work:
         return batch
 
     def record(self, outcomes: Sequence[Outcome]) -> None:
-        """Note what came back."""
+        """Record outcomes."""
         if not outcomes:
             return
         self._ledger.finish(outcomes)
@@ -76,7 +78,7 @@ class Work:
         self._report(self._done)
 
     def lost(self, batch: Sequence[Unit], how: str) -> None:
-        """Take back a batch whose worker died; a unit that kills again and again is given up."""
+        """Take back the batch of a dead worker; a unit that repeatedly kills its worker is recorded as failed."""
         if len(batch) == 1:
             self._deaths[batch[0].key] += 1
         hopeless = [unit for unit in batch if self._deaths[unit.key] >= _MOST_DEATHS]
@@ -94,14 +96,8 @@ class Work:
         return max(1, min(math.ceil(BATCH_SECONDS / max(self._seconds, 1e-6)), fair, _LARGEST_BATCH))
 
 
-# One unit computed: the task called, its rows made plain, its exceptions caught.
-
-Task: TypeAlias = Callable[[dict[str, Any], int], Mapping[str, Any] | Iterable[Mapping[str, Any]]]
-_LONGEST_REPORT = 20_000
-
-
 class Computed(NamedTuple):
-    """What a unit gave: its rows as JSON or the traceback of what it raised, and the seconds it took."""
+    """The result of a unit: its rows as JSON, or the traceback of its exception, and the seconds it took."""
 
     rows: str | None
     traceback: str | None
@@ -120,7 +116,7 @@ def load_task(path: str) -> Task:
 
 
 def compute(task: str, unit: Unit) -> Computed:
-    """Compute a unit; whatever it raises, short of an interruption, becomes part of the result."""
+    """Compute a unit; its exceptions, except interruptions, become part of the result."""
     begin = time.perf_counter()
     rows = report = None
     try:

@@ -1,7 +1,7 @@
-"""A worker process: ``python -m peerpressure.sweep._worker`` reads batches from its input and answers.
+"""A worker process: ``python -m peerpressure.sweep._worker`` reads batches from its input and writes answers.
 
-A process of its own rather than one of ``multiprocessing``, so that a caller's script is not imported again, and
-Ctrl-C at a terminal reaches the parent only.
+It is a separate program rather than a ``multiprocessing`` process, so that the caller's script is not imported again,
+and Ctrl-C at a terminal reaches only the parent.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from peerpressure.sweep._work import compute
 
 
 def main() -> None:
-    """Serve the parent at the other end of the pipes until it hangs up."""
+    """Compute batches for the parent at the other end of the pipes until it closes them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a task prints must not mix with the answers, nor with what a command prints.
+    # Output of the task must not mix with the answers, nor with the output of a command.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     batches: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
-    """Pass batches on, and end the process with its parent, even in the middle of a unit."""
+    """Queue batches, and end the process with its parent, even in the middle of a unit."""
     try:
         for line in orders:
             batches.put(json.loads(line))

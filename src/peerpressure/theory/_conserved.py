@@ -62,7 +62,7 @@ def conserved_at(long_run: LongRun, component: Component, t: float) -> Conserved
         chosen = np.zeros(2 * n)
         chosen[component.agents + (n if component.agents.size == 1 else 0)] = 1 / component.agents.size
         return Conserved(chosen[None], None, nothing)
-    public = omega.probability[0 if long_run.continuous else structure.networks.index(int(t))]
+    public = omega.probability[structure.networks.index(int(t))]
     adapting = structure.adapting
     if adapting is not None and np.all(adapting[component.agents]):
         return _adapting_sum(long_run, omega, public, int(t))

@@ -1,4 +1,4 @@
-"""How fast disagreement fades where hidden opinions adapt: the spectrum of the joint map of y and x."""
+"""Contraction: the factor by which one step, or all steps so far, shrink the distance between two states."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DENSE_JOINT = 600
 
 
 def log_fading(update: Update) -> float:
-    """Return the log of the factor by which a step, repeated for ever, brings (y, x) closer to where they end.
+    """Return the log of the factor per step by which (y, x) converges if one step is repeated for ever.
 
-    (y, x) ↦ (g∘x + C y, x + η∘(y − x)) leaves alone every opinion that never moves, and every agreement of agents who
-    all adapt; of the other eigenvalues the largest counts.
+    The map (y, x) ↦ (g∘x + C y, x + η∘(y − x)) keeps every hidden opinion that never adapts, and every consensus of a
+    group in which all adapt. Among the other eigenvalues the largest modulus counts.
     """
     assert update.adaptation_rate is not None
     moves = np.flatnonzero(update.adaptation_rate > 0).astype(np.int64)
@@ -30,23 +30,23 @@ def log_fading(update: Update) -> float:
 
 
 def _joint_map(update: Update, moves: NDArray[np.int64]) -> sparse.csr_array:
-    """Return the map of all public opinions and of the hidden ones that move."""
+    """Return the joint map of all public opinions and of the hidden ones that adapt."""
     assert update.adaptation_rate is not None
     n = update.gain.size
-    C, held = update.coupling, sparse.diags_array(update.gain, format="csr")[:, moves]
+    C, own = update.coupling, sparse.diags_array(update.gain, format="csr")[:, moves]
     eta = sparse.diags_array(update.adaptation_rate[moves], format="csr")
     rows = sparse.eye_array(n, format="csr")[moves]
     stays = sparse.diags_array(1.0 - update.adaptation_rate[moves])
-    return sparse.csr_array(sparse.block_array([[C, held], [eta @ rows @ C, stays + eta @ rows @ held]]))
+    return sparse.csr_array(sparse.block_array([[C, own], [eta @ rows @ C, stays + eta @ rows @ own]]))
 
 
 def _agreements(update: Update) -> int:
-    """Return the number of groups in which everybody adapts, each of which can agree on anything."""
+    """Return the number of connected groups in which all adapt, each of which keeps any consensus."""
     assert update.adaptation_rate is not None
     count, label = csgraph.connected_components(update.adjacency, directed=False)
-    holds = np.zeros(count, dtype=np.bool_)
-    holds[label[update.adaptation_rate == 0]] = True
-    return int(np.count_nonzero(~holds))
+    anchored = np.zeros(count, dtype=np.bool_)
+    anchored[label[update.adaptation_rate == 0]] = True
+    return int(np.count_nonzero(~anchored))
 
 
 def _log_modulus(matrix: sparse.csr_array, lasting: int) -> float:
@@ -60,21 +60,38 @@ def _log_modulus(matrix: sparse.csr_array, lasting: int) -> float:
     return float(np.log(rest.max())) if rest.size and rest.max() > 0 else -np.inf
 
 
-# How much one step, and all steps so far, shrink the distance between two states.
-
 # Up to this size a dense eigenvalue is faster, and exact for two agents too.
 DENSE = 300
 LANCZOS_ITERATIONS = 300
 
 
 def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
-    """Return the factor by which step t contracts, in the shape of t.
+    """Return the factor by which step t contracts the distance between two states.
 
-    α_t = max_i ρ_t d_i/(s_i + ρ_t d_i) bounds it in the max-norm; ``exact`` gives the spectral radius of C_t,
-    which is the factor in the long run if pressure and network stay. Where hidden opinions adapt, any agreement
-    stays as it is and there is no contraction in the max-norm; ``exact`` gives the factor by which all else fades,
-    public and hidden.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    t : int or array of int
+        Steps from 1 on.
+    exact : bool, default False
+        False gives the bound α_t = max_i ρ_t d_i/(s_i + ρ_t d_i) in the max-norm; True the spectral radius of C_t,
+        which is the factor in the long run if pressure and network stay constant. Where hidden opinions adapt, any
+        consensus is kept and the max-norm does not contract; True then gives the factor of all other modes, public and
+        hidden.
 
+    Returns
+    -------
+    array of the shape of ``t``
+        The factors.
+
+    Raises
+    ------
+    InvalidInputError
+        If a time is not legal, or hidden opinions adapt and ``exact`` is False.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> contraction(Model(k2(), hidden=[0.0, 1.0]), [1, 3])
     array([0.5 , 0.75])
@@ -83,7 +100,7 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
 
 
 def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
-    """Return log α_t, or the log of the spectral radius, right even where the factor steps to 1.
+    """Return log α_t, or the log of the spectral radius, precise even where the factor rounds to 1.
 
     >>> from peerpressure.networks import k2
     >>> log_contraction(Model(k2(), hidden=[0.0, 1.0], pressure=1e20), 1)
@@ -100,10 +117,24 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vecto
 
 
 def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vector:
-    """Return Π_{k≤t} α_k for t = 1…steps, or its logarithm; shape (steps,).
+    """Return Π_{k≤t} α_k for t = 1…steps, which tends to 0 exactly when Σ 1/ρ_t diverges.
 
-    It tends to 0, and the start is forgotten, exactly when Σ 1/ρ_t diverges.
+    Parameters
+    ----------
+    model : Model
+        A model with constant hidden opinions.
+    steps : int
+        The last step.
+    log : bool, default False
+        Whether to return logarithms.
 
+    Returns
+    -------
+    array of shape (steps,)
+        A bound on the weight that the start still has after each step.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> contraction_product(Model(k2(), hidden=[0.0, 1.0]), 3)
     array([0.5       , 0.33333333, 0.25      ])

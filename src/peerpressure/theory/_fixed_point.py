@@ -1,4 +1,7 @@
-"""Solving M z = b for M = a·S + L, near-singular along the vector of ones, where sᵀz = 0 is known."""
+"""Fixed points of one step, y* = (S + ρL)⁻¹S x₀, and the solver for their nearly singular system.
+
+``balanced_solver`` solves M z = b for M = a·S + L, nearly singular along the vector of ones, where sᵀz = 0 is known.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ SMALL = 5_000
 # Sparse factorisation is linear on trees, but ordering takes time quadratic in the largest hub.
 TREE_LIKE = 1.01
 LARGEST_HUB = 20_000
-# A graph on which this does not do is nearly a chain or a grid, which factorises well at any size.
+# A graph that needs more is nearly a chain or a grid, which factorises well at any size.
 ITERATIONS = 500
 PRECISION = 1e-9
 
@@ -31,8 +34,8 @@ PRECISION = 1e-9
 def balanced_solver(matrix: sparse.csr_array, s: Vector) -> Solver:
     """Return the map from b with Σb = 0 to the z with M z = b and sᵀz = 0.
 
-    Small graphs and trees are factorised; elsewhere conjugate gradients are faster, as social networks mix
-    fast, and where they stall (a large grid) a factorisation takes over.
+    Small graphs and trees are factorised. Elsewhere conjugate gradients are faster, as social networks mix fast; where
+    they stall (a large grid), a factorisation takes over.
     """
     n = matrix.shape[0]
     edges = (matrix.nnz - n) / 2
@@ -43,16 +46,16 @@ def balanced_solver(matrix: sparse.csr_array, s: Vector) -> Solver:
 
 
 def _factorised(matrix: sparse.csr_array, s: Vector) -> Solver:
-    """Factorise M with a spring that holds the largest hub, and let go of it by sᵀz = 0.
+    """Factorise M + μ e eᵀ, which is well conditioned, and remove the shift at the largest hub by sᵀz = 0.
 
     With e the hub's unit vector, (M + μ e eᵀ) z = b + μ z_hub e, so that z = w + k u for the solutions w of b
     and u of e; and sᵀz = 0 gives k without the cancellation of 1 − μ u_hub.
     """
     diagonal = matrix.diagonal()
     hub = int(np.argmax(diagonal))
-    spring = sparse.coo_array(([diagonal[hub]], ([hub], [hub])), shape=matrix.shape)
-    held = sparse.csc_array(matrix + spring)
-    factors = splu(held, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    shift = sparse.coo_array(([diagonal[hub]], ([hub], [hub])), shape=matrix.shape)
+    shifted = sparse.csc_array(matrix + shift)
+    factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     unit = np.zeros(diagonal.size)
     unit[hub] = 1.0
     u, p = factors.solve(unit), s / s.sum()
@@ -94,8 +97,6 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
     return solve
 
 
-# Where one step's map leaves the agents alone: y*_t = (S + ρ_t L_t)⁻¹ S x₀.
-
 # Two steps of refinement bring a solution of eight digits to rounding.
 REFINEMENTS = 2
 
@@ -103,11 +104,33 @@ REFINEMENTS = 2
 def fixed_point(model: Model, t: ArrayLike) -> Vector:
     """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L_t)⁻¹ S x₀.
 
-    It is the Friedkin–Johnsen equilibrium of that pressure and of the network of that step, and tends to the consensus
-    value as ρ_t → ∞. Agents whose hidden opinions adapt at t must hold what they show, so that only the opinions of
-    those who do not count; where there is nobody who does not, every agreement is a fixed point, and none is named.
-    One time gives shape (agents,), several give shape (times, agents).
+    It is the Friedkin–Johnsen equilibrium [1]_ of the pressure and the network of that step, and tends to the consensus
+    value as ρ_t → ∞. At a fixed point agents who adapt at t have equal hidden and public opinions, so that only the
+    opinions of those who do not adapt count.
 
+    Parameters
+    ----------
+    model : Model
+        The model.
+    t : int or array of int
+        Steps from 1 on.
+
+    Returns
+    -------
+    array of shape (agents,) or (times, agents)
+        The fixed point of one step, or of several.
+
+    Raises
+    ------
+    InvalidInputError
+        If all agents of a connected group adapt: every consensus of the group is a fixed point then.
+
+    References
+    ----------
+    .. [1] Friedkin & Johnsen (1990), Social influence and opinions, J. Math. Sociol. 15, 193–206.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> fixed_point(Model(k2(), hidden=[0.0, 1.0]), [1, 2])
     array([[0.33333333, 0.66666667],
@@ -131,7 +154,7 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
     s = model.s if update.adaptation_rate is None else np.where(update.adaptation_rate > 0, 0.0, model.s)
     for agents in _connected_parts(model, update.adjacency):
         if not np.any(s[agents]):
-            rule = f"at t = {t} someone in every group must keep to an opinion, or every agreement is a fixed point"
+            rule = f"at t = {t} someone in every group must not adapt, or every consensus is a fixed point"
             got = f"{agents.size:,} agents who all adapt"
             raise InvalidInputError(
                 message(rule, got=got, remedy="see consensus_limit(model) for where they come together")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -16,7 +16,7 @@ from peerpressure.simulation import simulate
 from peerpressure.statespace import state_layout
 from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
 from peerpressure.theory._moments import consensus_mode, moments, step_count
-from peerpressure.theory._rates import start_weight
+from peerpressure.theory._rates import start_weight, with_parts
 from peerpressure.theory._regime import Regime
 
 # Largest number of opinions whose covariance is computed; where hidden ones adapt each agent has two.
@@ -209,12 +209,7 @@ def advice(long_run: LongRun, steps: int, error_now: float) -> Advice | None:
     schedule = _tuned_schedule(long_run)
     if schedule is None:
         return None
-    system = long_run.system
-    if isinstance(system, SDE):
-        tuned: Model | SDE = replace(system, model=replace(system.model, pressure=schedule))
-    else:
-        tuned = replace(system, pressure=schedule)
-    return Advice(schedule, error_now, mode_error(tuned, steps))
+    return Advice(schedule, error_now, mode_error(with_parts(long_run.system, pressure=schedule), steps))
 
 
 def _tuned_schedule(long_run: LongRun) -> Linear | None:

@@ -268,14 +268,13 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
     for t in range(int(times[-1]), 0, -1):
         if t in pending:
             rows = np.concatenate([rows, fresh if rows.size else first])
-        step, columns = transition(model, t, layout=at), rows.T
+        step = transition(model, t, layout=at)
         if not at.has_hidden:
-            mean[: len(rows)] += np.einsum("ij,j->i", step.hidden_adjoint(columns).T, x0)
+            # λᵀB x₀: constant hidden opinions enter y with the gain.
+            mean[: len(rows)] += np.einsum("ij,j->i", rows[:, at.public], step.update.gain * x0)
+        columns, noise = step.overwriting_adjoints(rows.T)
         if noisy:
-            columns, noise = step.overwriting_adjoints(columns)
             collect(noise)
-        else:
-            columns = step.adjoint(columns)
         rows = columns.T
     if 0 in pending:
         rows = np.concatenate([rows, fresh])
@@ -441,7 +440,7 @@ def moments(
         Public opinions y_t, hidden opinions x_{t+1} after step t, or both, public ones first; functionals then have
         2·agents weights. Hidden opinions of an ``SDE`` are constant.
     should_stop : callable, optional
-        Called at every step; the computation ends with an error once it returns True.
+        Called at every step; the work is cancelled if it returns True.
 
     Returns
     -------
@@ -450,10 +449,10 @@ def moments(
 
     Raises
     ------
-    CancelledError
-        If ``should_stop`` returns True.
     InvalidInputError
         If times, weights or ``what`` are not legal, or there are too many agents for their covariance.
+    CancelledError
+        If ``should_stop`` returns True.
 
     See Also
     --------
@@ -467,18 +466,15 @@ def moments(
     >>> moments(model, 9, of=agent(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)
     """
-    with cancellable(should_stop):
-        return _moments(model, steps, of, times, what)
-
-
-def _moments(model: Model | SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
     steps = step_count(steps)
     if what not in get_args(What):
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
         raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out for public opinions"))
-    # Continuous time has differential equations where discrete time has recursions.
-    solve = _continuous if isinstance(model, SDE) else _discrete
-    return solve(model, steps, of, times, what)  # type: ignore[arg-type]
+    with cancellable(should_stop):
+        # Continuous time has differential equations where discrete time has recursions.
+        if isinstance(model, SDE):
+            return _continuous(model, steps, of, times, what)
+        return _discrete(model, steps, of, times, what)
 
 
 def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -31,10 +31,9 @@ from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import moments_of
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import adjoint_moments, consensus_mode, step_count
+from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -96,20 +95,19 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
-    weights = consensus_mode(model).weights[None]
-    if isinstance(model, SDE):
-        process = replace(model, model=_start_alone(model.model))
-        return float(moments_of(process, weights, model.time(step_count(steps))).mean[0, 0])
-    if not model.is_plain:
-        return float(adjoint_moments(_start_alone(model), weights, np.array([step_count(steps)])).mean[0, 0])
-    times = np.arange(1, step_count(steps) + 1)
-    inverse = model.pressure.reciprocal(times)
-    return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
+    if isinstance(model, Model) and model.is_plain:
+        inverse = model.pressure.reciprocal(np.arange(1, step_count(steps) + 1))
+        return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
+    # With a start of 1 and all else 0, the mean is the weight of the start.
+    start_alone = with_parts(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
+    return float(moments(start_alone, steps, of=consensus_mode(model)).mean[-1, 0])
 
 
-def _start_alone(model: Model) -> Model:
-    """Return the model with a start of 1 and all else 0, whose mean is the weight of the start."""
-    return replace(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
+def with_parts(system: Model | SDE, **parts: Any) -> Model | SDE:
+    """Return a model, or the SDE of a model, with some parts replaced."""
+    if isinstance(system, SDE):
+        return replace(system, model=replace(system.model, **parts))
+    return replace(system, **parts)
 
 
 def lag(model: Model) -> float:

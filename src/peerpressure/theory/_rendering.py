@@ -145,8 +145,8 @@ def _hidden_rows(hidden: HiddenOutcome) -> Rows:
     known = {True: "agree in the long run", False: "do not agree in the long run", None: "not known whether they agree"}
     low, high = ("∞" if math.isinf(life) else f"{life:,.0f}" for life in hidden.half_life)
     total = hidden.information
-    learnt = f"; all steps tell about x₀ what {total:.3g} first steps would" if math.isfinite(total) else ""
-    life = f"half-life of {low if low == high else f'{low}–{high}'} steps{learnt}"
+    information = f"; information about x₀ equal to {total:.3g} first steps" if math.isfinite(total) else ""
+    life = f"half-life of {low if low == high else f'{low}–{high}'} steps{information}"
     return [("hidden opinions", known[hidden.agrees]), ("retention", life)]
 
 

@@ -1,4 +1,4 @@
-"""How long agents stay sincere: what is left of their first opinion while it adapts to what they say."""
+"""Retention: the weight of the initial opinion x₀ that is left in an agent's own hidden opinion."""
 
 from __future__ import annotations
 
@@ -14,25 +14,30 @@ from peerpressure.model import Model, Vector
 from peerpressure.schedules import Table
 from peerpressure.theory._moments import step_count
 
-# Rounds, and numbers in all, that are looked at before a half-life is said to be infinite.
+# Steps, and numbers in all, that are followed before a half-life counts as infinite.
 FARTHEST = 1_000_000
 MOST_WORK = 2**24
 BLOCK = 2**20
-# What is left below this share tells nothing more.
+# A smaller share adds nothing to a sum of squares.
 GONE = 1e-9
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Retention:
-    """The share Π_{s≤t}(1 − η_s) of its first opinion that an agent still holds of itself after step t.
+    """The weight Π_{s≤t}(1 − η_s) of x₀ in an agent's own hidden opinion after step t.
 
-    ``share`` has shape (steps + 1, agents), from time 0 on. ``half_life`` is the number of steps after which less than
-    half is left, ∞ where that does not happen in a million steps (fewer where agents differ by thousands of
-    adaptation_weights), or in a table of rates. ``information`` is the sum, over all steps for ever, of the square of
-    the share with which an agent enters the step: an observer who sees all of an agent's steps, each with noise of
-    deviation σ, learns at most ``information``/σ² about its first opinion. It is ∞ where the sum diverges, nan where
-    that is not known.
+    Attributes
+    ----------
+    share : array of shape (steps + 1, agents)
+        The weights from time 0 on.
+    half_life : array of shape (agents,)
+        The number of steps after which less than half is left; ∞ where that does not happen in a million steps (fewer
+        where agents differ by thousands of adaptation weights), or in a table of rates.
+    information : array of shape (agents,)
+        The sum over all steps of the square of the share with which an agent enters the step. An observer of all steps
+        of an agent, each with noise of standard deviation σ, has at most ``information``/σ² Fisher information about
+        x₀. It is ∞ where the sum diverges, nan where that is not known.
     """
 
     share: Vector
@@ -46,8 +51,22 @@ class Retention:
 
 
 def retention(model: Model, steps: int) -> Retention:
-    """Return how much of their first opinions agents still hold after each of ``steps`` steps.
+    """Return the weight of x₀ in each agent's own hidden opinion after each of ``steps`` steps.
 
+    Parameters
+    ----------
+    model : Model
+        The model; where hidden opinions are constant, all of x₀ is retained.
+    steps : int
+        The last step.
+
+    Returns
+    -------
+    Retention
+        Shares, half-lives and information of each agent.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
     >>> kept = retention(Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(0.5, [1.0, 0.0])), 3)
     >>> kept.share[:, 0], kept.half_life
@@ -58,7 +77,7 @@ def retention(model: Model, steps: int) -> Retention:
     steps = step_count(steps)
     if model.adaptation is None:
         return Retention(np.ones((steps + 1, model.n)), np.full(model.n, math.inf), np.full(model.n, math.inf))
-    # Agents of one adaptation_weight lose the same.
+    # Agents of one adaptation weight have the same shares.
     factors, which = np.unique(model.adaptation.adaptation_weights(model.n), return_inverse=True)
     share, lives, totals = _followed(model.adaptation, factors, steps)
     return Retention(share[:, which], lives[which], totals[which])
@@ -84,7 +103,7 @@ def _followed(adaptation: Adaptation, factors: Vector, steps: int) -> tuple[Vect
 
 
 def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
-    """Return the common rates of the steps that are looked at, or of those asked for if later ones are not legal."""
+    """Return the common rates of the steps to follow, or of those asked for if later ones are not legal."""
     known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FARTHEST
     try:
         return adaptation.pace(np.arange(1, max(steps, min(known, MOST_WORK // factors)) + 1))
@@ -95,8 +114,8 @@ def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
 def _rest(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> Vector:
     """Return the sum of squared shares over the steps that were not looked at.
 
-    Where η ~ c/t, squares fall like t^(−2c). Rates that fall more slowly leave nothing after so many steps, and those
-    that fall faster leave a part of every opinion for ever.
+    Where η ~ c/t, squares fall like t^(−2c). Rates that fall more slowly leave nothing after so many steps; those that
+    fall faster leave a part of every opinion for ever.
     """
     exponent = adaptation.rate.growth.exponent
     fall = 2 * factors * float(adaptation.pace(done)) * done if exponent is not None and exponent >= -1 else 0 * factors
