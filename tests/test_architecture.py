@@ -97,3 +97,25 @@ def test_the_public_names_are_few_and_all_there() -> None:
     assert len(names) < 45, "what is needed less often belongs in a namespace"
     with pytest.raises(AttributeError, match="No peerpressure attribute simulat"):
         peerpressure.simulat  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_no_module_is_shadowed_by_a_function_of_its_name() -> None:
+    packages = {path.parent for path in FILES if path.name == "__init__.py"}
+    shadowed = {
+        (package.name, module.stem)
+        for package in packages
+        for module in package.glob("*.py")
+        if not module.stem.startswith("_") and _defines(package / "__init__.py", module.stem)
+    }
+    assert not shadowed
+
+
+def _defines(path: Path, name: str) -> bool:
+    """Return whether a file binds a name to something other than the module of that name."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return True
+        # "from package import module" binds the module itself; "from package.module import name" does not.
+        if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
+            return (node.module or "").split(".")[-1] != path.parent.name
+    return False

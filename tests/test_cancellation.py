@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -129,17 +128,3 @@ def test_callbacks_nest_and_end_with_their_block() -> None:
         checkpoint()
     stop["outer"] = True
     checkpoint()
-
-
-def test_a_callback_does_not_slow_a_simulation_down() -> None:
-    model = pp.Model(barabasi_albert(1_000, 2, seed=1), hidden=np.linspace(0, 1, 1_000), noise=Gaussian(0.5))
-
-    def seconds(**stop: Any) -> float:
-        begin = time.perf_counter()
-        pp.simulate(model, 300, record="final", threads=1, **stop)
-        return time.perf_counter() - begin
-
-    # The best of several alternating tries, for the machine may be busy with something else.
-    tries = [(seconds(), seconds(should_stop=lambda: False)) for _ in range(9)]
-    alone, watched = (min(times) for times in zip(*tries, strict=True))
-    assert watched < 1.3 * alone + 1e-3

@@ -37,9 +37,9 @@ def test_measures_of_a_run_are_those_of_its_trajectory(rows: list[dict[str, Any]
     model = scenario_from(DATA).model()
     path = pp.simulate(model, 60, 3, seed=4)
     assert path.spread is not None
-    assert path.distance is not None
+    assert path.max_distance is not None
     assert pick(rows, "spread") == path.spread[:, -1].tolist()
-    assert pick(rows, "distance") == path.distance[:, -1].tolist()
+    assert pick(rows, "max_distance") == path.max_distance[:, -1].tolist()
     np.testing.assert_allclose(pick(rows, "mean"), path.final.public.mean(axis=1), rtol=1e-12)
     first = [float(path.times[np.flatnonzero(spread < 0.2)[0]]) for spread in path.spread]
     assert pick(rows, "time_to_consensus") == first

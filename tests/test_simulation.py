@@ -198,13 +198,13 @@ def test_summaries_describe_the_states(replicates: int) -> None:
     run = pp.simulate(model, 6, replicates=replicates, seed=1)
     assert run.states is not None
     assert run.spread is not None
-    assert run.distance is not None
+    assert run.max_distance is not None
     assert run.mean is not None
     np.testing.assert_array_equal(run.minimum, run.states.min(axis=2))
     np.testing.assert_array_equal(run.maximum, run.states.max(axis=2))
     np.testing.assert_allclose(run.mean, run.states.mean(axis=2), rtol=1e-12)
     np.testing.assert_array_equal(run.spread, np.ptp(run.states, axis=2))
-    np.testing.assert_allclose(run.distance, np.abs(run.states - model.consensus_value).max(axis=2), rtol=1e-12)
+    np.testing.assert_allclose(run.max_distance, np.abs(run.states - model.consensus_value).max(axis=2), rtol=1e-12)
 
 
 def test_records_keep_what_they_say() -> None:
@@ -278,9 +278,9 @@ def test_a_slow_enough_pressure_reaches_the_weighted_average() -> None:
     x0 = np.random.default_rng(2).random(network.n)
     model = pp.Model(network, hidden=x0, stubbornness=s, pressure=pp.Linear.tuned(network, s))
     run = pp.simulate(model, 20_000, record=pp.Record(states=False, every=1000))
-    assert run.distance is not None
-    assert run.distance[0, -1] < 1e-3
-    assert run.distance[0, -1] < run.distance[0, 1] / 10
+    assert run.max_distance is not None
+    assert run.max_distance[0, -1] < 1e-3
+    assert run.max_distance[0, -1] < run.max_distance[0, 1] / 10
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------

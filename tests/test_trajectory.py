@@ -18,7 +18,7 @@ import peerpressure as pp
 from peerpressure.files import replacing
 from tests.builders import NOISES, SCHEDULES, random_model
 
-ARRAYS = ("replicates", "times", "agents", "states", "minimum", "maximum", "mean", "spread", "distance")
+ARRAYS = ("replicates", "times", "agents", "states", "minimum", "maximum", "mean", "spread", "max_distance")
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -53,7 +53,7 @@ def test_xarray_and_pandas_hold_the_same_numbers() -> None:
     data = run.to_xarray()
     assert data["public"].dims == ("replicate", "time", "agent")
     np.testing.assert_array_equal(data["public"], run.states)
-    np.testing.assert_array_equal(data["distance"], run.distance)
+    np.testing.assert_array_equal(data["max_distance"], run.max_distance)
     assert data.attrs["seed"] == 1
     assert "peerpressure" in data.attrs["software"]
     rows = run.to_dataframe()
@@ -63,7 +63,7 @@ def test_xarray_and_pandas_hold_the_same_numbers() -> None:
     assert run.states is not None
     assert row.public.item() == run.states[2, 6, 4]
     summaries = pp.simulate(random_model(), 6, record="summaries").to_dataframe()
-    assert {"minimum", "maximum", "mean", "spread", "distance"} <= set(summaries.columns)
+    assert {"minimum", "maximum", "mean", "spread", "max_distance"} <= set(summaries.columns)
 
 
 @pytest.mark.parametrize("seed", [1, 2**31 - 1, 2**31, 2**64 - 1])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray
 
 Array: TypeAlias = NDArray[Any]
-SUMMARIES = ("minimum", "maximum", "mean", "spread", "distance")
+SUMMARIES = ("minimum", "maximum", "mean", "spread", "max_distance")
 _RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
 
 
@@ -122,7 +122,7 @@ class Trajectory:
         return self.maximum - self.minimum
 
     @property
-    def distance(self) -> NDArray[np.float64] | None:
+    def max_distance(self) -> NDArray[np.float64] | None:
         """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times)."""
         if self.minimum is None or self.maximum is None:
             return None

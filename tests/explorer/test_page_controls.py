@@ -147,7 +147,7 @@ def test_axes_can_be_logarithmic(driver: Driver) -> None:
 
     driver.page.wait_for_selector("html[data-exacts]")
     driver.frame()
-    plain = {name: ink(name) for name in ("opinions", "spread", "distance")}
+    plain = {name: ink(name) for name in ("opinions", "spread", "max_distance")}
     driver.page.click("#log-size")
     sized = {name: ink(name) for name in plain}
     assert sized["opinions"] == plain["opinions"]

@@ -34,16 +34,16 @@ def test_curves_say_the_numbers_of_the_simulation_at_every_time_that_is_shown(dr
     for step in (0, 3, 17, STEPS):
         driver.go_to(step)
         assert driver.number("#time-shown") == step
-        for name in ("minimum", "maximum", "mean", "spread", "distance"):
+        for name in ("minimum", "maximum", "mean", "spread", "max_distance"):
             assert driver.legend(name) == near(getattr(run, name)[0, step]), (name, step)
-        for name in ("spread", "distance"):
+        for name in ("spread", "max_distance"):
             assert driver.legend(f"{name}-mean") == near(getattr(run, name)[:, step].mean()), (name, step)
 
 
 def test_spread_and_distance_are_two_plots(driver: Driver) -> None:
     driver.go_to(20)
-    assert driver.legend("spread") != driver.legend("distance")
-    places = [driver.page.locator(f"#plot-{name} canvas").bounding_box() for name in ("spread", "distance")]
+    assert driver.legend("spread") != driver.legend("max_distance")
+    places = [driver.page.locator(f"#plot-{name} canvas").bounding_box() for name in ("spread", "max_distance")]
     assert places[0] != places[1]
 
 
@@ -146,7 +146,7 @@ def test_the_same_address_shows_the_same_numbers_in_another_page(
     assert second.scenario() == first.scenario()
     assert second.page.get_attribute("#log-time", "aria-pressed") == "true"
     assert second.number("#time-shown") == first.number("#time-shown")
-    for key in ("minimum", "maximum", "mean", "spread", "distance"):
+    for key in ("minimum", "maximum", "mean", "spread", "max_distance"):
         assert second.legend(key) == first.legend(key)
 
 
@@ -160,7 +160,7 @@ def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(
     driver = open_page(fragment_of(state))
     driver.frame()
     assert driver.page.get_attribute("#log-size", "aria-pressed") == "true"
-    drawn = driver.page.locator("#plot-distance canvas").evaluate("c => c.toDataURL()")
+    drawn = driver.page.locator("#plot-max_distance canvas").evaluate("c => c.toDataURL()")
     driver.page.click("#log-size")
     driver.frame()
-    assert driver.page.locator("#plot-distance canvas").evaluate("c => c.toDataURL()") != drawn
+    assert driver.page.locator("#plot-max_distance canvas").evaluate("c => c.toDataURL()") != drawn

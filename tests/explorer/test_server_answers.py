@@ -60,7 +60,7 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert np.array_equal(arrays["hidden"], hidden.astype(np.float32))
     assert np.array_equal(arrays["stubbornness"], run.model.stubbornness.astype(np.float32))
     assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
-    assert np.allclose(arrays["distance_mean"], np.asarray(run.distance).mean(axis=0), rtol=1e-6)
+    assert np.allclose(arrays["max_distance_mean"], np.asarray(run.max_distance).mean(axis=0), rtol=1e-6)
     assert facts["consensus_value"] == run.model.consensus_value
     verdict = pp.diagnose(read.system())
     assert (facts["verdict"]["words"], facts["verdict"]["text"]) == (verdict.outcome.value, str(verdict))
@@ -108,7 +108,7 @@ def test_many_replicates_are_averaged_over_all_and_some_are_drawn(asker: Asker) 
     _, run = library(scenario)
     assert arrays["spread"].shape == (20, 6)
     assert np.array_equal(arrays["spread"], np.asarray(run.spread)[:20].astype(np.float32))
-    assert np.allclose(arrays["distance_mean"], np.asarray(run.distance).mean(axis=0), rtol=1e-6)
+    assert np.allclose(arrays["max_distance_mean"], np.asarray(run.max_distance).mean(axis=0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("scenario", [SMALL, ADAPTING], ids=["plain", "adapting"])

@@ -165,7 +165,7 @@ def test_netcdf_holds_states_and_summaries(asker: Asker) -> None:
     run = pp.simulate(read.model(), 40, 3, seed=5)
     with xarray.open_dataset(io.BytesIO(answer.content), engine="scipy") as data:
         assert np.array_equal(data["public"].to_numpy(), np.asarray(run.states))
-        assert np.array_equal(data["distance"].to_numpy(), np.asarray(run.distance))
+        assert np.array_equal(data["max_distance"].to_numpy(), np.asarray(run.max_distance))
         assert data.attrs["pressure"] == "ρ_t = 0.7 t"
 
 

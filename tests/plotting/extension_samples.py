@@ -23,7 +23,7 @@ def timescale_samples() -> dict[str, pd.DataFrame]:
         "timescale_sampled_limit": pd.DataFrame({"rate": np.repeat(RATES, 2), "run": [0, 1] * 3, "value": V - 0.01}),
         "timescale_hidden_disagreement": pd.DataFrame(
             [
-                {"rate": rate, "steps": steps, "rms_disagreement": 0.3 * np.exp(-rate * steps) + 0.01 / steps}
+                {"rate": rate, "steps": steps, "weighted_disagreement": 0.3 * np.exp(-rate * steps) + 0.01 / steps}
                 for rate, steps in product(RATES, (10, 100))
             ]
         ),
@@ -71,8 +71,8 @@ def temporal_samples() -> dict[str, pd.DataFrame]:
     networks = {"constant": 0.0, "slow": 1e-4, "fast": -8e-3, "rewired": 3e-4, "isolated": 0.1}
     law = [
         pd.DataFrame({"network": name, "time": TIME, "bias": off, "std": 0.1 / np.sqrt(TIME)}).assign(
-            rms_disagreement=(0.3 / TIME if name != "isolated" else 0.3 + 0.1 / TIME),
-            rms_distance=abs(off) + 0.3 / TIME,
+            weighted_disagreement=(0.3 / TIME if name != "isolated" else 0.3 + 0.1 / TIME),
+            weighted_distance=abs(off) + 0.3 / TIME,
         )
         for name, off in networks.items()
     ]

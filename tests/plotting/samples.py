@@ -29,7 +29,7 @@ def path_of(run: str, low: float, high: float) -> pd.DataFrame:
             "mean": (minimum + maximum) / 2,
             "agent_1": np.where(TIMES % 2, maximum, minimum),
             "spread": maximum - minimum,
-            "distance": np.maximum(maximum - V, V - minimum),
+            "max_distance": np.maximum(maximum - V, V - minimum),
             "expected_minimum": minimum + 0.01,
             "expected_maximum": maximum - 0.01,
         }
@@ -61,7 +61,7 @@ def _convergence() -> dict[str, pd.DataFrame]:
                 "consensus_value": V,
                 "mean": [np.mean(ends) for ends in runs.values()],
                 "spread": [0.01, 0.1, 1e-16],
-                "distance": [0.01, 0.1, 0.1],
+                "max_distance": [0.01, 0.1, 0.1],
                 "oscillation": [0.001, 0.1, 0.0],
                 "predicted": ["consensus", "oscillation", "biased_consensus"],
             }
@@ -71,7 +71,7 @@ def _convergence() -> dict[str, pd.DataFrame]:
 
 def _rates() -> dict[str, pd.DataFrame]:
     rng, time = np.random.default_rng(0), np.array([1, 10, 100, 1000])
-    errors = {"error": -0.1 / time, "rms_distance": 0.3 / time, "rms_disagreement": 0.2 / time}
+    errors = {"error": -0.1 / time, "weighted_distance": 0.3 / time, "weighted_disagreement": 0.2 / time}
     band = {"error_low": -0.2 / time, "error_high": -0.05 / time}
     return {
         "contraction": pd.concat(
@@ -80,7 +80,7 @@ def _rates() -> dict[str, pd.DataFrame]:
                 for name, product, diverges in (("t", 1 / (time + 1.0), True), ("2^√t", 0.03 + 0.5 / time, False))
             ]
         ),
-        "approach_exact": pd.DataFrame({"time": time} | errors | band | {"rms_distance": 0.3 / np.sqrt(time)}),
+        "approach_exact": pd.DataFrame({"time": time} | errors | band | {"weighted_distance": 0.3 / np.sqrt(time)}),
         "approach_paths": pd.concat([pd.DataFrame({"path": p, "time": time} | errors) for p in range(3)]),
         "tuning": pd.concat(
             [
@@ -196,8 +196,8 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
         reach, calm = 0.3 / np.sqrt(time) + noise / time, 0.3 / np.sqrt(time)
         ends = {"minimum": V - reach, "maximum": V + reach, "expected_minimum": V - calm, "expected_maximum": V + calm}
         paths.append(pd.DataFrame({"noise": noise, "time": time} | ends))
-        parts = {"bias": -0.1 * time**-0.2, "std": 0.2 * noise * time**-0.3, "rms_disagreement": calm}
-        parts["rms_distance"] = 2 * calm
+        parts = {"bias": -0.1 * time**-0.2, "std": 0.2 * noise * time**-0.3, "weighted_disagreement": calm}
+        parts["weighted_distance"] = 2 * calm
         law.append(pd.DataFrame({"noise": noise, "time": time} | parts))
     powers = [
         {"noise": noise, "quantity": "bias", "source": "exact", "exponent": 0.2, "standard_error": 0.001}

@@ -59,7 +59,7 @@ def test_consensus_limit_shows_law_runs_v_and_disagreement_at_each_horizon(
     assert has_level(left, V)
     for steps in (10, 100):
         own = disagreement[disagreement["steps"] == steps]
-        assert drawn(right, own["rate"], own["rms_disagreement"])
+        assert drawn(right, own["rate"], own["weighted_disagreement"])
         assert f"$t = {steps}$" in words(right)
 
 
@@ -87,8 +87,8 @@ def test_edge_turnover_names_every_network_and_shows_the_biases(tables: dict[str
     law = tables["edge_turnover_law"]
     disagreement, distance = _extensions.edge_turnover(law, tables["edge_turnover_targets"]).axes
     for name, own in law.groupby("network"):
-        assert drawn(disagreement, own["time"], own["rms_disagreement"]), name
-        assert drawn(distance, own["time"], own["rms_distance"]), name
+        assert drawn(disagreement, own["time"], own["weighted_disagreement"]), name
+        assert drawn(distance, own["time"], own["weighted_distance"]), name
     for off in (1e-4, 8e-3, 3e-4):
         assert has_level(distance, off)
     assert all(name in words(disagreement) for name in ("constant", "slow turnover", "isolated at times"))

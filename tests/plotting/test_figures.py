@@ -146,8 +146,8 @@ def test_approach_shows_the_exact_law_and_every_path(tables: dict[str, pd.DataFr
     left, right = _convergence.approach(tables["approach_exact"], tables["approach_paths"]).axes
     exact = tables["approach_exact"]
     assert drawn(left, exact, "time", "error")
-    assert drawn(right, exact, "time", "rms_distance")
-    assert drawn(right, exact, "time", "rms_disagreement")
+    assert drawn(right, exact, "time", "weighted_distance")
+    assert drawn(right, exact, "time", "weighted_disagreement")
     assert len(left.lines) == 3 + 2
     assert len(right.lines) == 2 * 3 + 2
     assert has_level(left, 0.0)

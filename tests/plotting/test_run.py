@@ -31,7 +31,7 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
                     "maximum": middle + reach,
                     "mean": middle,
                     "spread": 2 * reach,
-                    "distance": reach + abs(middle - 0.5),
+                    "max_distance": reach + abs(middle - 0.5),
                     "hidden_minimum": middle - hidden,
                     "hidden_maximum": middle + hidden,
                     "hidden_mean": middle + 0.001,
@@ -103,7 +103,7 @@ def test_what_agents_show_is_the_range_over_replicates_and_the_mean_of_each() ->
     assert np.array_equal(curves(left)[1], middle["maximum"].mean())
     assert [curve[0] for curve in curves(left)[2:5]] == [0.5, 0.51, 0.52]
     assert np.array_equal(curves(right)[0], middle["spread"].median())
-    assert np.array_equal(curves(right)[1], middle["distance"].median())
+    assert np.array_equal(curves(right)[1], middle["max_distance"].median())
     assert (right.get_yscale(), right.get_xscale()) == ("log", "linear")
 
 

@@ -65,7 +65,9 @@ def test_what_is_drawn_follows_from_what_is_asked() -> None:
 
 
 def test_no_word_is_cut_once_the_layout_is_settled() -> None:
-    ends = pd.DataFrame({"minimum": [-0.09, 0.1], "maximum": [1.13, 0.9], "spread": [1.2, 0.8], "distance": [0.6, 0.4]})
+    ends = pd.DataFrame(
+        {"minimum": [-0.09, 0.1], "maximum": [1.13, 0.9], "spread": [1.2, 0.8], "max_distance": [0.6, 0.4]}
+    )
     figure = settled(opinions(ends.assign(replicate=0, time=[1, 99], mean=0.5), 0.5))
     picture = imread(io.BytesIO(render(figure, "png")), format="png")[:, :, :3]
     for border in (picture[:2], picture[-2:], picture[:, :2], picture[:, -2:]):

@@ -59,7 +59,9 @@ def test_agent_1_lies_between_the_extremes_and_spread_and_distance_follow_from_t
     assert (paths["agent_1"] <= paths["maximum"]).all()
     assert (paths["minimum"] <= paths["mean"]).all()
     np.testing.assert_allclose(paths["spread"], paths["maximum"] - paths["minimum"], atol=1e-15)
-    np.testing.assert_allclose(paths["distance"], np.maximum(paths["maximum"] - v, v - paths["minimum"]), atol=1e-15)
+    np.testing.assert_allclose(
+        paths["max_distance"], np.maximum(paths["maximum"] - v, v - paths["minimum"]), atol=1e-15
+    )
 
 
 def test_every_run_begins_at_the_hidden_opinions(tables: dict[str, pd.DataFrame]) -> None:
@@ -108,8 +110,8 @@ def test_the_three_runs_differ_in_kind(tables: dict[str, pd.DataFrame]) -> None:
     assert tree["oscillation"] == pytest.approx(tree["spread"], rel=1e-6)
     cycles = summary.loc["fast_cycles"]
     assert cycles["spread"] < 1e-9
-    assert cycles["distance"] == pytest.approx(abs(cycles["mean"] - cycles["consensus_value"]))
-    assert cycles["distance"] > 1e-4
+    assert cycles["max_distance"] == pytest.approx(abs(cycles["mean"] - cycles["consensus_value"]))
+    assert cycles["max_distance"] > 1e-4
 
 
 def test_one_seed_gives_one_result_and_another_gives_another(tables: dict[str, pd.DataFrame]) -> None:

@@ -20,8 +20,8 @@ def result() -> NoiseLevelsResult:
 
 def test_rms_distance_splits_into_disagreement_bias_and_deviation(result: NoiseLevelsResult) -> None:
     law = result.law
-    squares = law["rms_disagreement"] ** 2 + law["bias"] ** 2 + law["std"] ** 2
-    np.testing.assert_allclose(law["rms_distance"] ** 2, squares, rtol=1e-9)
+    squares = law["weighted_disagreement"] ** 2 + law["bias"] ** 2 + law["std"] ** 2
+    np.testing.assert_allclose(law["weighted_distance"] ** 2, squares, rtol=1e-9)
 
 
 def test_noise_adds_variance_and_leaves_the_bias(result: NoiseLevelsResult) -> None:
@@ -34,8 +34,8 @@ def test_powers_are_the_predicted_ones_at_every_level(result: NoiseLevelsResult)
     fits = result.exponents.set_index(["noise", "quantity", "source"])
     for level in (0.5, 5.0):
         assert fits.loc[(level, "bias", "exact"), "exponent"] == pytest.approx(result.model.kappa, rel=0.02)
-        assert fits.loc[(level, "rms_disagreement", "exact"), "exponent"] == pytest.approx(1, rel=0.01)
-        for quantity in ("rms_distance", "rms_disagreement"):
+        assert fits.loc[(level, "weighted_disagreement", "exact"), "exponent"] == pytest.approx(1, rel=0.01)
+        for quantity in ("weighted_distance", "weighted_disagreement"):
             exact, sampled = (fits.loc[(level, quantity, source)] for source in ("exact", "sampled"))
             assert abs(sampled["exponent"] - exact["exponent"]) < 4 * sampled["standard_error"] + 0.002
 
@@ -52,7 +52,7 @@ def test_a_tuned_schedule_lets_noise_set_the_rate() -> None:
     model = scale_free_model(4, agents=30)
     tuned = replace(model, pressure=Linear.tuned(model.network, model.s))
     fits = noise_levels(seed=4, replications=2, steps=600, levels=[0.001, 5.0], model=tuned).exponents
-    small, large = fits.query("quantity == 'rms_distance' and source == 'exact'")["exponent"]
+    small, large = fits.query("quantity == 'weighted_distance' and source == 'exact'")["exponent"]
     assert small > large + 0.2
 
 

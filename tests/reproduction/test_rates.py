@@ -30,8 +30,8 @@ def test_fast_schedules_have_a_finite_sum_and_a_positive_product() -> None:
 
 def test_rms_distance_splits_into_disagreement_and_error_on_every_path(model: Model) -> None:
     paths = approach(model, 300, paths=3, seed=2)["approach_paths"]
-    squares = paths["rms_disagreement"] ** 2 + paths["error"] ** 2
-    np.testing.assert_allclose(paths["rms_distance"] ** 2, squares, rtol=1e-9)
+    squares = paths["weighted_disagreement"] ** 2 + paths["error"] ** 2
+    np.testing.assert_allclose(paths["weighted_distance"] ** 2, squares, rtol=1e-9)
     assert sorted(paths["path"].unique()) == [0, 1, 2]
 
 
@@ -42,7 +42,7 @@ def test_simulated_paths_follow_the_exact_law(model: Model) -> None:
     assert abs(last["error"].mean() - exact["error"]) < 4 * std / np.sqrt(len(last))
     # The standard deviation of a variance estimate of normal numbers is √(2/n) of it.
     assert last["error"].var() == pytest.approx(std**2, rel=4 * np.sqrt(2 / len(last)))
-    for name in ("rms_distance", "rms_disagreement"):
+    for name in ("weighted_distance", "weighted_disagreement"):
         squares = last[name] ** 2
         assert abs(squares.mean() - exact[name] ** 2) < 4 * squares.std() / np.sqrt(len(last))
 

@@ -75,9 +75,9 @@ def test_agents_agree_unless_some_are_isolated(turnover: dict[str, pd.DataFrame]
     facts = turnover["edge_turnover_networks"].set_index("network")
     assert (facts["isolated"] > 0).to_dict() == {name: name == "isolated" for name in facts.index}
     end = turnover["edge_turnover_law"].groupby("network").last()
-    assert (end["rms_disagreement"] < 0.02).to_dict() == {name: name != "isolated" for name in end.index}
-    squares = end["rms_disagreement"] ** 2 + end["bias"] ** 2 + end["std"] ** 2
-    np.testing.assert_allclose(end["rms_distance"] ** 2, squares)
+    assert (end["weighted_disagreement"] < 0.02).to_dict() == {name: name != "isolated" for name in end.index}
+    squares = end["weighted_disagreement"] ** 2 + end["bias"] ** 2 + end["std"] ** 2
+    np.testing.assert_allclose(end["weighted_distance"] ** 2, squares)
     assert facts.loc["constant", "outcome"] == "consensus"
 
 

@@ -80,14 +80,14 @@ def test_disagreement_is_that_of_an_ensemble(plain: Model) -> None:
         state = path[:, times]
         squares = mode((state - mode(state)[..., None]) ** 2)
         error = squares.std(axis=0) / np.sqrt(len(squares))
-        assert (np.abs(squares.mean(axis=0) - errors.rms_disagreement**2) < 5 * error).all()
+        assert (np.abs(squares.mean(axis=0) - errors.weighted_disagreement**2) < 5 * error).all()
 
 
 def test_errors_of_public_opinions_do_not_depend_on_whether_hidden_ones_are_computed(plain: Model) -> None:
     model, times = adapting_at(plain, 0.05), np.array([1, 20])
     public, _ = public_and_hidden_errors(model, times)
     single = consensus_errors(model, times)
-    for name in ("bias", "std", "rms_disagreement", "rms_distance"):
+    for name in ("bias", "std", "weighted_disagreement", "weighted_distance"):
         np.testing.assert_allclose(getattr(public, name), getattr(single, name), rtol=1e-9)
 
 

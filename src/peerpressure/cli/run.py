@@ -55,7 +55,7 @@ def run(
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
     from peerpressure.measures import measure
 
-    names = ["spread", "distance", "mean"]
+    names = ["spread", "max_distance", "mean"]
     names += ["hidden_spread"] if experiment.run.final.hidden is not None else []
     names += ["isolated"] if experiment.model.temporal_network is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []

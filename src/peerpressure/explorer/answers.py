@@ -200,7 +200,7 @@ def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     model, count, length = built.model, built.scenario.run.replicates, thinning.times.size
     size = max(MAX_CURVES, BATCH // max(model.n, length))
     found = _first_batch(built, range(min(size, count)), thinning)
-    sums = {name: found[name].sum(axis=0) for name in ("spread", "distance")}
+    sums = {name: found[name].sum(axis=0) for name in ("spread", "max_distance")}
     for begin in range(size, count, size):
         more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES)
         sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}

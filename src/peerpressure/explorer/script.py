@@ -128,7 +128,7 @@ def _run(scenario: Scenario) -> Iterator[str]:
     run = scenario.run
     yield f"print(pp.diagnose(model, steps={run.steps}))"
     yield f"run = pp.simulate(model, steps={run.steps}, replicates={run.replicates}, seed=seed)"
-    yield "print(run)  # run.states is (replicates, times, agents); run.spread and run.distance are (replicates, times)"
+    yield "print(run)  # run.states is (replicates, times, agents); run.spread, run.max_distance (replicates, times)"
 
 
 def _observer(observe: Observe | None) -> Iterator[str]:

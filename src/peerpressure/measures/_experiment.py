@@ -261,7 +261,7 @@ def disk_needed(scenario: Scenario) -> int:
 
 
 def summaries(experiment: Experiment) -> pd.DataFrame:
-    """Return minimum, maximum, mean, spread (max − min) and distance (max |y_i − v|) per replicate and time.
+    """Return minimum, maximum, mean, spread (max − min) and max_distance (max |y_i − v|) per replicate and time.
 
     Where hidden opinions adapt and all of them are recorded, ``hidden_minimum``, ``hidden_maximum``, ``hidden_mean``
     and ``hidden_spread`` follow.
@@ -271,7 +271,7 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     run = experiment.run
     rows, times = run.replicates.size, run.times.size
     columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
-    for name in ("minimum", "maximum", "mean", "spread", "distance"):
+    for name in ("minimum", "maximum", "mean", "spread", "max_distance"):
         columns[name] = np.asarray(getattr(run, name)).ravel()
     hidden = run.hidden_path
     if hidden is not None and run.agents.size == run.model.n:

@@ -48,7 +48,7 @@ def spread(experiment: Experiment) -> Values:
     return _by_replicate(np.ptp(experiment.run.final.public, axis=1))
 
 
-def distance(experiment: Experiment) -> Values:
+def max_distance(experiment: Experiment) -> Values:
     """Largest distance of a public opinion from the consensus value at the end."""
     off = experiment.run.final.public - experiment.model.consensus_value
     return _by_replicate(np.abs(off).max(axis=1))
@@ -159,7 +159,7 @@ def _root_mean_square(off: NDArray[np.float64]) -> NDArray[np.float64]:
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "spread": Measure(spread),
-        "distance": Measure(distance),
+        "max_distance": Measure(max_distance),
         "mean": Measure(mean),
         "time_to_consensus": Measure(time_to_consensus),
         "exact_error": Measure(exact_error),

@@ -228,22 +228,28 @@ def _apart(heights: NDArray[np.float64], gap: float = 0.35) -> NDArray[np.float6
 
 @styled
 def approach(exact: pd.DataFrame, paths: pd.DataFrame) -> Figure:
-    """Show the error of the consensus mode, and RMS distance and disagreement: exact law and simulated paths."""
+    """Show the error of the consensus mode, weighted RMS distance and disagreement: exact law and simulated paths."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     left.fill_between(exact["time"], exact["error_low"], exact["error_high"], color=BLUE, alpha=0.15, linewidth=0)
     for _, path in paths.groupby("path"):
         left.semilogx(path["time"], path["error"], color=GREY, linewidth=0.5)
-        for name in ("rms_distance", "rms_disagreement"):
+        for name in ("weighted_distance", "weighted_disagreement"):
             right.loglog(path["time"], path[name], color=GREY, linewidth=0.5)
     left.semilogx(exact["time"], exact["error"], color=BLUE)
     left.axhline(0.0, color=INK, linewidth=0.7, linestyle=DOTTED)
-    for name, colour in (("rms_distance", BLUE), ("rms_disagreement", RED)):
+    for name, colour in (("weighted_distance", BLUE), ("weighted_disagreement", RED)):
         right.loglog(exact["time"], exact[name], color=colour)
     middle = exact.iloc[len(exact) * 3 // 5]
-    label(right, "RMS distance to $v$", (middle["time"], middle["rms_distance"]), xytext=(0, 6), color=BLUE)
-    spot = (middle["time"], middle["rms_disagreement"])
-    label(right, "RMS disagreement", spot, xytext=(-3, -4), ha="right", va="top", color=RED)
+    label(
+        right,
+        "weighted RMS distance to $v$",
+        (middle["time"], middle["weighted_distance"]),
+        xytext=(0, 6),
+        color=BLUE,
+    )
+    spot = (middle["time"], middle["weighted_disagreement"])
+    label(right, "weighted RMS disagreement", spot, xytext=(-3, -4), ha="right", va="top", color=RED)
     label(left, "$v$", (exact["time"].iloc[-1], 0.0), xytext=(3, 0), va="center", annotation_clip=False)
     # The error decreases from one side, which leaves the corner on that side free.
     corner = (0.13, 0.03) if middle["error"] < 0 else (0.87, 0.77)

@@ -45,10 +45,10 @@ _LEAST_VARIANCE = 1e-4  # lower end of the axis for variances that vanish
 
 @styled
 def edge_turnover(law: pd.DataFrame, targets: pd.DataFrame) -> Figure:
-    """Show RMS disagreement and RMS distance to v over time on networks of different edge turnover."""
+    """Show weighted RMS disagreement and distance to v over time on networks of different edge turnover."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2)
-    for axes, column in ((left, "rms_disagreement"), (right, "rms_distance")):
+    for axes, column in ((left, "weighted_disagreement"), (right, "weighted_distance")):
         ends = {}
         for name, (colour, title) in _NETWORKS.items():
             own = law[law["network"] == name]
@@ -60,8 +60,8 @@ def edge_turnover(law: pd.DataFrame, targets: pd.DataFrame) -> Figure:
     for row in targets.itertuples():
         if abs(row.bias) > 0:
             right.axhline(abs(row.bias), color=_NETWORKS[row.network][0], linewidth=0.6, linestyle=DOTTED)
-    left.set_ylabel("RMS disagreement")
-    right.set_ylabel("RMS distance to $v$")
+    left.set_ylabel("weighted RMS disagreement")
+    right.set_ylabel("weighted RMS distance to $v$")
     panel(left, "a", "do agents agree?")
     panel(right, "b", "do they agree on $v$?")
     return figure
@@ -193,7 +193,7 @@ def consensus_limit(law: pd.DataFrame, runs: pd.DataFrame, disagreement: pd.Data
         axes.set_xlim(*ends)
     _horizons(right, disagreement)
     left.set_ylabel("consensus limit")
-    right.set_ylabel("RMS disagreement of hidden opinions")
+    right.set_ylabel("weighted RMS disagreement of hidden opinions")
     panel(left, "a", "the consensus limit")
     panel(right, "b", "do hidden opinions agree?")
     return figure
@@ -206,8 +206,8 @@ def _horizons(axes: Axes, disagreement: pd.DataFrame) -> None:
     for i, steps in enumerate(horizons):
         own = disagreement[disagreement["steps"] == steps].sort_values("rate")
         colour = colours(i / max(1, len(horizons) - 1))
-        axes.loglog(own["rate"], own["rms_disagreement"], color=colour, marker="o", markersize=2)
-        ends[f"$t = {steps}$"] = (float(own["rms_disagreement"].iloc[-1]), colour)
+        axes.loglog(own["rate"], own["weighted_disagreement"], color=colour, marker="o", markersize=2)
+        ends[f"$t = {steps}$"] = (float(own["weighted_disagreement"].iloc[-1]), colour)
     name_ends(axes, axes.get_xlim()[1], ends)
 
 
@@ -225,7 +225,7 @@ def decreasing_rates(disagreement: pd.DataFrame) -> Figure:
     ends["public"] = (float(disagreement.groupby("rate")["public"].last().mean()), GREY)
     axes.set_xlim(1, disagreement["time"].max())
     axes.set_xlabel("time $t$")
-    axes.set_ylabel("RMS disagreement of hidden opinions")
+    axes.set_ylabel("weighted RMS disagreement of hidden opinions")
     name_ends(axes, float(disagreement["time"].max()), ends)
     return figure
 

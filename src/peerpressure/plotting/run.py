@@ -38,16 +38,16 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 @styled
 def opinions(summaries: pd.DataFrame, v: float) -> Figure:
-    """Show the range of public opinions over time, and their spread and distance to v.
+    """Show the range of public opinions over time, and their spread and largest distance to v.
 
-    Spread is max − min over agents, and distance is max |y_i − v|.
+    Spread is max − min over agents, and the largest distance is max |y_i − v|.
     """
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
     _range(left, shown, ("minimum", "maximum", "mean"), BLUE, v)
     left.set_ylabel("public opinion $y_t$")
-    _fall(right, shown, {"spread": ("spread", BLUE), "distance": ("distance to $v$", TEAL)})
+    _fall(right, shown, {"spread": ("spread", BLUE), "max_distance": ("largest distance to $v$", TEAL)})
     for axes in (left, right):
         _time_axis(axes, shown["time"])
     panel(left, "a", "public opinions")

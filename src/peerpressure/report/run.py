@@ -66,7 +66,7 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
     values = {
         "mean": final.mean(axis=1),
         "spread, max − min": np.ptp(final, axis=1),
-        "distance, max |y − v|": np.abs(final - v).max(axis=1),
+        "largest distance, max |y − v|": np.abs(final - v).max(axis=1),
     }
     hidden = experiment.run.final.hidden
     if hidden is not None:
@@ -136,8 +136,8 @@ class Picture:
 
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
-    "every replicate, and the consensus value v (dotted). Right, spread max − min and distance max |y − v|: median and "
-    "interquartile range over replicates.",
+    "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
+    "median and interquartile range over replicates.",
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",

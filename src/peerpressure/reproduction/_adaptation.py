@@ -77,10 +77,10 @@ class TwoTimescalesResult:
         timescale_sampled_limit
             rate, run, value: the sampled runs one by one.
         timescale_hidden_disagreement
-            rate, steps, rms_disagreement: RMS of the hidden opinions about their mean, weighted by degree; exact.
+            rate, steps, weighted_disagreement: RMS of the hidden opinions about their mean, weighted by degree; exact.
         timescale_decreasing
-            rate (as a formula), sum_diverges, time, public, hidden: the same RMS disagreement over time, of public and
-            of hidden opinions, under constant and decreasing rates; sum_diverges tells whether Σ η_t = ∞.
+            rate (as a formula), sum_diverges, time, public, hidden: the same weighted RMS disagreement over time,
+            of public and of hidden opinions, under constant and decreasing rates; sum_diverges tells whether Σ η_t = ∞.
         """
         names = ("opinions", "consensus_limit", "sampled_limit", "hidden_disagreement", "decreasing")
         return {f"timescale_{name}": getattr(self, name) for name in names}
@@ -188,14 +188,14 @@ def hidden_disagreement(model: Model, horizons: Sequence[int] = HORIZONS) -> pd.
     """Return the table ``timescale_hidden_disagreement`` for one rate."""
     times = np.array(horizons)
     _, hidden = public_and_hidden_errors(model, times)
-    return pd.DataFrame({"rate": _rate(model), "steps": times, "rms_disagreement": hidden.rms_disagreement})
+    return pd.DataFrame({"rate": _rate(model), "steps": times, "weighted_disagreement": hidden.weighted_disagreement})
 
 
 def disagreement_over_time(model: Model, formula: str, steps: int = STEPS) -> pd.DataFrame:
     """Return the table ``timescale_decreasing`` for one rate."""
     times, adapting = log_spaced_times(steps), replace(model, adaptation=Adaptation(formula))
     public, hidden = public_and_hidden_errors(adapting, times)
-    curves = {"time": times, "public": public.rms_disagreement, "hidden": hidden.rms_disagreement}
+    curves = {"time": times, "public": public.weighted_disagreement, "hidden": hidden.weighted_disagreement}
     return pd.DataFrame({"rate": formula, "sum_diverges": opinion_regime(adapting).lasting} | curves)
 
 

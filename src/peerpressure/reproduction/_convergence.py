@@ -71,7 +71,7 @@ class Run:
                 "mean": _at(self.path.mean, times),
                 "agent_1": _at(self.path.states, times).ravel(),
                 "spread": _at(self.path.spread, times),
-                "distance": _at(self.path.distance, times),
+                "max_distance": _at(self.path.max_distance, times),
                 "expected_minimum": _at(self.expected.minimum, times),
                 "expected_maximum": _at(self.expected.maximum, times),
             }
@@ -89,7 +89,7 @@ class Run:
             "consensus_value": self.model.consensus_value,
             "mean": float(_at(self.path.mean, [-1])[0]),
             "spread": float(_at(self.path.spread, [-1])[0]),
-            "distance": float(_at(self.path.distance, [-1])[0]),
+            "max_distance": float(_at(self.path.max_distance, [-1])[0]),
             "oscillation": float(abs(path[-1] - path[-2])),
             "predicted": classify(self.model).outcome.name.lower(),
         }
@@ -120,11 +120,11 @@ class ConvergenceResult:
         edges
             network (tree, cycles), source, target: agents are numbered from 1.
         paths
-            run (slow_tree, fast_tree, fast_cycles), time, minimum, maximum, mean, agent_1, spread, distance,
-            expected_minimum, expected_maximum: spread is max − min over agents, distance is max |y_i − v|, and the
+            run (slow_tree, fast_tree, fast_cycles), time, minimum, maximum, mean, agent_1, spread, max_distance,
+            expected_minimum, expected_maximum: spread is max − min over agents, max_distance is max |y_i − v|, and the
             expected extremes are those of the exact mean path.
         summary
-            run, bipartite, edges, pressure, steps, consensus_value, mean, spread, distance, oscillation, predicted:
+            run, bipartite, edges, pressure, steps, consensus_value, mean, spread, max_distance, oscillation, predicted:
             the final state; oscillation is the last change of agent 1, predicted the outcome that theory gives.
         """
         return {
@@ -289,16 +289,16 @@ def contraction_products(steps: int = 10_000, schedules: Sequence[Schedule] = SC
 def approach(model: Model, steps: int = 5_000, *, paths: int = PATHS, seed: int = SEED) -> dict[str, pd.DataFrame]:
     """Return how the agents approach each other and v: the exact law, and simulated paths.
 
-    With the consensus mode m_t = Σ d y/Σ d, rms_distance² = Σ d (y − v)²/Σ d and
-    rms_disagreement² = Σ d (y − m)²/Σ d, so that rms_distance² = rms_disagreement² + (m − v)².
+    With the consensus mode m_t = Σ d y/Σ d, weighted_distance² = Σ d (y − v)²/Σ d and
+    weighted_disagreement² = Σ d (y − m)²/Σ d, so that weighted_distance² = weighted_disagreement² + (m − v)².
 
     Tables
     ------
     approach_exact
-        time, error, error_low, error_high, rms_distance, rms_disagreement: error is the mean of m − v with its 95 %
-        band; the others are root mean squares over agents and noise.
+        time, error, error_low, error_high, weighted_distance, weighted_disagreement: error is the mean of m − v with
+        its 95 % band; the others are root mean squares over agents and noise.
     approach_paths
-        path, time, error, rms_distance, rms_disagreement: the same of single runs, over agents alone.
+        path, time, error, weighted_distance, weighted_disagreement: the same of single runs, over agents alone.
     """
     times = log_spaced_times(steps)
     exact, simulated = _exact_approach(model, times), _simulated_approach(model, times, paths, seed)
@@ -313,8 +313,8 @@ def _exact_approach(model: Model, times: NDArray[np.int64]) -> pd.DataFrame:
             "error": errors.bias,
             "error_low": errors.bias - NORMAL_95 * errors.std,
             "error_high": errors.bias + NORMAL_95 * errors.std,
-            "rms_distance": errors.rms_distance,
-            "rms_disagreement": errors.rms_disagreement,
+            "weighted_distance": errors.weighted_distance,
+            "weighted_disagreement": errors.weighted_disagreement,
         }
     )
 
@@ -329,8 +329,8 @@ def _simulated_approach(model: Model, times: NDArray[np.int64], paths: int, seed
             "path": np.repeat(run.replicates, times.size),
             "time": np.tile(times, paths),
             "error": (common - model.consensus_value).ravel(),
-            "rms_distance": np.sqrt(mode((states - model.consensus_value) ** 2)).ravel(),
-            "rms_disagreement": np.sqrt(mode((states - common[:, :, None]) ** 2)).ravel(),
+            "weighted_distance": np.sqrt(mode((states - model.consensus_value) ** 2)).ravel(),
+            "weighted_disagreement": np.sqrt(mode((states - common[:, :, None]) ** 2)).ravel(),
         }
     )
 

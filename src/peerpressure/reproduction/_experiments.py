@@ -222,7 +222,7 @@ def _sweep_cells(e: Evidence) -> Iterator[Row]:
 def _noise(e: Evidence) -> Iterator[Row]:
     fits = e.noise.exponents.set_index(["noise", "quantity", "source"])
     for level in e.noise.exponents["noise"].unique():
-        for quantity in ("rms_distance", "rms_disagreement"):
+        for quantity in ("weighted_distance", "weighted_disagreement"):
             exact, sampled = (fits.loc[(level, quantity, source)] for source in ("exact", "sampled"))
             name = f"exponent of {quantity}, σ₀ = {level:g}"
             yield _row("noise_levels", name, exact["exponent"], sampled["exponent"], sampled["standard_error"])

@@ -29,7 +29,7 @@ from peerpressure.theory._moments import consensus_mode, moments
 LEVELS = (0.1, 1.0, 5.0, 10.0)
 STEPS = 3_000
 REPLICATIONS = 100
-QUANTITIES = ("bias", "std", "rms_distance", "rms_disagreement")
+QUANTITIES = ("bias", "std", "weighted_distance", "weighted_disagreement")
 
 
 @final
@@ -51,11 +51,11 @@ class NoiseLevelsResult:
             noise, time, minimum, maximum, expected_minimum, expected_maximum: the extremes over agents of one run, and
             those of the expected path, which is the same for every noise level.
         noise_law
-            noise, time, bias, std, rms_distance, rms_disagreement: exact. Bias and std are those of the consensus mode;
-            the root mean squares about v and about the mode are weighted by degree, and
-            rms_distance² = rms_disagreement² + bias² + std².
+            noise, time, bias, std, weighted_distance, weighted_disagreement: exact. Bias and std are those of the
+            consensus mode; the root mean squares about v and about the mode are weighted by degree, and
+            weighted_distance² = weighted_disagreement² + bias² + std².
         noise_exponents
-            noise, quantity (bias, std, rms_distance, rms_disagreement), source (exact, sampled), exponent,
+            noise, quantity (bias, std, weighted_distance, weighted_disagreement), source (exact, sampled), exponent,
             standard_error, low, high, constant: fits of constant·t^(−exponent) over the last decade. The standard error
             of a sampled fit is a jackknife over replicates; that of an exact fit measures how far the law is from a
             pure power.
@@ -66,7 +66,7 @@ class NoiseLevelsResult:
 @final
 @dataclass(frozen=True, eq=False)
 class _UnitLaw:
-    """The exact law under σ₀ = 1; ``squared_bias`` and ``squared_noise`` are the parts of rms_distance²."""
+    """The exact law under σ₀ = 1; ``squared_bias`` and ``squared_noise`` are the parts of weighted_distance²."""
 
     times: NDArray[np.int64]
     bias: NDArray[np.float64]
@@ -115,7 +115,7 @@ def noise_levels(
     Examples
     --------
     >>> noise_levels(replications=4, steps=100, levels=[1.0]).exponents["quantity"].tolist()
-    ['bias', 'std', 'rms_distance', 'rms_disagreement', 'rms_distance', 'rms_disagreement']
+    ['bias', 'std', 'weighted_distance', 'weighted_disagreement', 'weighted_distance', 'weighted_disagreement']
     """
     chosen = model or Model(barabasi_albert(AGENTS, 2, seed=seed), *agents_drawn(AGENTS, seed), noise=Gaussian(1.0))
     unit, count = replace(chosen, noise=Gaussian(1.0)), check_replications(replications, "noise levels")
@@ -154,9 +154,9 @@ def _law(level: float, unit: _UnitLaw) -> pd.DataFrame:
             "time": unit.times,
             "bias": unit.bias,
             "std": level * np.sqrt(unit.variance),
-            "rms_distance": np.sqrt(distance2),
+            "weighted_distance": np.sqrt(distance2),
             # Rounding can make the difference slightly negative.
-            "rms_disagreement": np.sqrt(np.maximum(disagreement2, 0.0)),
+            "weighted_disagreement": np.sqrt(np.maximum(disagreement2, 0.0)),
         }
     )
 
@@ -166,12 +166,12 @@ def _path(level: float, times: NDArray[np.int64], extremes: dict[str, Any]) -> p
 
 
 def _mean_squares(model: Model, states: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the squares of RMS distance and disagreement over agents, (replicates, times)."""
+    """Return the squares of weighted RMS distance and disagreement over agents, (replicates, times)."""
     mode = consensus_mode(model)
     common = mode(states)
     return {
-        "rms_distance": mode((states - model.consensus_value) ** 2),
-        "rms_disagreement": mode((states - common[:, :, None]) ** 2),
+        "weighted_distance": mode((states - model.consensus_value) ** 2),
+        "weighted_disagreement": mode((states - common[:, :, None]) ** 2),
     }
 
 

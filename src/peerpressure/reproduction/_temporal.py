@@ -125,15 +125,18 @@ def edge_turnover(
     edge_turnover_targets
         network, target, bias: the consensus limit and its difference from v, for networks that have one.
     edge_turnover_law
-        network, time, bias, std, rms_disagreement, rms_distance: exact; bias and standard deviation of the consensus
-        mode, and root mean squares about the mode and about v, weighted by degree.
+        network, time, bias, std, weighted_disagreement, weighted_distance: exact; bias and standard deviation of the
+        consensus mode, and root mean squares about the mode and about v, weighted by degree.
     """
     rows, targets, laws, times = [], [], [], log_spaced_times(steps)
     networks = turnover_networks(seed, agents=agents, period=period)
     for name, model in turnover_models(seed, agents=agents, period=period).items():
         errors, found = consensus_errors(model, times), classify(model)
         law = {"bias": errors.bias, "std": errors.std}
-        law |= {"rms_disagreement": errors.rms_disagreement, "rms_distance": errors.rms_distance}
+        law |= {
+            "weighted_disagreement": errors.weighted_disagreement,
+            "weighted_distance": errors.weighted_distance,
+        }
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
         edges = _edge_statistics(networks[name], period)
         rows.append({"network": name, **edges, "outcome": found.outcome.name.lower()})

@@ -77,14 +77,14 @@ class ConsensusErrors:
     """Exact errors over time, each of shape (times,); sums over agents are weighted by degree d.
 
     ``bias`` and ``std`` describe the consensus mode m = Σ d y/Σ d relative to the consensus value v. With E over the
-    noise, rms_disagreement² = E Σ d (y − m)²/Σ d and rms_distance² = E Σ d (y − v)²/Σ d, so that
-    rms_distance² = rms_disagreement² + bias² + std². In a temporal network degrees are averages over time.
+    noise, weighted_disagreement² = E Σ d (y − m)²/Σ d and weighted_distance² = E Σ d (y − v)²/Σ d, so that
+    weighted_distance² = weighted_disagreement² + bias² + std². In a temporal network degrees are averages over time.
     """
 
     bias: NDArray[np.float64]
     std: NDArray[np.float64]
-    rms_disagreement: NDArray[np.float64]
-    rms_distance: NDArray[np.float64]
+    weighted_disagreement: NDArray[np.float64]
+    weighted_distance: NDArray[np.float64]
 
 
 def consensus_errors(model: Model, times: NDArray[np.int64]) -> ConsensusErrors:
@@ -92,7 +92,7 @@ def consensus_errors(model: Model, times: NDArray[np.int64]) -> ConsensusErrors:
 
     >>> from peerpressure.networks import k2
     >>> errors = consensus_errors(Model(k2(), hidden=[0.0, 1.0]), np.array([0, 2]))
-    >>> errors.rms_disagreement.round(3), errors.bias.round(3) + 0.0
+    >>> errors.weighted_disagreement.round(3), errors.bias.round(3) + 0.0
     (array([0.5  , 0.167]), array([0., 0.]))
     """
     steps, mode = int(times[-1]), consensus_mode(model)

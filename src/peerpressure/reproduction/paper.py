@@ -218,7 +218,7 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
             Column("consensus_value", _math("v"), 4, Form.FIXED),
             Column("mean", "mean", 4, Form.FIXED),
             Column("spread", "spread", 2),
-            Column("distance", "distance", 2),
+            Column("max_distance", "largest distance", 2),
             Column("oscillation", "oscillation", 2),
             Column("predicted", "predicted"),
         ),

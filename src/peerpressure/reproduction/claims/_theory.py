@@ -152,10 +152,10 @@ def oscillates(e: Evidence) -> Finding:
     return Finding(
         claim,
         f"tree: oscillation {tree['oscillation']:.3g}, spread {tree['spread']:.3g}; odd cycles: spread "
-        f"{cycles['spread']:.1e}, distance to v {cycles['distance']:.3g}",
+        f"{cycles['spread']:.1e}, distance to v {cycles['max_distance']:.3g}",
         verdict,
         f"Only bipartite graphs oscillate: with odd cycles all agents agree within "
-        f"{max(cycles['spread'], EPSILON):.0e}, on a value that differs from v by {cycles['distance']:.3g}."
+        f"{max(cycles['spread'], EPSILON):.0e}, on a value that differs from v by {cycles['max_distance']:.3g}."
         if verdict == CORRECTED
         else f"Agents oscillate by {tree['oscillation']:.3g} on the first graph and by {cycles['oscillation']:.3g} on "
         "the second.",

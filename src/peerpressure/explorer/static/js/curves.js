@@ -1,4 +1,4 @@
-// Curves over time: what agents show, their spread, their distance to v, and the peer pressure.
+// Curves over time: public opinions, their spread and largest distance to v, and the peer pressure.
 
 import { cssColour, FOLLOWED_COLOURS } from "./colour.js";
 import { byId, el } from "./elements.js";
@@ -66,8 +66,8 @@ export class Curves {
   constructor(onSeek) {
     this.opinions = new Plot(byId("plot-opinions"), { height: 152, label: "Opinions over time", onSeek });
     this.spread = new Plot(byId("plot-spread"), { height: 128, label: "Spread over time", onSeek });
-    this.distance = new Plot(byId("plot-distance"), { height: 128, label: "Distance to v over time", onSeek });
-    this.plots = [this.opinions, this.spread, this.distance];
+    this.maxDistance = new Plot(byId("plot-max_distance"), { height: 128, label: "Largest distance to v over time", onSeek });
+    this.plots = [this.opinions, this.spread, this.maxDistance];
   }
 
   /** @param {RunAnswer} run */
@@ -95,7 +95,7 @@ export class Curves {
     if (!this.#run) return;
     this.#drawOpinions(this.#run);
     this.#drawMeasure(this.#run, "spread");
-    this.#drawMeasure(this.#run, "distance");
+    this.#drawMeasure(this.#run, "max_distance");
     this.mark(this.#index);
   }
 
@@ -176,7 +176,7 @@ export class Curves {
 
   /**
    * @param {RunAnswer} run
-   * @param {"spread" | "distance"} name
+   * @param {"spread" | "max_distance"} name
    */
   #drawMeasure({ header, arrays }, name) {
     const { times } = arrays;

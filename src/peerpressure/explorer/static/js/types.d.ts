@@ -240,10 +240,10 @@ export type RunAnswer = Packed<
     maximum: Float32;
     mean: Float32;
     spread: Float32;
-    distance: Float32;
+    max_distance: Float32;
     /** Means over all replicates, (T). */
     spread_mean: Float32;
-    distance_mean: Float32;
+    max_distance_mean: Float32;
   }
 >;
 
