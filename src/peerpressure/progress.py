@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from peerpressure.errors import CancelledError, message
+from peerpressure.errors import CancelledError
 
 ShouldStop: TypeAlias = Callable[[], bool]
 # One callback for each block of ``cancellable`` that is open, the outermost first.
@@ -27,7 +27,7 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
     >>> with cancellable(lambda: True):
     ...     print("never")
     Traceback (most recent call last):
-    peerpressure.errors.CancelledError: the computation must not be cancelled, got True from should_stop; ...
+    peerpressure.errors.CancelledError: the computation was cancelled by should_stop; start it again for a result
     """
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
@@ -41,8 +41,7 @@ def checkpoint() -> None:
     """Raise ``CancelledError`` if the computation that calls this is to stop; what a callback raises propagates."""
     for should_stop in _CALLBACKS.get():
         if should_stop():
-            rule, remedy = "the computation must not be cancelled", "start it again for a result"
-            raise CancelledError(message(rule, got="True from should_stop", remedy=remedy))
+            raise CancelledError("the computation was cancelled by should_stop; start it again for a result")
 
 
 @contextlib.contextmanager

@@ -144,8 +144,9 @@ def load_sweep(path: str | Path) -> Sweep:
 
     Examples
     --------
-    >>> len(load_sweep("sweep.toml").plan)  # doctest: +SKIP
-    40
+    ::
+
+        len(load_sweep("sweep.toml").plan)
     """
     file = Path(path)
     text = read_text(file, "a sweep file")

@@ -86,8 +86,9 @@ def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = 
 
     Examples
     --------
-    >>> list(beyond(replications=2, agents=8).tables())  # doctest: +SKIP
-    ['observers', 'schedules', 'partial_observers', 'privacy_over_time']
+    ::
+
+        list(beyond(replications=2, agents=8).tables())
     """
     check_replications(replications, "what lies beyond")
     pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))

@@ -56,8 +56,9 @@ def continuous_time(seed: int = SEED) -> dict[str, pd.DataFrame]:
 
     Examples
     --------
-    >>> continuous_time()["weak_errors"].columns.tolist()  # doctest: +SKIP
-    ['step', 'mean_error', 'std_error']
+    ::
+
+        continuous_time()["weak_errors"].columns.tolist()
     """
     return density_tables() | euler_tables(seed) | oscillation_tables(seed)
 

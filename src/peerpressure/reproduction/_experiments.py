@@ -83,9 +83,9 @@ def paper_tables(
 
     Examples
     --------
-    The whole run takes about half a minute:
+    The whole run takes about half a minute::
 
-    >>> tables = paper_tables()  # doctest: +SKIP
+        tables = paper_tables()
     """
     tables = _agreement(seed, steps, progress)
     progress("the sweep over sizes and noise levels")

@@ -177,8 +177,9 @@ def load_scenario(path: str | Path) -> Scenario:
 
     Examples
     --------
-    >>> load_scenario("scenario.toml").model()  # doctest: +SKIP
-    Model(Network(100 agents, 196 edges, non-bipartite, degrees 2–22), …)
+    ::
+
+        load_scenario("scenario.toml").model()
     """
     file = Path(path)
     return parse_scenario(read_text(file, "a scenario"), folder=file.parent, source=str(path))

@@ -138,8 +138,9 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
 
     Examples
     --------
-    >>> collect("results").columns.tolist()  # doctest: +SKIP
-    ['noise', 'replication', 'spread']
+    ::
+
+        collect("results").columns.tolist()
     """
     where = Path(folder)
     with open_ledger(where) as ledger:
@@ -303,8 +304,9 @@ def status(folder: str | os.PathLike[str]) -> SweepStatus:
 
     Examples
     --------
-    >>> print(status("results"))  # doctest: +SKIP
-    6 of 10 done, 0 failed, 4 running, about 12 s left
+    ::
+
+        print(status("results"))
     """
     where = Path(folder)
     with open_ledger(where) as ledger:

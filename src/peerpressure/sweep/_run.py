@@ -85,9 +85,10 @@ def run_sweep(
 
     Examples
     --------
-    >>> plan = Plan("mymodule:task", axes={"noise": [0.1, 1.0]}, replications=5)
-    >>> print(run_sweep(plan, "results", workers=4))  # doctest: +SKIP
-    10 of 10 done, 0 failed, 0 running
+    ::
+
+        plan = Plan("mymodule:task", axes={"noise": [0.1, 1.0]}, replications=5)
+        print(run_sweep(plan, "results", workers=4))
     """
     where = Path(folder)
     load_task(plan.task)
