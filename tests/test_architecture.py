@@ -41,13 +41,13 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FILES = sorted(ROOT.rglob("*.py"))
 
 
-def _room(path: Path) -> str:
+def _package(path: Path) -> str:
     first = path.relative_to(ROOT).parts[0]
     return first.removesuffix(".py")
 
 
 def _imports(path: Path) -> set[str]:
-    """Return the rooms of this package that a file imports anywhere, types included."""
+    """Return the top-level modules and packages that a file imports anywhere, types included."""
     package = ("peerpressure", *path.relative_to(ROOT).parts[:-1])
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -62,10 +62,10 @@ def _imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_go_down_only(path: Path) -> None:
-    room = _room(path)
-    assert room in RANK, f"give {room} a layer"
-    above = {other for other in _imports(path) if other != room and RANK[other] > RANK[room]}
-    assert not above, f"{room} must not import {above}"
+    package_name = _package(path)
+    assert package_name in RANK, f"give {package_name} a layer"
+    above = {other for other in _imports(path) if other != package_name and RANK[other] > RANK[package_name]}
+    assert not above, f"{package_name} must not import {above}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -119,3 +119,36 @@ def _defines(path: Path, name: str) -> bool:
         if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
             return (node.module or "").split(".")[-1] != path.parent.name
     return False
+
+
+# What a model consists of; `statespace.Transition` spares its readers to ask.
+KINDS = {"adaptation", "temporal_network", "TemporalNetwork", "SDE", "temporal", "White", "Frozen", "AR1"}
+# Where the mathematics itself differs: classification of the long run, closed forms, the choice of a kernel.
+MAY_ASK = {"theory", "simulation"}
+
+
+def _asks_for_the_kind(path: Path) -> set[int]:
+    """Return the lines of a file on which a condition depends on what a model consists of."""
+    conditions: list[ast.AST] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            conditions.append(node.test)
+        elif isinstance(node, ast.comprehension):
+            conditions += node.ifs
+        elif isinstance(node, ast.Compare | ast.BoolOp | ast.match_case):
+            conditions.append(node.pattern if isinstance(node, ast.match_case) else node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            conditions.append(node)
+    names = {
+        (part.lineno, part.attr if isinstance(part, ast.Attribute) else part.id)
+        for condition in conditions
+        for part in ast.walk(condition)
+        if isinstance(part, ast.Attribute | ast.Name)
+    }
+    return {line for line, name in names if name in KINDS}
+
+
+def test_readers_of_a_model_rarely_ask_for_its_kind() -> None:
+    above = [path for path in FILES if RANK[_package(path)] > RANK["statespace"] and _package(path) not in MAY_ASK]
+    found = {str(path.relative_to(ROOT)): lines for path in above if (lines := _asks_for_the_kind(path))}
+    assert sum(map(len, found.values())) <= 25, found
