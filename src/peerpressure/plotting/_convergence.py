@@ -302,7 +302,6 @@ def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2)
     levels = np.sort(paths["noise"].unique())
-    # Large noise is dark, small noise light.
     shades = visible(OPINIONS)(np.linspace(1.0, 0.0, levels.size))
     _noise_extremes(left, paths, dict(zip(levels, shades, strict=True)))
     _errors(right, law, dict(zip(levels, shades, strict=True)))
@@ -335,8 +334,7 @@ def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
         own = law[law["noise"] == level]
         axes.loglog(own["time"], own["std"], color=shade)
         ends[rf"$\sigma_0 = {level:g}$"] = (float(own["std"].iloc[-1]), shade)
-    # The bias does not depend on the noise.
-    # The absolute value, because the bias may be negative.
+    # The bias does not depend on the noise; it may be negative, which a log axis cannot display.
     axes.loglog(own["time"], own["bias"].abs(), color=INK, linestyle=DOTTED)
     ends["bias"] = (abs(float(own["bias"].iloc[-1])), INK)
     axes.set_xlim(max(1.0, float(law["time"].min())), float(law["time"].max()))

@@ -242,7 +242,7 @@ def decreasing_rates(disagreement: pd.DataFrame) -> Figure:
 
 @styled
 def forgetting(information: pd.DataFrame, recovery: pd.DataFrame) -> Figure:
-    """Show that the information about the initial opinion is bounded, while the current one is learnt ever better."""
+    """Show that the information about the initial opinion is bounded, while the error of the current one decreases."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2)
     for (rate, own), colour in zip(information.groupby("rate"), (INK, BLUE, RED), strict=False):

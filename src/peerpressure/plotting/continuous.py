@@ -342,7 +342,7 @@ def density_path(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> 
 
 @styled
 def oscillation(paths: pd.DataFrame, limits: pd.DataFrame) -> Figure:
-    """Show a tree under fast pressure, which oscillates in discrete time and comes to rest in continuous time."""
+    """Show a tree under fast pressure, which oscillates in discrete time and converges in continuous time."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
     left, right = figure.subplots(1, 2)
     for dynamics, (colour, name) in _DYNAMICS.items():

@@ -35,7 +35,7 @@ Places: TypeAlias = NDArray[np.float64]
 NAME_AT = (18, 24, 30, 38, 48, 60)  # distances in points from agent 1 to its name
 ROOM = 9.5  # free points around the name
 LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
-RASTER = 3_000  # dots and lines from which a vector picture holds them as an image
+RASTER = 3_000  # dots and lines from which a vector picture contains them as an image
 # Least distance of names at the ends of curves, as a share of the axis.
 _GAP = 0.062
 # Colour and line by the beginning of a design's name.

@@ -20,8 +20,8 @@ from scipy import stats
 
 from peerpressure.files import replacing
 
+# The usual column widths of journals, so that letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
-# The usual column widths of journals, so that print sizes of letters and lines are those set below.
 TWO_COLUMNS: Final = 7.0
 
 # Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers.
@@ -181,7 +181,7 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
     >>> render(Figure(), "pdf")[:4]
     b'%PDF'
     """
-    # Matplotlib writes the date, or its version, into each file, unless told otherwise.
+    # By default Matplotlib writes the date, or its version, into each file.
     metadata = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}[kind]
     # The style again: settings such as the SVG salt take effect when a figure is written, not when it is drawn.
     file = io.BytesIO()

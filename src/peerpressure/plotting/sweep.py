@@ -49,7 +49,7 @@ def boxes(levels: pd.DataFrame, edges: int) -> Figure:
     """Show box plots of ⟨σ²⟩ by noise variance and by graph size, with the exact mean."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2, sharey=True)
-    # The table holds boxes rather than samples: quartiles and whiskers are drawn as given.
+    # The table contains boxes rather than samples: quartiles and whiskers are drawn as given.
     for axes, by in ((left, "noise_variance"), (right, "agents")):
         _boxes(axes, levels[(levels["edges"] == edges) & (levels["by"] == by)].sort_values("level"))
         axes.set_xlabel(_AXES[by])
@@ -254,7 +254,7 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
 def box_plots(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
     """Draw quartiles at every value of x, side by side for the values of the other axis."""
     groups: list[tuple[Any, pd.DataFrame]] = [("", rows)] if by is None else list(rows.groupby(by, sort=False))
-    # A dict keeps the order and removes duplicates, which a set would not.
+    # Distinct values in order; a set would lose the order.
     values = list(dict.fromkeys(_sorted(rows[x])))
     # 0.3 of the unit between positions separates the groups of boxes.
     width = 0.7 / len(groups)

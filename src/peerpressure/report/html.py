@@ -1,4 +1,4 @@
-"""The parts of an HTML page: formulas, numbers, tables and images, and the templates that hold them."""
+"""The parts of an HTML page: formulas, numbers, tables and images, and the templates that contain them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _RULES: Final = (
     # A number that rounds to 0 needs no power.
     (re.compile(r"\b0(?:\.0+)?e[+-]?\d+\b"), "0"),
     (re.compile(r"(\d)e([+-])0*(\d+)\b"), r"\1×10^\2\3"),
-    # Python writes 1e+06; nobody writes 10⁺⁶.
+    # Python writes 1e+06, whose plus sign would become part of the exponent.
     (re.compile(r"\^\+"), "^"),
     # A hyphen before a number is a minus, unless it joins words.
     (re.compile(r"(?<![\w)])-(?=[\d.])"), "−"),
     (re.compile(r"\^-"), "^−"),
     (re.compile(r"\^([−]?[\w√]+(?:\.\d+)?)"), r"<sup>\1</sup>"),
-    # A subscript is one character or in brackets; names such as slow_tree have more and keep their underscore.
+    # A subscript is one character or in brackets; a name such as slow_tree has more and keeps its underscore.
     (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
 )
 MISSING: Final = "–"

@@ -277,7 +277,7 @@ def _verdict(experiment: Experiment) -> bytes:
 
 
 def may_be_written(out: Path) -> bool:
-    """Return whether a folder is new, empty or holds the results of a run, so that no other files are at risk."""
+    """Return whether a folder is new, empty or contains the results of a run, so that no other files are at risk."""
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 

@@ -43,7 +43,7 @@ HORIZONS = (10, 30, 100, 300)
 REPLICATIONS = 30
 # After 8/η steps the retention is e⁻⁸, and all agents are at the consensus limit.
 MEMORY_LENGTHS = 8.0
-# By then the noise, which moves the common value less and less, has moved it as far as it will to within a per cent.
+# By then the variance that the noise adds to the common value has converged to within a per cent.
 LEAST_STEPS = 500
 # Of the predicted limit; the standard errors of the sampled runs are far larger.
 TOLERANCE = 1e-4
@@ -85,7 +85,7 @@ class TwoTimescalesResult:
             rate, steps, weighted_disagreement: RMS of the hidden opinions about their mean, weighted by degree; exact.
         timescale_decreasing
             rate (as a formula), sum_diverges, time, public, hidden: the same weighted RMS disagreement over time,
-            of public and of hidden opinions, under constant and decreasing rates; sum_diverges tells whether Σ η_t = ∞.
+            of public and of hidden opinions, under constant and decreasing rates; sum_diverges is True if Σ η_t = ∞.
         """
         names = ("opinions", "consensus_limit", "sampled_limit", "hidden_disagreement", "decreasing")
         return {f"timescale_{name}": getattr(self, name) for name in names}
@@ -139,7 +139,7 @@ def two_timescales(
     """
     check_replications(replications, "two time-scales")
     constant = scale_free_model(seed, agents=agents)
-    # Under ρ_t = t a slow transient would add a bias of its own, which could not be told from that of the adaptation.
+    # Under ρ_t = t a slow transient would add a bias of its own, indistinguishable from that of the adaptation.
     model = replace(constant, pressure=Linear.tuned(constant.network, constant.s))
     own_seed = stream(seed, "two time-scales")
     opinions = [opinions_over_time(adapting_at(model, rate), steps, seed=own_seed) for rate in (SLOW, FAST)]

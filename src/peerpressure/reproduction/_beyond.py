@@ -196,7 +196,7 @@ def partial_observers(
         chosen = [model.network.labels[i] for i in order[: max(1, round(fraction * model.n))]]
         table = exposure(model, steps, chosen, Prior.uniform(*printed.HIDDEN_RANGE)).table
         for group, part in (("observed", table[table["seen"]]), ("unobserved", table[~table["seen"]])):
-            # At fraction 1 nobody is unobserved.
+            # At fraction 1 there are no unobserved agents.
             if len(part):
                 ratio = part["ratio"]
                 row = {"fraction": fraction, "group": group, "agents": len(part), "ratio": ratio.mean()}

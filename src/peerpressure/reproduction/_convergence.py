@@ -35,7 +35,7 @@ from peerpressure.trajectory import Trajectory
 STEPS = 100_000
 # 2^√t exceeds t only from t = 16 on, and the failures take some time after that.
 LEAST_STEPS = 100
-# The tables hold the first and the last steps one by one, so that an oscillation can be followed.
+# The tables contain the first and the last steps one by one, so that an oscillation can be followed.
 EARLY = 150
 LATE = 24
 # More than other tables have: the paths are those of single noisy runs, whose extremes are irregular.
@@ -278,7 +278,7 @@ def contraction_products(steps: int = 10_000, schedules: Sequence[Schedule] = SC
     ------
     contraction
         schedule, time, product, sum_diverges: product is Π α_k up to the time, exactly 1/(t + 1) under ρ_t = t;
-        sum_diverges tells whether Σ 1/ρ_t = ∞, the condition under which the product tends to 0.
+        sum_diverges is True if Σ 1/ρ_t = ∞, the condition under which the product tends to 0.
     """
     times = log_spaced_times(steps)
     rows = [
@@ -308,7 +308,7 @@ def approach(model: Model, steps: int = 5_000, *, paths: int = PATHS, seed: int 
         time, error, error_low, error_high, weighted_distance, weighted_disagreement: error is the mean of m − v with
         its 95 % band; the others are root mean squares over agents and noise.
     approach_paths
-        path, time, error, weighted_distance, weighted_disagreement: the same of single runs, over agents alone.
+        path, time, error, weighted_distance, weighted_disagreement: the same of single runs, over agents only.
     """
     times = log_spaced_times(steps)
     exact, simulated = _exact_approach(model, times), _simulated_approach(model, times, paths, seed)

@@ -59,7 +59,7 @@ class OlsLaw:
 
 
 def ols_law(model: Model, steps: int) -> OlsLaw:
-    """Return the law of the regression, which depends on the model alone and not on the observed outputs."""
+    """Return the law of the regression, which depends on the model and not on the observed outputs."""
     # Every agent is observed at every step, with no entry missing.
     everything = Observation().resolve(model, np.arange(steps + 1))
     design = Design(model, everything, np.ones((everything.times.size, model.n), dtype=bool))
@@ -117,9 +117,9 @@ class ResidualsResult:
             residual), exact_std_of_mean.
         residual_normality
             sample, size, mean, std, exact_std, skewness, excess_kurtosis, exact_excess_kurtosis, shapiro, shapiro_p,
-            anderson, anderson_p. The sample mean_vector holds the mean residual of each agent; mean and std are the
+            anderson, anderson_p. The sample mean_vector is the mean residual of each agent; mean and std are the
             normal fit. The sample whitened is mean_vector made independent and of unit variance by its exact
-            covariance; its p-values alone are those of independent draws.
+            covariance; only its p-values are those of independent draws.
         """
         rows, n = self.residuals.shape
         everything = {
@@ -337,7 +337,7 @@ def two_agents_recovery(
     (1.6, 2.19)
     """
     chosen = model or Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
-    # Both methods see the same runs, so that the comparison is paired.
+    # Both methods use the same runs, so that the comparison is paired.
     run = simulate(chosen, steps, check_replications(replications, "two agents"), seed=stream(seed, "two agents"))
     law = ols_law(chosen, steps)
     return TwoAgentsResult(law, recover(chosen, run, "ols"), recover(chosen, run, "innovations"))

@@ -302,7 +302,7 @@ def printed_fit(edges: int) -> pd.DataFrame:
 
 
 def error_ratio(cells: pd.DataFrame, regressor: str) -> float:
-    """Return the standard error of the intercept over that of the slope, which depends on the design alone."""
+    """Return the standard error of the intercept over that of the slope, which depends only on the design."""
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
     # Standard errors are σ̂·√((XᵀX)⁻¹_kk); in the ratio σ̂, which only the paper's own data could give, cancels.
     variances = np.diag(np.linalg.inv(design.T @ design))

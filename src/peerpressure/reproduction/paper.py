@@ -335,7 +335,7 @@ class Provenance:
 def page(
     tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], moving: Mapping[str, Image], made: Provenance
 ) -> str:
-    """Return the report as HTML; a missing table or picture is an error. ``moving`` holds the animated pictures."""
+    """Return the report as HTML; a missing table or picture is an error. ``moving`` has the animated pictures."""
     # An empty cell reads back from CSV as None, which a template would print as a word.
     audit = tables["audit"].fillna("").to_dict(orient="records")
     return (

@@ -314,7 +314,7 @@ def linear_in_variance(e: Evidence) -> Finding:
     x, y = np.log(cells["noise"]), np.log(cells["mean_residual_variance"])
     (power, _), covariance = np.polyfit(x, y, 1, cov=True)
     error = float(np.sqrt(covariance[0, 0]))
-    # With an error above 0.5 the powers 1 and 2 cannot be told apart.
+    # With an error above 0.5 the powers 1 and 2 cannot be distinguished.
     verdict: Verdict = UNTESTABLE if error > 0.5 else CONFIRMED if abs(power - 2) < APART * error else REFUTED
     exact = np.polyfit(x, np.log(cells["exact"]), 1)[0]
     return Finding(
