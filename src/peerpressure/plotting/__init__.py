@@ -12,7 +12,8 @@ from peerpressure.plotting.style import render, save
 if TYPE_CHECKING:
     import pandas as pd
 
-# Each figure of the report with its tables, in the order of the report.
+# Each figure of the report with its tables, in the order of the report, which numbers them. A function receives only
+# these tables, so that a figure cannot depend on anything that is not published beside it.
 FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingProxyType(
     {
         "graph": (network.graph, ("agents", "edges")),

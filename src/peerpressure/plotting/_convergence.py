@@ -34,6 +34,7 @@ from peerpressure.plotting.style import (
 
 EARLY = 40  # steps drawn one by one
 LONG = 1_000  # steps from which the last two decades get an inset
+# For thousands of runs, far more than the hundred of other histograms.
 BINS = 40
 NORMAL_95 = 1.959963984540054
 Shades: TypeAlias = Mapping[float, Any]
@@ -50,6 +51,7 @@ def agreement(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Show convergence to v under ρ_t = t: extremes over agents in the first steps and over all steps."""
     path, v = _pick(paths, "slow_tree"), _value(summary, "slow_tree", "consensus_value")
     figure = Figure(figsize=(TWO_COLUMNS, 2.4))
+    # The left panel has linear time and separate steps, the right one all times.
     early, late = figure.subplots(1, 2, sharey=True)
     _extremes(early, path[path["time"] <= EARLY], v)
     early.set_xlim(0, EARLY)
@@ -67,6 +69,7 @@ def _large_times(axes: Axes, path: pd.DataFrame, v: float) -> None:
     """Draw all times on a log axis, and the last two decades again in an inset."""
     end = int(path["time"].iloc[-1])
     _on_log_axis(axes, path, v)
+    # In a short run the inset would repeat the panel.
     if end < LONG:
         return
     inset = axes.inset_axes((0.5, 0.68, 0.48, 0.32))
@@ -85,6 +88,7 @@ def _on_log_axis(axes: Axes, path: pd.DataFrame, v: float) -> None:
 def _name_edge(axes: Axes, part: pd.DataFrame, text: str, colour: str) -> None:
     """Write a name just outside this part of the band."""
     above = text == "maximum"
+    # A name below must clear both minima, the noisy and the expected one, over the width of the name.
     height = part["maximum"].max() if above else part[["minimum", "expected_minimum"]].to_numpy().min()
     side = {"xytext": (0, 3), "va": "bottom"} if above else {"xytext": (0, -3), "va": "top"}
     label(axes, text, (float(part["time"].iloc[0]), float(height)), color=colour, **side)
@@ -104,10 +108,12 @@ def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
 
 
 def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    # The table has every step up to this time; thinned steps would distort the oscillation.
     shown = path[path["time"] <= 2 * EARLY]
     _extremes(axes, shown, v, expected=False)
     axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
     axes.set_xlim(0, 2 * EARLY)
+    # An odd number, hence a whole number of periods of two steps; the table has the last 25 steps one by one.
     last = path.tail(17)
     inset = axes.inset_axes((0.5, 0.66, 0.48, 0.34))
     _extremes(inset, last, v, expected=False)
@@ -130,6 +136,7 @@ def _biased_consensus(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> 
     end = float(path["time"].iloc[-1])
     axes.set_xscale("log")
     axes.set_xlim(1, end)
+    # The names are outside the two lines, so that they do not overlap however close the lines are.
     upper, lower = {"xytext": (-2, 3), "va": "bottom"}, {"xytext": (-2, -4), "va": "top"}
     of_v, of_agreed = (upper, lower) if v >= agreed else (lower, upper)
     label(axes, f"$v = {v:.3f}$", (end, v), ha="right", **of_v)
@@ -144,6 +151,7 @@ def _extremes(axes: Axes, path: pd.DataFrame, v: float, *, expected: bool = True
         axes.plot(time, path[name], color=BLUE, linewidth=0.9)
         if expected:
             axes.plot(time, path[f"expected_{name}"], color=RED, linewidth=0.8, linestyle=(0, (4, 2)))
+    # Above the band (zorder 1) and below the curves (2).
     axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=1.5)
     axes.set_xlabel("time $t$")
 
@@ -167,6 +175,7 @@ def biased_consensus(values: pd.DataFrame, law: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(ONE_COLUMN, 2.2))
     axes = figure.add_subplot()
     axes.hist(values["value"], bins=BINS, density=True, color=BLUE, alpha=0.35)
+    # Four thousand normal draws lie within 4 standard deviations, with rare exceptions.
     grid = np.linspace(mean - 4.5 * std, mean + 4.5 * std, 400)
     axes.plot(grid, stats.norm.pdf(grid, mean, std), color=RED)
     axes.axvline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
@@ -205,6 +214,7 @@ def contraction(products: pd.DataFrame) -> Figure:
         name, spot = f"${formula(end.schedule)}$", (end.time, 10**place)
         label(axes, name, spot, xytext=(4, 0), va="center", color=colour, annotation_clip=False)
     axes.set_xlim(1, products["time"].max())
+    # Every product is below 1, the value before the first step.
     axes.set_ylim(top=1.0)
     axes.set_xlabel("time $t$")
     axes.set_ylabel(r"$\prod_{k \leq t}\,\alpha_k$")
@@ -220,6 +230,7 @@ def _apart(heights: NDArray[np.float64], gap: float = 0.35) -> NDArray[np.float6
     >>> _apart(np.array([0.0, -1.0, -1.1]))
     array([ 0.  , -1.  , -1.35])
     """
+    # Downwards only, in decades; the highest name stays at its curve.
     placed = heights.copy()
     for i in range(1, placed.size):
         placed[i] = min(placed[i], placed[i - 1] - gap)
@@ -240,6 +251,7 @@ def approach(exact: pd.DataFrame, paths: pd.DataFrame) -> Figure:
     left.axhline(0.0, color=INK, linewidth=0.7, linestyle=DOTTED)
     for name, colour in (("weighted_distance", BLUE), ("weighted_disagreement", RED)):
         right.loglog(exact["time"], exact[name], color=colour)
+    # Late enough that the two curves are far apart.
     middle = exact.iloc[len(exact) * 3 // 5]
     label(
         right,
@@ -322,7 +334,7 @@ def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
         own = law[law["noise"] == level]
         axes.loglog(own["time"], own["std"], color=shade)
         ends[rf"$\sigma_0 = {level:g}$"] = (float(own["std"].iloc[-1]), shade)
-    # The bias does not depend on the noise.
+    # The bias does not depend on the noise; it may be negative, which a log axis cannot display.
     axes.loglog(own["time"], own["bias"].abs(), color=INK, linestyle=DOTTED)
     ends["bias"] = (abs(float(own["bias"].iloc[-1])), INK)
     axes.set_xlim(max(1.0, float(law["time"].min())), float(law["time"].max()))
@@ -345,6 +357,7 @@ def exact_vs_sampled(pairs: pd.DataFrame) -> Figure:
 
 
 def _pairs(axes: Axes, pairs: pd.DataFrame) -> None:
+    # Values of 0 have no place on log axes; the panel of scores has all pairs.
     shown = pairs[(pairs["exact"].abs() > 0) & (pairs["sampled"].abs() > 0)]
     ends = np.array([shown["exact"].abs().min() / 2, shown["exact"].abs().max() * 2])
     axes.loglog(ends, ends, color=INK, linewidth=0.6, linestyle=DOTTED, zorder=0)
@@ -362,6 +375,7 @@ def _scores(axes: Axes, pairs: pd.DataFrame) -> None:
     for place, name in enumerate(names):
         z = pairs.loc[pairs["experiment"] == name, "z"]
         axes.plot(z, np.full(len(z), -place), "o", markersize=2.8, color=PALETTE[place % len(PALETTE)], alpha=0.8)
+    # At least ±3, so that scores within the band do not fill the panel and look large.
     reach = max(3.0, 1.1 * float(pairs["z"].abs().max()))
     axes.set_xlim(-reach, reach)
     axes.set_ylim(0.6 - len(names), 0.6)

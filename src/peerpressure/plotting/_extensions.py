@@ -56,8 +56,10 @@ def edge_turnover(law: pd.DataFrame, targets: pd.DataFrame) -> Figure:
             ends[title] = (float(own[column].iloc[-1]), colour)
         axes.set_xlim(1, law["time"].max())
         axes.set_xlabel("time $t$")
+        # After the limits are set, which positions in the axes depend on.
         name_ends(axes, float(law["time"].max()), ends)
     for row in targets.itertuples():
+        # A log axis has no place for 0, the bias on the constant network.
         if abs(row.bias) > 0:
             right.axhline(abs(row.bias), color=_NETWORKS[row.network][0], linewidth=0.6, linestyle=DOTTED)
     left.set_ylabel("weighted RMS disagreement")
@@ -78,10 +80,12 @@ def broadcaster(paths: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     left.set_xlabel("time $t$")
     left.set_ylabel("consensus mode $m_t$")
     ends = {}
+    # Not strict: a table may have fewer weights than colours.
     for (weight, own), colour in zip(shares.groupby("weight"), (RED, GOLD), strict=False):
         right.loglog(own["dwell_time"], own["share"], color=colour)
         right.plot(own["dwell_time"], own["mean"], "o", color=colour, markersize=2.6)
         ends[f"weight {weight:g}"] = (float(own["share"].iloc[-1]), colour)
+    # v = Σ s x₀/Σ s does not depend on the weights of edges, so that any row has it.
     v = float(shares["consensus_value"].iloc[0])
     right.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
     right.set_xlim(shares["dwell_time"].min() / 1.15, shares["dwell_time"].max() * 1.15)
@@ -128,6 +132,7 @@ def _groups(axes: Axes, paths: pd.DataFrame) -> None:
     axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
     label(axes, "$v$", (end, v), xytext=(3, 0), va="center", annotation_clip=False)
     axes.set_xlim(1, end)
+    # Room for the strip of windows below all bands.
     axes.set_ylim(bottom=float(paths["low"].min()) - 0.12 * float(np.ptp(paths[["low", "high"]])))
     axes.set_xlabel("time $t$")
 
@@ -135,6 +140,7 @@ def _groups(axes: Axes, paths: pd.DataFrame) -> None:
 def _windows(axes: Axes, windows: pd.DataFrame) -> None:
     """Draw a strip over time: light where windows are jointly connected, dark where they are not."""
     low, high = _STRIP
+    # Light over all times first; the windows that are not connected are drawn on top.
     axes.axvspan(1, axes.get_xlim()[1], ymin=low, ymax=high, color=TEAL, alpha=0.35, linewidth=0)
     for row in windows.itertuples():
         axes.axvspan(row.first, row.last, ymin=low, ymax=high, color=INK, linewidth=0)
@@ -148,6 +154,7 @@ def adaptation(opinions: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     panels = figure.subplots(1, len(rates), sharey=True, squeeze=False)[0]
     for axes, rate, letter in zip(panels, rates, "abcd", strict=False):
+        # Time 0 has no place on a log axis.
         own = opinions[(opinions["rate"] == rate) & (opinions["time"] >= 1)]
         for agent, colour in _AGENTS.items():
             _agent(axes, own[own["agent"] == agent], colour)
@@ -156,6 +163,7 @@ def adaptation(opinions: pd.DataFrame) -> Figure:
         axes.set_xlabel("time $t$")
         panel(axes, letter, rf"$\eta = {rate:g}$")
     panels[0].set_ylabel("opinion")
+    # Named at t ≥ 2, where public and hidden opinion are already apart.
     first = opinions[(opinions["rate"] == rates[0]) & (opinions["agent"] == "highest") & (opinions["time"] >= 2)]
     for kind in ("hidden", "public"):
         at = first[first["kind"] == kind].iloc[0]
@@ -178,6 +186,7 @@ def consensus_limit(law: pd.DataFrame, runs: pd.DataFrame, disagreement: pd.Data
     """Show the consensus limit, and the disagreement of hidden opinions, against the adaptation rate."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
     left, right = figure.subplots(1, 2)
+    # The limit is linear in normal noise, hence normal.
     half = 1.96 * law["std"]
     left.fill_between(law["rate"], law["mean"] - half, law["mean"] + half, color=BLUE, alpha=0.15, linewidth=0)
     left.plot(runs["rate"], runs["value"], "o", color=GREY, markersize=1.5, markeredgewidth=0)
@@ -222,6 +231,7 @@ def decreasing_rates(disagreement: pd.DataFrame) -> Figure:
         axes.loglog(own["time"], own["public"], color=GREY, linewidth=0.6)
         axes.loglog(own["time"], own["hidden"], color=colour, linestyle=line)
         ends[rf"$\eta_t = {formula(str(rate))}$"] = (float(own["hidden"].iloc[-1]), colour)
+    # The public curves of all rates nearly coincide and share one name.
     ends["public"] = (float(disagreement.groupby("rate")["public"].last().mean()), GREY)
     axes.set_xlim(1, disagreement["time"].max())
     axes.set_xlabel("time $t$")
@@ -232,7 +242,7 @@ def decreasing_rates(disagreement: pd.DataFrame) -> Figure:
 
 @styled
 def forgetting(information: pd.DataFrame, recovery: pd.DataFrame) -> Figure:
-    """Show that the information about the initial opinion is bounded, while the current one is learnt ever better."""
+    """Show that the information about the initial opinion is bounded, while the error of the current one decreases."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2)
     for (rate, own), colour in zip(information.groupby("rate"), (INK, BLUE, RED), strict=False):
@@ -257,6 +267,8 @@ def forgetting(information: pd.DataFrame, recovery: pd.DataFrame) -> Figure:
 
 def _errors(axes: Axes, errors: pd.DataFrame, colour: str) -> None:
     for target, line, mark in (("initial", "-", "o"), ("current", (0, (4, 1.5)), "s")):
+        # The variance of the current opinion falls by orders of magnitude under fast adaptation; points far below
+        # the axis would only add to the file.
         own = errors[(errors["target"] == target) & (errors["variance"] > _LEAST_VARIANCE / 10)]
         axes.loglog(own["steps"], own["variance"], color=colour, linestyle=line)
         error = 1.96 * own["standard_error"]

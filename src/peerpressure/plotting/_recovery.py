@@ -74,9 +74,11 @@ def two_agents(estimates: pd.DataFrame, covariances: pd.DataFrame) -> Figure:
 
 def _plane(axes: Axes, estimates: pd.DataFrame, covariances: pd.DataFrame) -> None:
     centre, cov = _law(covariances, "ols", "homoskedastic")
+    # Slightly more than three standard deviations of one estimate, so that all runs are inside.
     reach = 3.2 * float(np.sqrt(cov[0, 0]))
     _density(axes, centre, cov, reach)
     _limit_line(axes, centre, covariances, reach)
+    # The innovations last and smaller: they lie within the cloud of the regression.
     for method, colour, size in (("ols", BLUE, 7.0), ("innovations", RED, 3.0)):
         own = estimates[estimates["method"] == method]
         axes.scatter(own["agent_1"], own["agent_2"], s=size, color=colour, linewidths=0, alpha=0.8, zorder=3)
@@ -106,6 +108,7 @@ def _density(axes: Axes, centre: NDArray[np.float64], cov: NDArray[np.float64], 
 
 def _limit_line(axes: Axes, centre: NDArray[np.float64], covariances: pd.DataFrame, reach: float) -> None:
     _, limit = _law(covariances, "ols", "printed_limit")
+    # The singular limit has its 95 % ellipse degenerate to a segment along the diagonal.
     half = min(float(np.sqrt(_LEVEL_95 * limit[0, 0])), reach)
     axes.plot([centre[0] - half, centre[0] + half], [centre[1] + half, centre[1] - half], color=INK, linewidth=0.6)
 
@@ -119,9 +122,12 @@ def _rotated(axes: Axes, estimates: pd.DataFrame, covariances: pd.DataFrame) -> 
     named = covariances.set_index(["method", "kind"]).index
     for place, (method, kind, name, colour, line) in enumerate(k for k in _KINDS if k[:2] in named):
         _, cov = _law(covariances, method, kind)
+        # Full axes of the ellipse. In rotated coordinates the variances are c₁₁ ∓ c₁₂, because both agents have the
+        # same variance.
         wide, narrow = (2 * np.sqrt(_LEVEL_95 * (cov[0, 0] + sign * cov[0, 1])) for sign in (-1, 1))
         axes.add_patch(Ellipse((0, 0), wide, narrow, fill=False, edgecolor=colour, linestyle=line, linewidth=1.2))
         axes.text(0.02, 0.98 - 0.075 * place, name, transform=axes.transAxes, color=colour, va="top")
+    # Patches do not update the limits by themselves.
     axes.autoscale_view()
     low, high = axes.get_ylim()
     # Room for the names above the ellipses.
@@ -160,6 +166,7 @@ def residuals(values: pd.DataFrame, agents: pd.DataFrame, normality: pd.DataFram
 
 
 def _each_agent(axes: Axes, values: pd.DataFrame, agents: pd.DataFrame) -> None:
+    # Not the maximum: a single outlier among ten thousand residuals would compress all curves.
     reach = float(np.abs(values["residual"]).quantile(0.9995))
     grid = np.linspace(-reach, reach, 121)
     for _, own in values.groupby("agent"):
@@ -179,6 +186,7 @@ def _mean_vector(axes: Axes, means: NDArray[np.float64], normality: pd.DataFrame
     reach = 1.05 * max(float(np.abs(means).max()), 3.2 * float(fit["std"]))
     grid = np.linspace(-reach, reach, 241)
     axes.plot(grid, stats.norm.pdf(grid, fit["mean"], fit["std"]), color=BLUE)
+    # Mean 0: the regression is unbiased.
     axes.plot(grid, stats.norm.pdf(grid, scale=fit["exact_std"]), color=RED, linestyle=(0, (4, 2)))
     axes.axvline(0.0, color=INK, linewidth=0.6, linestyle=DOTTED)
     axes.set_xlim(-reach, reach)
@@ -208,6 +216,7 @@ def size_effect(variances: pd.DataFrame) -> Figure:
         axes.errorbar(
             own["agents"], own["variance"], yerr=error, fmt=f"{mark}-", markersize=3, linewidth=0.9, color=colour
         )
+        # The name is above the highest point of its curve, which clears the error bars.
         highest = own.loc[own["variance"].idxmax()]
         name = f"{edges} edge{'s' if edges > 1 else ''} per step"
         label(axes, name, (own["agents"].mean(), highest["variance"]), xytext=(0, 9), ha="center", color=colour)
@@ -222,6 +231,7 @@ def observers(errors: pd.DataFrame) -> Figure:
     """Show the error variance of each observer over time, exact and sampled, down to the Cramér–Rao bound."""
     networks = list(dict.fromkeys(errors["network"]))
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
+    # A common axis: the bound is the same on both networks.
     panels = figure.subplots(1, len(networks), sharey=True, squeeze=False)[0]
     for axes, network, letter in zip(panels, networks, "abcd", strict=False):
         own = errors[errors["network"] == network]
@@ -298,8 +308,10 @@ def privacy_over_time(designs: pd.DataFrame) -> Figure:
 def _curves(axes: Axes, designs: pd.DataFrame, column: str) -> None:
     for name, own in designs.groupby("design", sort=False):
         colour, title = _DESIGNS.get(str(name), (GREY, str(name)))
+        # Log axes have no place for 0 or infinity.
         curve = own[np.isfinite(own[column]) & (own[column] > 0)].sort_values("steps")
         axes.loglog(curve["steps"], curve[column], color=colour)
+        # Both panels have the same colours; names in one of them suffice.
         if column == "mu" and len(curve):
             spot = curve.iloc[len(curve) // 2]
             label(axes, title, (spot["steps"], spot[column]), xytext=(-3, 4), ha="right", color=colour)

@@ -68,7 +68,10 @@ def density_panels(path: DensityPath, value: float) -> Figure:
 
 def draw_density(axes: Axes, path: DensityPath, index: int, value: float) -> None:
     """Draw one density of two agents, as shares of its peak, and the line on which they agree."""
+    # Shares of the peak: the density contracts by orders of magnitude, and early times would be invisible on one scale.
     shown = path.density[index] / path.density[index].max()
+    # Transposed, because the first index is agent 1, the horizontal axis, and pcolormesh has rows vertical. An image,
+    # because ten thousand cells are a large vector file.
     axes.pcolormesh(*path.grid.edges, shown.T, cmap=_shades(), vmin=0.0, vmax=1.0, rasterized=True)
     exact = path.exact[index].pdf(np.stack(np.meshgrid(*path.grid.centres), axis=-1))
     axes.contour(*path.grid.centres, exact / exact.max(), levels=_DEVIATIONS, colors=RED, linewidths=0.7)
@@ -76,6 +79,7 @@ def draw_density(axes: Axes, path: DensityPath, index: int, value: float) -> Non
     axes.plot([low, high], [low, high], color=GREY, linewidth=0.8, linestyle=DOTTED)
     axes.plot([value], [value], marker="+", markersize=7, markeredgewidth=0.9, color=INK)
     label(axes, "$v$", (value, value), xytext=(5, -5), va="top")
+    # Equal axes make the line of agreement a diagonal.
     axes.set(xlim=(low, high), ylim=(low, high), aspect="equal", xlabel=f"opinion of agent {path.names[0]}")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(4))
@@ -83,6 +87,7 @@ def draw_density(axes: Axes, path: DensityPath, index: int, value: float) -> Non
 
 def _window(path: DensityPath) -> tuple[float, float]:
     """Return the range of opinions that both axes show at all times."""
+    # From the exact laws at all times, so that the window neither moves during an animation nor depends on the grid.
     low = min(float(np.min(law.mean - _SHOWN * law.std)) for law in path.exact)
     high = max(float(np.max(law.mean + _SHOWN * law.std)) for law in path.exact)
     return low, high
@@ -96,6 +101,7 @@ def density_over_time(path: DensityPath, value: float, name: str) -> Figure:
     left, right = figure.subplots(1, 2)
     (edges,), (centres,) = path.grid.edges, path.grid.centres
     shares = path.density / path.density.max(axis=1, keepdims=True)
+    # Edges of the cells in time: a column extends halfway to its neighbours.
     middles = np.concatenate([path.times[:1], (path.times[1:] + path.times[:-1]) / 2, path.times[-1:]])
     left.pcolormesh(middles, edges, shares.T, cmap=_shades(), vmin=0.0, vmax=1.0, rasterized=True)
     mean, std = np.array([(law.mean[0], law.std[0]) for law in path.exact]).T
@@ -114,6 +120,7 @@ def density_over_time(path: DensityPath, value: float, name: str) -> Figure:
 
 def _slices(axes: Axes, path: DensityPath, centres: NDArray[np.float64], window: tuple[float, float]) -> None:
     chosen, colours = spread_out(path.times.size, 4), visible("viridis")
+    # Independent of the grid, so that the exact curve is smooth however coarse the grid is.
     fine = np.linspace(*window, 400)
     for i, index in enumerate(chosen):
         colour = colours(i / max(1, chosen.size - 1))
@@ -172,6 +179,7 @@ def _fraction(step: float) -> str:
     >>> _fraction(1.0), _fraction(0.125), _fraction(0.3)
     ('1', '1/8', '0.3')
     """
+    # 1e−9 absorbs the rounding of the reciprocal.
     parts = 1 / step
     return f"{step:g}" if step >= 1 or abs(parts - round(parts)) > 1e-9 else f"1/{round(parts)}"
 
@@ -181,10 +189,12 @@ def euler_orders(weak: pd.DataFrame, strong: pd.DataFrame) -> Figure:
     """Show weak and strong errors of the Euler–Maruyama method against the step length; all are of order 1."""
     figure = Figure(figsize=(ONE_COLUMN, 2.7))
     axes = figure.add_subplot()
+    # Only steps that both tables have.
     both = weak.merge(strong, on="step")
     lines = {"error": (BLUE, "strong: paths"), "mean_error": (RED, "weak: mean")}
     lines |= {"std_error": (TEAL, "weak: std")}
     _error_lines(axes, both, lines)
+    # Only the strong error is sampled.
     axes.errorbar(both["step"], both["error"], 2 * both["standard_error"], color=BLUE, linewidth=0, elinewidth=0.8)
     axes.set_ylabel("error at the end")
     return figure
@@ -197,12 +207,14 @@ def _error_lines(axes: Axes, errors: pd.DataFrame, lines: dict[str, tuple[str, s
     for column, (colour, _) in lines.items():
         axes.loglog(table["step"], table[column], color=colour, marker="o", markersize=2.5)
     guide = np.array([low, high])
+    # The guide begins below the lowest curve at the shortest step.
     height = 0.4 * float(table[list(lines)].iloc[0].min())
     axes.loglog(guide, height * guide / low, color=GREY, linewidth=0.8, linestyle=DOTTED)
     middle = float(np.sqrt(low * high))
     label(axes, "slope 1", (middle, height * middle / low), xytext=(4, -4), va="top", color=GREY)
     axes.set_xlim(low / 1.25, high * 1.25)
     plain_ticks(axes.xaxis)
+    # The order is asymptotic; long steps would distort the fit.
     finest = table.head(3)
     names = {
         f"{text}, order {observed_order(finest['step'], finest[column]):.2f}": colour
@@ -214,10 +226,12 @@ def _error_lines(axes: Axes, errors: pd.DataFrame, lines: dict[str, tuple[str, s
 
 def spread_out(count: int, most: int) -> NDArray[np.int64]:
     """Return up to ``most`` positions among ``count``, the first and the last included."""
+    # Unique, because rounding can repeat a position when there are few.
     return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
 
 
 def _shades() -> Colormap:
+    # White at 0, so that cells absent from the table and the page have one colour.
     return LinearSegmentedColormap.from_list("density", ["white", "#a9c6e2", BLUE, "#0f2f52"])
 
 
@@ -244,6 +258,7 @@ def density_gif(path: DensityPath, value: float, *, frames_per_second: float = 1
     check_dimensions(path, 2)
     pictures = [_frame(path, index, value) for index in range(path.times.size)]
     palette = _palette(pictures)
+    # Without dithering, whose pattern would change from frame to frame.
     frames = [picture.quantize(palette=palette, dither=Dither.NONE) for picture in pictures]
     for frame in frames:
         frame.putpalette(_with_white(palette))
@@ -251,6 +266,7 @@ def density_gif(path: DensityPath, value: float, *, frames_per_second: float = 1
     pause = round(1000 / frames_per_second)
     # The last frame stays longer before the loop restarts.
     pauses = [pause] * (len(frames) - 1) + [pause + 1500]
+    # ``optimize`` would drop unused colours frame by frame, so that frames no longer share one palette.
     frames[0].save(written, "GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0, optimize=False)
     return written.getvalue()
 
@@ -261,15 +277,18 @@ def _palette(pictures: list[Image]) -> Image:
 
     chosen = spread_out(len(pictures), 4)
     width, height = pictures[0].size
+    # Some frames side by side, so that colours of early and late times are both represented.
     together = new("RGB", (width * chosen.size, height))
     for i, index in enumerate(chosen):
         together.paste(pictures[index], (i * width, 0))
+    # Half of a GIF's 256 colours suffice for one colour map, red contours and grey text, and keep the file small.
     return together.quantize(colors=128)
 
 
 def _with_white(palette: Image) -> list[int]:
     """Return the palette with pure white for near-white, which quantisation averages."""
     colours = np.array(palette.getpalette()).reshape(-1, 3)
+    # Otherwise the background would be a slightly grey rectangle on the page.
     colours[colours.min(axis=1) >= 250] = 255
     return [int(part) for part in colours.ravel()]
 
@@ -306,6 +325,7 @@ def density_path(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> 
     axes = Grid(tuple(np.linspace(row.low, row.high, row.cells + 1) for row in grid.itertuples()))
     names, times = tuple(grid["agent"]), law["time"].to_numpy()
     whole = np.zeros((times.size, *axes.shape))
+    # Exact matches: both columns come from the same times and read back from CSV without rounding.
     whole[np.searchsorted(times, cells["time"]), cells["column"], cells["row"]] = cells["density"]
     exact = tuple(
         GaussianDensity(
@@ -322,7 +342,7 @@ def density_path(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> 
 
 @styled
 def oscillation(paths: pd.DataFrame, limits: pd.DataFrame) -> Figure:
-    """Show a tree under fast pressure, which oscillates in discrete time and comes to rest in continuous time."""
+    """Show a tree under fast pressure, which oscillates in discrete time and converges in continuous time."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
     left, right = figure.subplots(1, 2)
     for dynamics, (colour, name) in _DYNAMICS.items():

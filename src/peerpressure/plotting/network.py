@@ -31,10 +31,11 @@ from peerpressure.plotting.style import (
 )
 
 Places: TypeAlias = NDArray[np.float64]
+# Tried from the nearest outwards.
 NAME_AT = (18, 24, 30, 38, 48, 60)  # distances in points from agent 1 to its name
 ROOM = 9.5  # free points around the name
 LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
-RASTER = 3_000  # dots and lines from which a vector picture holds them as an image
+RASTER = 3_000  # dots and lines from which a vector picture contains them as an image
 # Least distance of names at the ends of curves, as a share of the axis.
 _GAP = 0.062
 # Colour and line by the beginning of a design's name.
@@ -58,6 +59,7 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
     ends = own[["source", "target"]].to_numpy() - 1
     places = layout(len(agents), ends)
     width, height = np.ptp(places, axis=0)
+    # The layout's own proportions, within limits; 0.55 inches are for the colour bar.
     figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * min(max(height / width, 0.3), 1.2)))
     axes = figure.add_subplot()
     axes.add_collection(LineCollection(list(places[ends]), colors=GREY, linewidths=0.5, zorder=1))
@@ -76,6 +78,7 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
     axes.set_aspect("equal")
     axes.axis("off")
     axes.margins(0.03)
+    # Points per unit of the layout: 72 per inch, and the layout is as wide as the column.
     _name_agent_1(axes, places, ends, points=72 * ONE_COLUMN / width)
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01, ticks=[0.0, 0.5, 1.0])
     bar.set_label("hidden opinion $x_0$", labelpad=1)
@@ -87,12 +90,15 @@ def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points
     """Name the agent whose path other figures follow, at the nearest spot with room for its name."""
     angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
     spots = np.array([(r * np.cos(a), r * np.sin(a)) for r in NAME_AT for a in angles])
+    # Seven points on each edge, ends included, stand for the edge, and avoid distances to segments.
     along = np.linspace(0, 1, 7)[:, None, None]
     crowd = ((1 - along) * places[ends[:, 0]] + along * places[ends[:, 1]]).reshape(-1, 2)
     # A name is wider than it is high, so that horizontal distances count half.
     apart = ((crowd - places[0]) * points - spots[:, None, :]) * (0.5, 1.0)
+    # (spots,): the distance from each spot to the nearest point of the drawing.
     room = np.hypot(apart[:, :, 0], apart[:, :, 1]).min(axis=1)
     free = np.flatnonzero(room >= ROOM)
+    # Spots are ordered by distance, so that the first free one is the nearest; in a crowd, the least crowded.
     spot = spots[free[0] if free.size else int(np.argmax(room))]
     axes.annotate(
         "agent 1",
@@ -111,9 +117,11 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
     net = nx.Graph()
     net.add_nodes_from(range(agents))
     net.add_edges_from(ends.tolist())
+    # Deterministic, starting from a circle; force-directed layouts start from random positions.
     found = nx.kamada_kawai_layout(net)
     places = np.array([found[agent] for agent in range(agents)])
     centred = places - places.mean(axis=0)
+    # Principal axes: the direction of largest extent becomes horizontal, which suits a wide column.
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     rotated: Places = centred @ axes.T
     return rotated
@@ -129,9 +137,11 @@ def coloured_network(
     name: str,
 ) -> Figure:
     """Draw agents as dots, sized by degree and coloured by a value, with a colour bar of these limits below."""
+    # The layout is centred at 0; agents on a line have extent 0 in one direction and would give an empty figure.
     frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
     figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * frame[1] / frame[0]))
     axes = figure.add_subplot()
+    # Only dots and lines become an image; text and colour bar stay vectors.
     many = len(places) + len(ends) > RASTER
     # The more edges there are, the lighter each is drawn, so that agents stay visible.
     lightness = min(1.0, (300 / len(ends)) ** 0.5)
@@ -143,7 +153,9 @@ def coloured_network(
     dots = axes.scatter(
         places[:, 0],
         places[:, 1],
+        # Relative to the mean degree, with hubs limited, and smaller where there are many agents.
         s=np.clip(degrees / degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places)),
+        # Noise can move opinions out of the limits of the colour bar.
         c=np.clip(values, *limits),
         cmap=OPINIONS,
         vmin=limits[0],
@@ -180,6 +192,7 @@ def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     axes.scatter(
         places[observed, 0],
         places[observed, 1],
+        # A larger white dot with a red edge below the coloured one gives the ring of observed agents.
         s=2.6 * size,
         facecolors="white",
         edgecolors=RED,
@@ -234,6 +247,7 @@ def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -
     mu = np.sort(at["mu"].unique())
     axes.loglog(mu, limit / mu, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=5)
     finals = {}
+    # The information of zero-sum noise grows exponentially with the horizon, and would set the scale of the axis.
     tame = at[np.isfinite(at["rms_error"]) & ~at["design"].str.startswith("zero sum")]
     for name in names:
         curve = at[(at["design"] == name) & (at["rms_error"] <= _REACH * tame["rms_error"].max())]
@@ -259,6 +273,7 @@ def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float
         _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
         words, colour = _written(name), _look(name)[0]
         axes.text(0.99, 0.99 - _GAP * k, words, color=colour, transform=axes.transAxes, ha="right", va="top")
+    # Room on the left for the label of the limit, and on the right for the last dots.
     ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
     axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1)
     axes.set_xlim(*ends)
@@ -274,6 +289,7 @@ def _course(axes: Axes, name: str, information: NDArray[np.float64], error: NDAr
 
 def _name_ends(axes: Axes, x: float, finals: Mapping[str, float]) -> None:
     """Write names beside the right ends of curves, moved apart as little as possible, each with a line to its curve."""
+    # The axes are logarithmic, so that names must be separated in logarithms.
     low, high = np.log10(axes.get_ylim())
     names = sorted(finals, key=finals.__getitem__)
     heights = _apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
@@ -293,11 +309,14 @@ def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     from scipy.optimize import isotonic_regression
 
     steps = gap * np.arange(heights.size)
+    # For h' = h − k·gap the condition h_{k+1} − h_k ≥ gap is that h' increases, so that the nearest heights in least
+    # squares are an isotonic regression.
     return np.asarray(isotonic_regression(heights - steps).x + steps)
 
 
 def _look(name: str) -> tuple[str, str]:
     """Return colour and line of a design, the same in every panel."""
+    # By prefix, because names carry parameters, such as "AR(1), φ = 0.9".
     return next((look for start, look in _LOOKS.items() if name.startswith(start)), _PLAIN)
 
 

@@ -74,10 +74,12 @@ def hidden(summaries: pd.DataFrame, v: float) -> Figure:
 
 def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
     """Return the rows at log-spaced times after 0, with the first and the last."""
+    # A log axis has no place for time 0.
     later = summaries[summaries["time"] > 0]
     times = np.unique(later["time"])
     if times.size <= MOST_TIMES:
         return later
+    # Log-spaced, because the axis is logarithmic for long runs; ``clip`` guards the last one against rounding.
     wanted = np.searchsorted(times, np.geomspace(times[0], times[-1], MOST_TIMES))
     return later[later["time"].isin(times[wanted.clip(max=times.size - 1)])]
 
@@ -85,11 +87,13 @@ def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
 def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, v: float) -> None:
     """Draw the band from lowest to highest agent, and the mean of every replicate."""
     lowest, highest, mean = columns
+    # The mean over replicates of the extremes, not the extremes over all replicates, which grow with their number.
     middle = summaries.groupby("time")[[lowest, highest]].mean()
     axes.fill_between(middle.index, middle[lowest], middle[highest], color=colour, alpha=0.13, linewidth=0)
     for name in (lowest, highest):
         axes.plot(middle.index, middle[name], color=colour, linewidth=0.9)
     for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
+        # One path stands out, so that a single run can be followed among the others.
         axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
     axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=3)
     label(axes, "$v$", (float(middle.index[-1]), v), xytext=(3, 0), va="center", annotation_clip=False)
@@ -102,6 +106,7 @@ def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], c
 def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]]) -> None:
     """Draw the median over replicates of each column on a log axis, with the interquartile range shaded."""
     for k, (name, (words, colour)) in enumerate(curves.items()):
+        # Quartiles instead of mean and standard deviation: they are positive, so that a log axis can display the band.
         by_time = summaries.groupby("time")[name]
         median = by_time.median()
         axes.fill_between(
@@ -110,8 +115,10 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
         axes.plot(median.index, median, color=colour, linewidth=1.0)
         axes.text(0.98, 0.985 - 0.085 * k, words, transform=axes.transAxes, color=colour, ha="right", va="top")
     axes.margins(y=0.1)
+    # A spread of exactly 0, as from identical opinions, rules out a log axis.
     if (summaries[[*curves]] > 0).to_numpy().all():
         axes.set_yscale("log")
+    # After the scale is chosen: the room is a share of the axis as it is drawn.
     _make_room_above(axes)
     if axes.get_yscale() == "log":
         plain_ticks(axes.yaxis)
@@ -120,13 +127,16 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
 def _make_room_above(axes: Axes) -> None:
     """Raise the top of the axes, so that names stand above all curves."""
     scale = axes.yaxis.get_transform()
+    # In the coordinates of the scale, so that the share is the same on linear and on log axes.
     low, high = scale.transform(np.array(axes.get_ylim()))
     axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
 
 
 def _time_axis(axes: Axes, times: pd.Series) -> None:
+    # Shorter runs fit a linear axis, on which single steps can be read.
     if times.max() >= 50 * times.min():
         axes.set_xscale("log")
+    # A run of one step would have an axis of length 0.
     axes.set_xlim(times.min(), max(times.max(), 2 * times.min()))
     axes.set_xlabel("time $t$")
 
@@ -138,7 +148,9 @@ def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
     The target is the "initial" or the "current" hidden opinion.
     """
     truth = "current hidden opinion" if target == "current" else "hidden opinion $x_0$"
+    # Agents that are not identified have no estimate to draw.
     first = table[(table["replicate"] == table["replicate"].min()) & table["identified"]]
+    # In the order of the scenario.
     methods = list(dict.fromkeys(table["method"]))[:MOST_PANELS]
     width = ONE_COLUMN if len(methods) == 1 else TWO_COLUMNS
     figure = Figure(figsize=(width, 2.6))
@@ -157,6 +169,7 @@ def _against(axes: Axes, rows: pd.DataFrame) -> None:
         axes.text(0.5, 0.5, "no agent can be identified", transform=axes.transAxes, ha="center", color=GREY)
         return
     reach = [float(shown["hidden"].min()), float(shown["hidden"].max())]
+    # The identity, on which an estimate is exact.
     axes.plot(reach, reach, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=1)
     axes.errorbar(
         shown["hidden"], shown["value"], yerr=1.96 * shown["std"], fmt="none", ecolor=BLUE, alpha=0.3, elinewidth=0.7
@@ -169,6 +182,7 @@ def exposed(agents: pd.DataFrame) -> Figure:
     """Show the bits that the observer learns about each agent, against its degree."""
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
+    # An exactly observed agent has infinite information.
     finite = agents[np.isfinite(agents["bits"])].head(MOST_DOTS)
     for observed, words, colour in ((True, "observed", BLUE), (False, "not observed", RED)):
         group = finite[finite["seen"] == observed]
@@ -180,6 +194,7 @@ def exposed(agents: pd.DataFrame) -> Figure:
     if len(finite) and finite["degree"].max() >= 8 * finite["degree"].min():
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
+    # If all bits are 0 the axis still needs a positive length; without finite rows there is no maximum.
     axes.set_ylim(0, 1.2 * max(float(finite["bits"].max()), 1e-9) if len(finite) else 1)
     axes.set_xlabel("degree $d$")
     axes.set_ylabel("information about an agent, bits")
@@ -220,11 +235,13 @@ def temporal_network(network: pd.DataFrame) -> Figure:
 
 
 def _course(axes: Axes, times: Numbers, values: Numbers, colour: str) -> None:
+    # Steps per bin, rounded up, so that there are at most ``MOST_STEPS`` bins.
     length = -(-times.size // MOST_STEPS)
     if length == 1:
         axes.step(times, values, where="mid", color=colour, linewidth=0.9)
     else:
         first = np.arange(0, times.size, length)
+        # The last bin may be shorter.
         count = np.diff(first, append=times.size)
         middle, mean = (np.add.reduceat(numbers, first) / count for numbers in (times, values))
         low, high = (extreme.reduceat(values, first) for extreme in (np.minimum, np.maximum))
@@ -232,4 +249,5 @@ def _course(axes: Axes, times: Numbers, values: Numbers, colour: str) -> None:
         axes.plot(middle, mean, color=colour, linewidth=0.9)
     axes.set_xlim(times[0], max(times[-1], times[0] + 1))
     axes.set_ylim(0, max(1.0, 1.08 * float(values.max())))
+    # Numbers of edges and agents are whole.
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

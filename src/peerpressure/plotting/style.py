@@ -20,10 +20,11 @@ from scipy import stats
 
 from peerpressure.files import replacing
 
+# The usual column widths of journals, so that letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
 
-# Different in lightness as well as in hue, so that they are distinct in grey and for every kind of colour vision.
+# Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers.
 INK: Final = "#20262b"
 BLUE: Final = "#1f5c99"
 RED: Final = "#c8512b"
@@ -31,6 +32,7 @@ TEAL: Final = "#55a89a"
 GOLD: Final = "#dfa92f"
 GREY: Final = "#8a939b"
 PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
+# Monotone in lightness, and designed for colour-blind readers.
 OPINIONS: Final = "cividis"  # the colour map of opinions
 DOTTED: Final = (0, (1, 1.5))  # the line of exact limits and reference values
 # Formulas whose mathematics is more than a power.
@@ -66,6 +68,7 @@ _SETTINGS: Final[dict[Any, Any]] = {
     "ytick.major.size": 3.0,
     "lines.linewidth": 1.1,
     "lines.solid_capstyle": "round",
+    # TrueType instead of Type 3 fonts, which many journals do not accept.
     "pdf.fonttype": 42,
     # A fixed salt makes the identifiers inside an SVG reproducible; outlines make letters independent of fonts.
     "svg.hashsalt": "peerpressure",
@@ -84,6 +87,7 @@ P = ParamSpec("P")
 def _own_settings() -> Iterator[None]:
     """Apply this style, and restore the caller's settings at the end."""
     with mpl.rc_context():
+        # From the defaults: a setting of the caller that is not named here would change the figure.
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
         yield
@@ -105,6 +109,7 @@ def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> Non
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.0, foreground="white")]
+    # Offsets in points: the distance between a label and its curve does not depend on the scale of the axes.
     axes.annotate(text, at, path_effects=halo, **({"xytext": (0, 0), "textcoords": "offset points"} | options))
 
 
@@ -113,9 +118,12 @@ def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, ga
 
     ``ends`` gives the height and the colour of each; the axes' limits must be set.
     """
+    # Distances between names are compared in shares of the axes, since data may be on a log scale.
     to_part = axes.transData + axes.transAxes.inverted()
+    # The first name may then be as low as the bottom of the axes.
     height = -gap
     for name, (y, colour) in sorted(ends.items(), key=lambda item: item[1][0]):
+        # From the lowest curve upwards, each name at its curve or just above the previous name.
         height = max(float(to_part.transform((x, y))[1]), height + gap)
         spot = to_part.inverted().transform((1.0, height))
         label(axes, name, (x, float(spot[1])), xytext=(4, 0), va="center", color=colour, annotation_clip=False)
@@ -126,6 +134,7 @@ def visible(name: str) -> Colormap:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
+    # Beyond 0.86 cividis and viridis are a yellow that is too light for thin lines.
     return ListedColormap(colormaps[name](np.linspace(0.0, 0.86, 256)))
 
 
@@ -134,6 +143,7 @@ def plain_ticks(axis: Axis) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
+    # Below about two decades a log axis has too few powers of ten to read a value from.
     if high / low < 200:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -171,7 +181,9 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
     >>> render(Figure(), "pdf")[:4]
     b'%PDF'
     """
+    # By default Matplotlib writes the date, or its version, into each file.
     metadata = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}[kind]
+    # The style again: settings such as the SVG salt take effect when a figure is written, not when it is drawn.
     file = io.BytesIO()
     with _own_settings():
         figure.savefig(file, format=kind, metadata=metadata, **options)
@@ -236,6 +248,7 @@ def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
     """
     low, high = np.percentile(sample, (25, 75))
     std = float(sample.std(ddof=1))
+    # The interquartile range is robust against heavy tails; it can be 0 if values repeat, hence the fallback.
     scale = min(std, (high - low) / 1.34) or std
     # SciPy takes the width in units of the sample's standard deviation.
     density: NDArray[np.float64] = stats.gaussian_kde(sample, bw_method=0.9 * scale * sample.size**-0.2 / std)(x)

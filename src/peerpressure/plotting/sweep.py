@@ -37,7 +37,9 @@ SIZES = (20, 50, 80)
 _AXES = {"noise_variance": r"noise variance $\sigma_0^2$", "agents": "number of agents $|V|$"}
 _SOURCES = {"printed": (INK, "s"), "measured": (BLUE, "o"), "exact": (RED, "D")}
 _TERMS = {"intercept": "intercept", "agents": "$|V|$", "noise": "noise"}
+# Columns that each sweep has; all others are its axes.
 OWN_COLUMNS = ("replication", "measure", "detail", "replicate", "value")
+# More panels side by side are too narrow for their tick labels.
 MOST_PANELS = 3
 MOST_NAMED = 12  # tick labels of a heat map
 
@@ -47,6 +49,7 @@ def boxes(levels: pd.DataFrame, edges: int) -> Figure:
     """Show box plots of ⟨σ²⟩ by noise variance and by graph size, with the exact mean."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2, sharey=True)
+    # The table contains boxes rather than samples: quartiles and whiskers are drawn as given.
     for axes, by in ((left, "noise_variance"), (right, "agents")):
         _boxes(axes, levels[(levels["edges"] == edges) & (levels["by"] == by)].sort_values("level"))
         axes.set_xlabel(_AXES[by])
@@ -59,6 +62,7 @@ def boxes(levels: pd.DataFrame, edges: int) -> Figure:
 
 def _boxes(axes: Axes, levels: pd.DataFrame) -> None:
     place = levels["level"].to_numpy(dtype=float)
+    # In data units: levels of σ₀² are unevenly spaced, and the closest two determine the width.
     width = 0.62 * float(np.diff(place).min()) if place.size > 1 else 1.0
     stats = [_stats(row) for _, row in levels.iterrows()]
     line = {"color": BLUE, "linewidth": 0.8}
@@ -67,6 +71,7 @@ def _boxes(axes: Axes, levels: pd.DataFrame) -> None:
         positions=place,
         widths=width,
         showfliers=False,
+        # Otherwise each box gets a tick of its own, and the ticks of the numeric axis are lost.
         manage_ticks=False,
         patch_artist=True,
         boxprops={"facecolor": (*_light(BLUE), 0.35), "edgecolor": BLUE, "linewidth": 0.8},
@@ -77,6 +82,7 @@ def _boxes(axes: Axes, levels: pd.DataFrame) -> None:
     axes.plot(place, levels["exact_mean"], color=RED, marker="o", markersize=2.6, linewidth=1.0, zorder=4)
     margin = 0.9 * width
     axes.set_xlim(place.min() - margin, place.max() + margin)
+    # Variances are compared as ratios, for which the axis must begin at 0.
     axes.set_ylim(bottom=0)
 
 
@@ -97,6 +103,7 @@ def shapes(values: pd.DataFrame, edges: int) -> Figure:
     own = values[values["edges"] == edges]
     scale = Normalize(own["noise_variance"].min(), own["noise_variance"].max())
     shades = visible(OPINIONS)
+    # One range for all panels, so that widths of densities can be compared.
     reach = 1.1 * float(own["mean_residual"].abs().max())
     grid = np.linspace(-reach, reach, 161)
     panels = figure.subplots(1, len(SIZES), sharey=True)
@@ -119,6 +126,7 @@ def _family(edges: int) -> str:
     return f"BA with {edges} edge{'s' if edges > 1 else ''} per step"
 
 
+# Partial functions: they keep the docstring in ``func``, and can be pickled, which a lambda cannot.
 boxes_two, boxes_one = partial(boxes, edges=2), partial(boxes, edges=1)
 shapes_two, shapes_one = partial(shapes, edges=2), partial(shapes, edges=1)
 
@@ -145,6 +153,7 @@ def _coefficient(axes: Axes, rows: pd.DataFrame) -> None:
             row = rows[(rows["edges"] == edges) & (rows["source"] == source)]
             if row.empty:
                 continue
+            # Three rows per family and an empty one between the families.
             height = -(4 * group + place)
             low, high, middle = (float(row[name].iloc[0]) for name in ("low", "high", "estimate"))
             axes.plot([low, high], [height, height], color=colour, linewidth=1.0)
@@ -181,6 +190,7 @@ def sweep_plot(
     if kind == "heat" and across is None:
         remedy = "draw lines or boxes, or sweep another field too"
         raise InvalidInputError(message("a heat map must have two axes", got="one", remedy=remedy))
+    # Infinite times to consensus, among others, have no place on an axis.
     rows = table[(table["measure"] == chosen) & np.isfinite(table["value"].astype(float))]
     if rows.empty:
         rule, remedy = "a measure must have finite values to be drawn", "choose another measure"
@@ -201,6 +211,7 @@ def _draw(rows: pd.DataFrame, kind: str, measure: str, x: str, by: str | None) -
     # The details of a verdict are its outcomes, which share one panel.
     details = [""] if measure == "verdict" else list(dict.fromkeys(rows["detail"].fillna("")))[:MOST_PANELS]
     figure = Figure(figsize=(ONE_COLUMN if len(details) == 1 else TWO_COLUMNS, 2.7))
+    # Heat maps have the second sweep axis as their y axis, with one colour scale per panel.
     panels = figure.subplots(1, len(details), squeeze=False, sharey=kind != "heat")[0]
     for axes, detail in zip(panels, details, strict=True):
         KINDS[kind](axes, rows if measure == "verdict" else rows[rows["detail"].fillna("") == detail], measure, x, by)
@@ -227,8 +238,10 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
     for (value, group), colour in zip(groups, colours, strict=True):
         # Replicates of one unit share their graph, so that only units are independent.
         unit = group.groupby([x, "replication"], sort=False)["value"].mean().groupby(level=0, sort=False)
+        # The standard error of a single unit is undefined; its band has width 0.
         mean, error = unit.mean(), unit.sem().fillna(0.0)
         at = [places[key] for key in mean.index]
+        # Groups keep the order of the table, which need not increase along the axis.
         order = np.argsort(at)
         right, high, half = np.asarray(at)[order], mean.to_numpy()[order], error.to_numpy()[order]
         axes.fill_between(right, high - half, high + half, color=colour, alpha=0.15, linewidth=0)
@@ -241,7 +254,9 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
 def box_plots(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
     """Draw quartiles at every value of x, side by side for the values of the other axis."""
     groups: list[tuple[Any, pd.DataFrame]] = [("", rows)] if by is None else list(rows.groupby(by, sort=False))
+    # Distinct values in order; a set would lose the order.
     values = list(dict.fromkeys(_sorted(rows[x])))
+    # 0.3 of the unit between positions separates the groups of boxes.
     width = 0.7 / len(groups)
     for i, ((value, group), colour) in enumerate(zip(groups, _colours(len(groups)), strict=True)):
         offset = (i - (len(groups) - 1) / 2) * width
@@ -259,6 +274,7 @@ def box_plots(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | No
             flierprops={"marker": "o", "markersize": 1.6, "markerfacecolor": colour, "markeredgewidth": 0},
         )
         if by is not None:
+            # A box plot has no legend entry of its own.
             axes.plot([], [], color=colour, label=_short(value))
     axes.set_xticks(range(len(values)), [_short(value) for value in values])
     _legend(axes, by)
@@ -267,9 +283,11 @@ def box_plots(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | No
 def heat(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
     """Draw the mean over two axes as colours."""
     means = rows.pivot_table(index=by, columns=x, values="value", aggfunc="mean", sort=False)
+    # The pivot keeps the order of the rows; numbers are sorted, words are not.
     means = means.loc[list(dict.fromkeys(_sorted(means.index))), list(dict.fromkeys(_sorted(means.columns)))]
     picture = axes.imshow(means.to_numpy(), aspect="auto", origin="lower", cmap=visible(OPINIONS), interpolation="none")
     for axis, names in ((axes.xaxis, means.columns), (axes.yaxis, means.index)):
+        # Division rounded up, so that at most ``MOST_NAMED`` labels remain.
         step = max(1, -(-len(names) // MOST_NAMED))
         axis.set_ticks(range(0, len(names), step), [_short(name) for name in names[::step]])
     bar = axes.figure.colorbar(picture, ax=axes, aspect=26, pad=0.02)
@@ -299,6 +317,7 @@ def _legend(axes: Axes, by: str | None) -> None:
 
 def _sorted(values: Any) -> list[Any]:
     given = list(values)
+    # Words have no natural order; that of the scenario is intended.
     return sorted(given) if all(isinstance(value, int | float) for value in given) else given
 
 
@@ -322,6 +341,7 @@ def _log_where_wide(axes: Axes, rows: pd.DataFrame, places: Mapping[Any, float])
     if not words_on_axis and at.min() > 0 and at.max() > 20 * at.min():
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
+    # A factor of 20 still reads well on a linear axis.
     if values.min() > 0 and values.max() > 20 * values.min():
         axes.set_yscale("log")
         plain_ticks(axes.yaxis)
@@ -341,4 +361,5 @@ def _short(value: Any) -> str:
         parts = list(inner.values()) if isinstance(inner, dict) else inner
         # Words come before the numbers that qualify them.
         text = " ".join(map(_short, sorted(parts, key=lambda part: not isinstance(part, str))))
+    # Longer texts would overlap along an axis.
     return text[:24]

@@ -1,4 +1,4 @@
-"""The parts of an HTML page: formulas, numbers, tables and images, and the templates that hold them."""
+"""The parts of an HTML page: formulas, numbers, tables and images, and the templates that contain them."""
 
 from __future__ import annotations
 
@@ -29,25 +29,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SIZE: Final = 100.0  # units to the em
+# Shipped with Matplotlib, so that a formula has the same outline on every machine, and of the same kind as the figures.
 _FONT: Final = FontProperties(family="STIXGeneral", math_fontfamily="stix")
 _COMMANDS: Final = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
+# Non-greedy, so that two formulas in a line stay apart; a displayed formula may span lines.
 _IN_TEXT: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+# The order matters: powers of ten first become ^, then hyphens minus signs, and only then superscripts are marked up.
 _RULES: Final = (
     # A number that rounds to 0 needs no power.
     (re.compile(r"\b0(?:\.0+)?e[+-]?\d+\b"), "0"),
     (re.compile(r"(\d)e([+-])0*(\d+)\b"), r"\1×10^\2\3"),
+    # Python writes 1e+06, whose plus sign would become part of the exponent.
     (re.compile(r"\^\+"), "^"),
     # A hyphen before a number is a minus, unless it joins words.
     (re.compile(r"(?<![\w)])-(?=[\d.])"), "−"),
     (re.compile(r"\^-"), "^−"),
     (re.compile(r"\^([−]?[\w√]+(?:\.\d+)?)"), r"<sup>\1</sup>"),
+    # A subscript is one character or in brackets; a name such as slow_tree has more and keeps its underscore.
     (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
 )
 MISSING: Final = "–"
 SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
 _MINUS: Final = "\N{MINUS SIGN}"
-# Thousands of curves are smaller, and faster to show, as a raster image.
+# Figures with thousands of curves are smaller, and faster to display, as raster images.
 MOST_VECTOR_BYTES: Final = 220_000
+# At 1.2 × 96 CSS pixels per inch this is enough for screens of almost two device pixels per CSS pixel.
 DOTS_PER_INCH: Final = 200
 # Print sizes are small on a screen, which has 96 pixels to the inch.
 PIXELS_PER_INCH: Final = 1.2 * 96
@@ -67,8 +73,10 @@ def formula(latex: str) -> str:
     # The origin stays on the left: an italic letter may begin to the left of it.
     left, width = min(0.0, box.x0), box.x1 - min(0.0, box.x0)
     view = f"{left:.0f} {-box.y1:.0f} {width:.0f} {box.height:.0f}"
+    # Sizes in em, so that formulas scale with the text; y0 is the depth below the baseline, which CSS aligns with.
     sizes = {"width": width, "height": box.height, "vertical-align": box.y0}
     size = ";".join(f"{name}:{units / _SIZE:.3f}em" for name, units in sizes.items())
+    # Screen readers read the LaTeX; a line break in an attribute would be read out as well.
     name = escape(" ".join(latex.split()))
     return (
         f'<svg class="formula" role="img" aria-label="{name}" viewBox="{view}" style="{size}">'
@@ -80,6 +88,7 @@ def _drawn(outline: Path) -> str:
     """Return the outline as SVG path commands, whose y axis points down."""
     parts = []
     for points, code in outline.iter_segments(curves=True, simplify=False):
+        # Y is flipped, because SVG counts it downwards. A tenth of a unit is a thousandth of an em.
         numbers = "" if code == Path.CLOSEPOLY else " ".join(f"{x:.1f} {-y:.1f}" for x, y in points.reshape(-1, 2))
         parts.append(_COMMANDS[code] + numbers)
     return "".join(parts)
@@ -150,6 +159,7 @@ class Table:
 def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> Table:
     """Return the chosen columns of all rows, or of the first ``most``, as a printed table."""
     shown = data if most is None else data.head(most)
+    # From all rows, not only the printed ones, so that a column keeps its alignment when rows are left out.
     numeric = [_is_numeric(data[column.name].tolist()) for column in columns]
     cells = [
         aligned([column.text(value) for value in shown[column.name]])
@@ -169,6 +179,7 @@ def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
     """
     if _is_missing(value):
         return MISSING
+    # Integers are exact and get all their digits, with separators.
     if isinstance(value, (int, np.integer)):
         return f"{value:,}".replace("-", _MINUS)
     value = float(value)
@@ -179,6 +190,7 @@ def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
     if value and form is Form.SIGNIFICANT and not SMALL <= abs(value) < LARGE:
         head, tail = f"{value:.{digits - 1}e}".split("e")
         return f"{head}×10^{int(tail)}".replace("-", _MINUS)
+    # The logarithm of 0 does not exist; a zero has as many decimals as digits.
     decimals = digits if form is Form.FIXED or not value else max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:.{decimals}f}".replace("-", _MINUS)
 
@@ -189,6 +201,7 @@ def word(value: Any) -> str:
     >>> word(True), word("slow_tree"), word(float("nan"))
     ('yes', 'slow tree', '–')
     """
+    # Before any test for numbers: a bool is an int in Python.
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     return MISSING if _is_missing(value) else str(value).replace("_", " ")
@@ -209,8 +222,10 @@ def _tail(text: str) -> str:
 def _pad(tail: str, longest: int, text: str) -> Markup:
     """Return the padding of a tail up to the longest: a point if it has none, and digits."""
     missing = longest - len(tail)
+    # Numbers with a power of ten, and dashes, have no decimal point to align with the others.
     if not missing or "×" in text or text == MISSING:
         return Markup("")
+    # A number without a decimal point is padded by an invisible point and digits.
     filling = ("0" if tail else ".") + "0" * (missing - 1)
     return Markup('<span class="pad" aria-hidden="true">{}</span>').format(filling)
 
@@ -253,6 +268,7 @@ class Image:
 def image(figure: Figure) -> Image:
     """Return the figure as SVG, or as PNG where that is much smaller; the same figure gives the same bytes."""
     width, height = (round(PIXELS_PER_INCH * side) for side in figure.get_size_inches())
+    # The size of the SVG decides, and is known only once it is rendered.
     data, kind = _rounded(render(figure, "svg")), "svg+xml"
     if len(data) > MOST_VECTOR_BYTES:
         data, kind = render(figure, "png", dpi=DOTS_PER_INCH), "png"
@@ -261,6 +277,7 @@ def image(figure: Figure) -> Image:
 
 def moving_image(gif: bytes) -> Image:
     """Return an animated GIF, as wide as a figure of one column."""
+    # The header of a GIF: six bytes of signature, then width and height as little-endian 16-bit integers.
     across, down = struct.unpack("<HH", gif[6:10])
     width = round(PIXELS_PER_INCH * ONE_COLUMN)
     return Image(_address(gif, "gif"), width, round(width * down / across))
@@ -271,7 +288,8 @@ def _address(data: bytes, kind: str) -> str:
 
 
 def _rounded(svg: bytes) -> bytes:
-    """Return an SVG whose paths are rounded to a hundredth of a point, which is invisible."""
+    """Return an SVG whose path coordinates are cut after two decimals, a hundredth of a point, which is invisible."""
+    # Only within path data: other attributes contain decimals, such as scales, for which digits matter.
     return re.sub(rb' d="[^"]*"', lambda path: re.sub(rb"(\.\d\d)\d+", rb"\1", path[0]), svg)
 
 
@@ -280,6 +298,8 @@ class Mathematics(Extension):
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         """Return the source of a template with its formulas drawn."""
+        # Before the template is compiled, so that a formula is drawn once and not at each rendering. It can therefore
+        # not contain template expressions.
         return with_formulas(source)
 
 
@@ -289,6 +309,7 @@ def templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("peerpressure.report"),
         extensions=[Mathematics],
+        # A misspelt name fails instead of leaving a gap in the text.
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,

@@ -34,9 +34,11 @@ MOST_PLACED = 120  # agents whose layout takes a second or two
 MOST_JOINED = 8  # edges per agent above which a drawing is unreadable
 LISTED = 12  # agents on the page; the table beside it has all of them
 
+# Both must be there before a folder counts as results and may be overwritten.
 MARKS = ("run.nc", "verdict.json")
 TABLES = ("agents", "summaries", "network", "estimates", "budget", "frontier", "states")
 FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
+# All names that a run can write but need not; those of an earlier run are removed.
 OWN = frozenset(
     [*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png"))]
 ) | {"report.html"}
@@ -46,6 +48,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the parameters of the run in words."""
     model, asked = experiment.model, experiment.scenario.run
     s, x = model.s, model.x0
+    # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
@@ -77,8 +80,10 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
 def _with_scatter(values: NDArray[np.float64]) -> str:
     """Return a mean with its standard deviation, both to the second digit of the latter."""
     scatter = float(values.std())
+    # One replicate, or no noise: the logarithm below would fail.
     if not scatter:
         return number(float(values.mean()))
+    # Two significant digits of the standard deviation; more digits of the mean would be noise.
     places = max(0, 1 - math.floor(math.log10(scatter)))
     return f"{values.mean():.{places}f} ± {scatter:.{places}f}".replace("-", "\N{MINUS SIGN}")
 
@@ -90,6 +95,7 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
     rows = []
     for method, estimate in experiment.estimates.items():
         known = estimate.identified
+        # Agents that are not identified have no finite variance and would dominate the mean.
         claimed = np.sqrt(estimate.variance[known].mean()) if known.any() else np.nan
         made = np.sqrt((estimate.residuals(experiment.truth)[:, known] ** 2).mean()) if known.any() else np.nan
         rows.append((method, f"{int(known.sum()):,} of {known.size:,}", number(float(claimed)), number(float(made))))
@@ -159,6 +165,7 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
     made, v = {}, experiment.model.consensus_value
     if "summaries" in tables:
         made["opinions"] = run.opinions(tables["summaries"], v)
+        # The column exists only where hidden opinions adapt.
         if "hidden_mean" in tables["summaries"]:
             made["hidden"] = run.hidden(tables["summaries"], v)
     if "network" in tables:
@@ -181,9 +188,11 @@ def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame])
         return {}
     made = {"exposure": run.exposed(tables["agents"])}
     graph = experiment.model.network
+    # Kamada–Kawai needs all pairs of distances: its cost grows faster than the square of the number of agents.
     if graph.n <= MOST_PLACED and graph.edge_count <= MOST_JOINED * graph.n:
         exposed = experiment.exposure
         made["exposure_map"] = network.exposure(exposed.table, exposed.edges())
+    # A log axis cannot display an infinite ε, the budget of a run without noise.
     if "budget" in tables and np.isfinite(tables["budget"]["epsilon"]).any():
         made["budget"] = run.spent(tables["budget"])
     compared = experiment.frontier
@@ -230,6 +239,7 @@ def _agents(agents: pd.DataFrame) -> Table:
         columns.append(Column("final_hidden_mean", "final hidden"))
     if "bits" in agents:
         columns.append(Column("bits", "exposure, bits"))
+    # Labels may be numbers, which the table would round and align as such.
     names = agents.assign(agent=agents["agent"].map(str))
     return table(names, columns, most=LISTED)
 
@@ -245,11 +255,13 @@ def run_files(
         "verdict.json": _verdict(experiment),
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
+    # As functions, called while the file is written, so that no second copy of the states is in memory.
     files["run.nc"] = lambda file: write_netcdf(experiment.run.to_xarray(), file)
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:
         progress("drawing")
+        # Figures before files: an error in a figure occurs before anything is written.
         drawn = {name: settled(figure) for name, figure in figures(experiment, tables).items()}
         if asked.figures:
             files |= {
@@ -265,15 +277,17 @@ def _verdict(experiment: Experiment) -> bytes:
 
 
 def may_be_written(out: Path) -> bool:
-    """Return whether a folder is new, empty or holds the results of a run, so that no other files are at risk."""
+    """Return whether a folder is new, empty or contains the results of a run, so that no other files are at risk."""
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 
 def check_space(out: Path, needed: int) -> None:
     """Raise, before any work is done, if the folder cannot be written or the disk lacks space for the results."""
+    # The folder may not exist yet; the disk is that of its nearest existing ancestor.
     there = next(place for place in (out, *out.absolute().parents) if place.exists())
     try:
-        # Permissions are best checked by writing.
+        # Writing is the only reliable test of permissions. An existing folder is tested beside it, where the temporary
+        # folder of ``_write_all`` will be.
         with tempfile.TemporaryDirectory(dir=there.parent if there == out else there):
             free = shutil.disk_usage(there).free
     except OSError as error:
@@ -290,6 +304,7 @@ def amount(size: float) -> str:
     >>> amount(2_722_720_000)
     '2.72 GB'
     """
+    # Decimal units, as disks and file managers count.
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
@@ -319,12 +334,14 @@ def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
 def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the target, hence on the same file system, where a rename is atomic.
         part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
     except OSError as error:
         raise _no_place(out, error) from error
     try:
         publish(part, files)
         if out.exists():
+            # An existing folder may contain files of the user, so that it is updated file by file and not replaced.
             for name in files:
                 (part / name).replace(out / name)
             # Files of an earlier run would be mistaken for results of this one.
@@ -335,6 +352,7 @@ def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
             # A temporary folder is private; results get the usual permissions.
             part.chmod(0o777 & ~umask())
             part.rename(out)
+    # Also on Ctrl-C: a partial folder must not remain.
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -345,6 +363,7 @@ def _rescued(files: Mapping[str, Content], name: str) -> Path | None:
     """Write the files to a temporary folder; None if that fails too."""
     place = None
     try:
+        # The system's temporary folder is often on another disk, which may have room.
         place = Path(tempfile.mkdtemp(prefix="peerpressure-"))
         publish(place / name, files)
     except OSError:

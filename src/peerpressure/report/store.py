@@ -27,6 +27,8 @@ PART = 1_000_000  # rows of a long table that are built at a time
 
 def to_csv(table: pd.DataFrame) -> bytes:
     """Return a table as CSV; numbers have all their digits and read back exactly."""
+    # Pandas writes the shortest text that reads back to the same double. A fixed line ending keeps the bytes, and
+    # hence the hashes, independent of the operating system.
     return bytes(table.to_csv(index=False, lineterminator="\n").encode())
 
 
@@ -48,10 +50,12 @@ def from_csv(data: bytes) -> pd.DataFrame:
 
 def _typed(texts: Sequence[str]) -> list[Any]:
     """Return a column's values as booleans, integers, floats or texts, the first type that fits them all."""
+    # Before numbers, since neither int nor float reads these words.
     if texts and set(texts) <= {"True", "False"}:
         return [text == "True" for text in texts]
     for kind in (int, float):
         with contextlib.suppress(ValueError):
+            # An empty cell is NaN among floats; int("") raises, so that a column with gaps becomes float.
             return [kind(text) if text or kind is int else math.nan for text in texts]
     return [text or None for text in texts]
 
@@ -64,8 +68,11 @@ def request_key(request: Mapping[str, Any]) -> dict[str, Any]:
 def _sources() -> str:
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
+    # Sorted, because the order of a directory differs between file systems. Zero bytes separate names from
+    # contents, so that moving text from one to the other changes the hash.
     for path in sorted(package.rglob("*.py")):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    # 64 bits: enough to detect a change, and short enough to read in the manifest.
     return digest.hexdigest()[:16]
 
 
@@ -79,6 +86,7 @@ def stored(folder: Path, key: Mapping[str, Any]) -> tuple[dict[str, bytes], froz
     """Return the unchanged files that the same request made, and the names of those that are missing or changed."""
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
+        # Another request, version or source makes all files stale.
         hashes = dict(content["files"]) if content["made_with"] == dict(key) else {}
     except (OSError, ValueError, KeyError, TypeError):
         # Without a valid manifest no file can be trusted.
@@ -96,6 +104,7 @@ def publish(folder: Path, files: Mapping[str, Content]) -> list[Path]:
         if callable(data):
             with replacing(target) as file:
                 data(file)
+        # An untouched file keeps its time, so that tools that compare times do not run again.
         elif _read(target) != data:
             with replacing(target) as file:
                 file.write(data)

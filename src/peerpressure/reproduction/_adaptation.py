@@ -32,19 +32,24 @@ from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._regime import opinion_regime
 
 AGENTS = 60
+# Memories 1/η of about 300 and of 10 steps: longer, and shorter, than the public opinions take to agree.
 SLOW, FAST = 0.003, 0.1
+# Three rates per decade from about 0.002 to 1; at 1 the hidden opinion is the last public one.
 RATES = tuple(10.0 ** (k / 3) for k in range(-8, 1))
+# Σ η_t diverges linearly, diverges like log t, and converges: the last is the case in which hidden opinions disagree.
 DECREASING = ("0.01", "0.5/t", "0.5/t^2")
 STEPS = 1_000
 HORIZONS = (10, 30, 100, 300)
 REPLICATIONS = 30
 # After 8/η steps the retention is e⁻⁸, and all agents are at the consensus limit.
 MEMORY_LENGTHS = 8.0
-# By then the noise, which moves the common value less and less, has moved it as far as it will to within a per cent.
+# By then the variance that the noise adds to the common value has converged to within a per cent.
 LEAST_STEPS = 500
+# Of the predicted limit; the standard errors of the sampled runs are far larger.
 TOLERANCE = 1e-4
 
 OBSERVED_AGENTS = 30
+# 0 is the paper's model, in which the information about x₀ grows without bound.
 OBSERVED_RATES = (0.0, 0.01, 0.1)
 OBSERVED_STEPS = 200
 OBSERVED_HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -80,7 +85,7 @@ class TwoTimescalesResult:
             rate, steps, weighted_disagreement: RMS of the hidden opinions about their mean, weighted by degree; exact.
         timescale_decreasing
             rate (as a formula), sum_diverges, time, public, hidden: the same weighted RMS disagreement over time,
-            of public and of hidden opinions, under constant and decreasing rates; sum_diverges tells whether Σ η_t = ∞.
+            of public and of hidden opinions, under constant and decreasing rates; sum_diverges is True if Σ η_t = ∞.
         """
         names = ("opinions", "consensus_limit", "sampled_limit", "hidden_disagreement", "decreasing")
         return {f"timescale_{name}": getattr(self, name) for name in names}
@@ -134,10 +139,13 @@ def two_timescales(
     """
     check_replications(replications, "two time-scales")
     constant = scale_free_model(seed, agents=agents)
+    # Under ρ_t = t a slow transient would add a bias of its own, indistinguishable from that of the adaptation.
     model = replace(constant, pressure=Linear.tuned(constant.network, constant.s))
     own_seed = stream(seed, "two time-scales")
     opinions = [opinions_over_time(adapting_at(model, rate), steps, seed=own_seed) for rate in (SLOW, FAST)]
+    # Shorter requests leave out horizons beyond their length rather than fail.
     horizons = [time for time in HORIZONS if time <= steps]
+    # Named by the rate, so that a different choice of rates keeps the noise of those that remain.
     limits = [
         limit_at(adapting_at(model, rate), replications, seed=stream(seed, f"landing at {rate:g}")) for rate in rates
     ]
@@ -153,6 +161,7 @@ def two_timescales(
 
 def adapting_at(model: Model, rate: float) -> Model:
     """Return the model with hidden opinions that adapt at a constant rate; constant opinions at rate 0."""
+    # None rather than rate 0: without adaptation the state consists of the public opinions only.
     return replace(model, adaptation=Adaptation(rate) if rate else None)
 
 
@@ -160,6 +169,7 @@ def opinions_over_time(model: Model, steps: int = STEPS, *, seed: int = SEED) ->
     """Return the table ``timescale_opinions`` for one rate."""
     times, order = np.concatenate([[0], log_spaced_times(steps)]), np.argsort(model.x0)
     three = {"lowest": order[0], "middle": order[model.n // 2], "highest": order[-1]}
+    # The joint state has public opinions at 0…n − 1 and hidden ones at n…2n − 1.
     law, run = moments(model, steps, times=times, what="joint"), simulate(model, steps, seed=seed)
     assert run.states is not None, "states are recorded by default"
     assert run.hidden is not None, "and hidden opinions with them"
@@ -175,10 +185,12 @@ def opinions_over_time(model: Model, steps: int = STEPS, *, seed: int = SEED) ->
 def limit_at(model: Model, replications: int = REPLICATIONS, *, seed: int = SEED) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the exact law of the consensus limit, and the values of sampled runs."""
     rate, law = _rate(model), consensus_limit(model, tolerance=TOLERANCE)
+    # A slow rate needs long runs before hidden opinions agree, a fast one until the noise is averaged.
     steps = max(LEAST_STEPS, math.ceil(MEMORY_LENGTHS / rate))
     run = simulate(model, steps, replications, seed=seed, record="final")
     values = consensus_mode(model)(run.final.public)
     row = {"rate": rate, "mean": law.mean, "std": law.std, "steps": steps, "sampled_mean": values.mean()}
+    # From the exact law: a standard deviation of a few sampled runs would itself be uncertain.
     row |= {"standard_error": law.std / np.sqrt(replications), "consensus_value": model.consensus_value}
     runs = pd.DataFrame({"rate": rate, "run": np.arange(replications), "value": values})
     return pd.DataFrame([row]), runs
@@ -267,6 +279,7 @@ def forgetting(
     [1, 2, 5]
     """
     check_replications(replications, "forgetting")
+    # With y₀ = x₀ the first output would reveal every hidden opinion.
     start = np.full(agents, np.mean(printed.HIDDEN_RANGE))
     constant = replace(scale_free_model(seed, agents=agents), start=start)
     models = [adapting_at(constant, rate) for rate in rates]
@@ -286,8 +299,11 @@ def information_over_time(model: Model, steps: int) -> pd.DataFrame:
     1/(1 − (1 − η)²).
     """
     rate, times = _rate(model), log_spaced_times(steps)
+    # (steps + 1, agents): all agents have the same rate, so that one column stands for all.
     retention = retained(model, steps)[:, 0]
+    # Output t depends on x_t = π_{t−1}x₀ + known terms, hence the shift by one.
     information = np.cumsum(retention[:-1] ** 2)[times - 1]
+    # The geometric series Σ (1 − η)^{2k}.
     limit = 1 / (1 - (1 - rate) ** 2) if rate else np.inf
     columns = {"time": times, "retention": retention[times], "information": information, "limit": limit}
     return pd.DataFrame({"rate": rate} | columns)
@@ -298,10 +314,12 @@ def recovery_over_time(model: Model, horizons: Sequence[int], replications: int,
     unit, rows = float(np.mean(model.noise.deviations(model.n) ** 2)), []
     for last in horizons:
         run = simulate(model, last, replications, seed=seed)
+        # Without adaptation the current opinion is the initial one.
         now = model.x0 if run.final.hidden is None else run.final.hidden
         truths: dict[Target, NDArray[np.float64]] = {"initial": model.x0, "current": now}
         for target, truth in truths.items():
             estimate = recover(model, run, target=target)
+            # The mean over agents first: errors of one run are correlated, runs are independent.
             squares = ((estimate.value - truth) ** 2).mean(axis=1) / unit
             row = {"rate": _rate(model), "target": target, "steps": last}
             rows.append(row | _errors(estimate.variance.mean() / unit, squares))

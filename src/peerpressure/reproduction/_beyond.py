@@ -33,6 +33,8 @@ SCHEDULE_STEPS = (10, 30, 100, 300, 1_000, 3_000)
 REPLICATIONS = 200
 # Opinions on [0, 1] differ by at most 1; noise of this size hides them for some tens of steps.
 PRIVACY_NOISE = 10.0
+# Above ½, so that Σ 1/σ_t² converges and the privacy loss is bounded; the variance of the averaged noise then grows as
+# t^(2·0.6 − 1) instead of falling.
 GROWTH = 0.6
 # In units of σ₀²: an estimator with a larger variance has learned nothing, and would flatten the others in a figure.
 LARGEST_VARIANCE = 100.0
@@ -126,6 +128,8 @@ def observers(
     unit = float(np.mean(model.noise.deviations(model.n) ** 2))
     rows = []
     for steps in times:
+        # Noise depends on seed, replicate, step and agent: longer runs continue shorter ones, and ``law.residuals``
+        # below draws the same runs again, so that all estimators are compared on the same data.
         law, run = ols_law(model, steps), simulate(model, steps, replications, seed=seed)
         found = {
             "ols": (np.diag(law.covariance), law.residuals(replications, seed)),
@@ -134,6 +138,7 @@ def observers(
             "innovations": (information(model, steps).bound, recover(model, run).residuals()),
         }
         for observer, (variances, residuals) in found.items():
+            # Written so that a NaN, like an infinite variance, is skipped: not all opinions are identified.
             if not variances.mean() < LARGEST_VARIANCE * unit:
                 continue
             sampled, error = _mean_square(residuals)
@@ -157,6 +162,7 @@ def schedules(
     for name, pressure in (("t", Linear()), ("κt", Linear.tuned(model.network, model.s))):
         own = replace(model, pressure=pressure)
         law = moments(own, last, of=mode, times=list(times))
+        # One seed for both schedules: a paired comparison. Every tenth step is enough, since 10 divides all ``times``.
         run = simulate(own, last, replications, seed=seed, record=Record(every=10))
         for i, steps in enumerate(law.times):
             bias, std = float(law.mean[i, 0]) - model.consensus_value, float(law.std[i, 0])
@@ -167,6 +173,7 @@ def schedules(
                 row | {"sampled_rms": rms, "standard_error": error, "ideal": ideal_deviation(model, int(steps))}
             )
     table = pd.DataFrame(rows)
+    # Two blocks of the same times, the slow schedule first.
     slow = table[table["schedule"] == "t"]["rms"].to_numpy()
     return table.assign(gain=np.tile(slow, 2) / table["rms"])
 
@@ -182,12 +189,14 @@ def partial_observers(
         fraction (of observed agents), group (observed, unobserved), agents, ratio, low, high: posterior over prior
         variance, mean and range over the agents of the group.
     """
+    # Prefixes of one permutation are nested, so that more observed agents cannot give less information.
     order = np.random.default_rng([seed, 2]).permutation(model.n)
     rows = []
     for fraction in fractions:
         chosen = [model.network.labels[i] for i in order[: max(1, round(fraction * model.n))]]
         table = exposure(model, steps, chosen, Prior.uniform(*printed.HIDDEN_RANGE)).table
         for group, part in (("observed", table[table["seen"]]), ("unobserved", table[~table["seen"]])):
+            # At fraction 1 there are no unobserved agents.
             if len(part):
                 ratio = part["ratio"]
                 row = {"fraction": fraction, "group": group, "agents": len(part), "ratio": ratio.mean()}
@@ -217,6 +226,7 @@ def privacy_over_time(model: Model, times: Sequence[int] = HORIZONS) -> pd.DataF
         own = replace(model, noise=noise, pressure=tuned, start=start)
         law = moments(own, max(times), of=mode, times=list(times))
         for i, steps in enumerate(times):
+            # Sensitivity 1, the default: opinions on [0, 1] differ by at most 1.
             spent = budget(own, steps)
             error = float(np.hypot(law.mean[i, 0] - model.consensus_value, law.std[i, 0]))
             row = {"design": design, "steps": steps, "information": spent.information, "mu": spent.mu}
@@ -231,12 +241,14 @@ def _recovered(model: Model, run: Trajectory, method: str) -> tuple[NDArray[np.f
 
 def _mean_square(residuals: NDArray[np.float64]) -> tuple[float, float]:
     """Return the mean square over replicates and agents, with its standard error over replicates."""
+    # Errors of the agents of one run are correlated, so that the standard error is over replicates only.
     each = (residuals**2).mean(axis=1)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(each.size))
 
 
 def _root_mean_square(values: NDArray[np.float64]) -> tuple[float, float]:
     square, error = _mean_square(values[:, None])
+    # The delta method: d√q = dq/(2√q).
     return float(np.sqrt(square)), error / (2 * float(np.sqrt(square)))
 
 

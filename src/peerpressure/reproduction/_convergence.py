@@ -33,14 +33,18 @@ from peerpressure.theory._rates import ideal_deviation
 from peerpressure.trajectory import Trajectory
 
 STEPS = 100_000
+# 2^√t exceeds t only from t = 16 on, and the failures take some time after that.
 LEAST_STEPS = 100
-# The tables hold the first and the last steps one by one, so that an oscillation can be followed.
+# The tables contain the first and the last steps one by one, so that an oscillation can be followed.
 EARLY = 150
 LATE = 24
+# More than other tables have: the paths are those of single noisy runs, whose extremes are irregular.
 KEPT_PER_DECADE = 60
 # By then ρ_t = 2^√t is past 1e9, and the remaining change is smaller than any figure can show.
 LIMIT_STEPS = 1_000
+# The standard deviation of the limit is then known to about 1 %, enough to test the predicted law.
 REPLICATES = 4_000
+# On both sides of the condition: Σ 1/ρ_t diverges for the first two and converges for the others.
 SCHEDULES: Sequence[Schedule] = (Linear(), Formula("t*log(1 + t)"), Power(1.5), StretchedExponential())
 PATHS = 6
 
@@ -79,6 +83,7 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """Return the final state as a row of the table ``summary``."""
+        # Under a periodic limit the last change of one agent is the distance between the two values of its side.
         path = self.path.path(self.model.network.labels[0])[0]
         return {
             "run": self.name,
@@ -196,12 +201,14 @@ def convergence(
     if steps < LEAST_STEPS:
         rule = f"the convergence experiment needs at least {LEAST_STEPS} steps"
         raise InvalidInputError(message(rule, got=steps, remedy="a failure to agree does not show sooner"))
+    # One edge per step gives a tree, hence a bipartite graph; two give odd cycles.
     tree, cycles = barabasi_albert(agents, 1, seed=seed), barabasi_albert(agents, 2, seed=seed)
     hidden, stubbornness = agents_drawn(agents, seed)
 
     def run(name: str, network: Network, pressure: Schedule) -> Run:
         model = Model(network, hidden, stubbornness, pressure, Gaussian(noise))
         keep = Record(agents=[network.labels[0]])
+        # The states of one agent and the extremes of all: the states of all would take 80 MB per run.
         path = simulate(model, steps, seed=seed, record=keep)
         # The update is affine, so that the mean path is the path without noise: exact, not sampled.
         expected = simulate(replace(model, noise=NoNoise()), steps, record="summaries")
@@ -235,6 +242,7 @@ def _at(values: NDArray[Any] | None, times: Any) -> NDArray[np.float64]:
 
 def _edges(name: str, network: Network) -> pd.DataFrame:
     sources, targets, _ = network.edges()
+    # From 1, as agents are numbered in the figures and in the paper.
     return pd.DataFrame({"network": name, "source": sources + 1, "target": targets + 1})
 
 
@@ -254,6 +262,7 @@ def biased_consensus(
     """
     fast = replace(model, pressure=StretchedExponential())
     run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), consensus_limit(fast)
+    # By then all agents agree, so that the mode is their common value.
     values = consensus_mode(fast)(run.final.public)
     law = {"mean": limit.mean, "std": limit.std, "consensus_value": fast.consensus_value}
     return {
@@ -269,7 +278,7 @@ def contraction_products(steps: int = 10_000, schedules: Sequence[Schedule] = SC
     ------
     contraction
         schedule, time, product, sum_diverges: product is Π α_k up to the time, exactly 1/(t + 1) under ρ_t = t;
-        sum_diverges tells whether Σ 1/ρ_t = ∞, the condition under which the product tends to 0.
+        sum_diverges is True if Σ 1/ρ_t = ∞, the condition under which the product tends to 0.
     """
     times = log_spaced_times(steps)
     rows = [
@@ -277,6 +286,7 @@ def contraction_products(steps: int = 10_000, schedules: Sequence[Schedule] = SC
             {
                 "schedule": schedule.formula_text,
                 "time": times,
+                # For two agents with s = 1, α_t = ρ_t/(1 + ρ_t) is the factor itself and not only a bound.
                 "product": contraction_product(Model(k2(), [0.0, 1.0], pressure=schedule), steps)[times - 1],
                 "sum_diverges": schedule.growth.reciprocal_sum_diverges,
             }
@@ -298,7 +308,7 @@ def approach(model: Model, steps: int = 5_000, *, paths: int = PATHS, seed: int 
         time, error, error_low, error_high, weighted_distance, weighted_disagreement: error is the mean of m − v with
         its 95 % band; the others are root mean squares over agents and noise.
     approach_paths
-        path, time, error, weighted_distance, weighted_disagreement: the same of single runs, over agents alone.
+        path, time, error, weighted_distance, weighted_disagreement: the same of single runs, over agents only.
     """
     times = log_spaced_times(steps)
     exact, simulated = _exact_approach(model, times), _simulated_approach(model, times, paths, seed)
@@ -323,6 +333,7 @@ def _simulated_approach(model: Model, times: NDArray[np.int64], paths: int, seed
     run, mode = simulate(model, int(times[-1]), paths, seed=seed), consensus_mode(model)
     assert run.states is not None, "states are recorded by default"
     states = run.states[:, times]
+    # (paths, times); states are (paths, times, agents).
     common = mode(states)
     return pd.DataFrame(
         {
@@ -346,6 +357,8 @@ def tuning(model: Model, steps: int = 10_000) -> pd.DataFrame:
     """
     times, mode = log_spaced_times(steps), consensus_mode(model)
     rows = []
+    # With ρ_t = κt the mode is a running mean of preferred opinions and attains the ideal; ρ_t = t is steeper where
+    # κ < 1 and forgets its start as t^(−κ).
     for name, schedule in (("t", Linear()), ("κt", Linear.tuned(model.network, model.s))):
         law = moments(replace(model, pressure=schedule), steps, of=mode, times=times)
         bias, std = law.mean[:, 0] - model.consensus_value, law.std[:, 0]

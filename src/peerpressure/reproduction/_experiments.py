@@ -28,7 +28,7 @@ from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import Evidence, audit, protection, with_fast_pressure
 from peerpressure.reproduction.design import SEED, scale_free_model
 
-# Exact laws cost more than simulated steps, and their figures do not need the longest runs.
+# Exact laws cost more than simulated steps, and their power laws are visible well before the longest runs end.
 MOST_EXACT_STEPS = 10_000
 MOST_APPROACH_STEPS = 5_000
 MOST_NOISE_STEPS = 3_000
@@ -87,6 +87,7 @@ def paper_tables(
 
         tables = paper_tables()
     """
+    # The audit comes last: it judges claims by the tables and results of all other experiments.
     tables = _agreement(seed, steps, progress)
     progress("the sweep over sizes and noise levels")
     sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
@@ -115,6 +116,7 @@ def _agreement(seed: int, steps: int, progress: Progress) -> Tables:
 def _sweeps(seed: int, replications: int, sizes: Sequence[int], folder: Path | None, workers: int | None) -> Comparison:
     """Return the sweeps over both graph families, each in its own folder."""
     two, one = (
+        # ``folder and`` passes None on; separate folders, because a folder stores the plan of one sweep.
         sweep_ba(seed, replications, edges=edges, sizes=sizes, folder=folder and folder / f"ba{edges}", workers=workers)
         for edges in printed.SWEEP_EDGES
     )
@@ -126,6 +128,7 @@ def _recovery(
 ) -> tuple[Evidence, Tables, BeyondResult]:
     """Return the results on recovery, as evidence for the audit and as tables."""
     progress("regression on two agents, and on a hundred")
+    # With the printed numbers of runs: ``replications`` is for the sweeps.
     pair, hundred = two_agents_recovery(seed), residuals(seed)
     progress("larger noise")
     noise = noise_levels(seed, steps=min(steps, MOST_NOISE_STEPS))
@@ -188,20 +191,25 @@ def _row(experiment: str, quantity: str, exact: float, sampled: float, error: fl
 def _biased_consensus(tables: Tables) -> Iterator[Row]:
     values, law = tables["biased_consensus"]["value"].to_numpy(), tables["biased_consensus_law"].iloc[0]
     std, count = values.std(ddof=1), values.size
+    # Standard errors use the exact law, not the sample, so that z is standard normal if both agree.
     error = law["std"] / np.sqrt(count)
     yield _row("biased_consensus", "mean of the consensus limit", law["mean"], values.mean(), error)
+    # The standard deviation of a normal sample has standard error σ/√(2n) for large n.
     yield _row("biased_consensus", "its standard deviation", law["std"], std, law["std"] / np.sqrt(2 * count))
 
 
 def _two_agents(e: Evidence) -> Iterator[Row]:
     for estimate in (e.pair.ols, e.pair.innovations):
         sampled = estimate.value.var(axis=0, ddof=1)
+        # The variance of a normal sample has standard error σ²·√(2/(n − 1)).
         error = estimate.variance[0] * np.sqrt(2 / (len(estimate.value) - 1))
+        # Agent 1 only: by symmetry both have the same variance, and under regression nearly opposite errors.
         yield _row("two_agents_recovery", f"variance by {estimate.method}", estimate.variance[0], sampled[0], error)
 
 
 def _residuals(e: Evidence) -> Iterator[Row]:
     residuals, exact = e.residuals.residuals, float(np.trace(e.residuals.law.covariance)) / e.residuals.law.model.n
+    # Residuals of one run are correlated over agents; runs are independent.
     each = (residuals**2).mean(axis=1)
     yield _row("residuals", "mean square of a residual", exact, each.mean(), each.std(ddof=1) / np.sqrt(each.size))
 
@@ -209,6 +217,7 @@ def _residuals(e: Evidence) -> Iterator[Row]:
 def _sweep_cells(e: Evidence) -> Iterator[Row]:
     for sweep in (e.sweeps.two, e.sweeps.one):
         cells = sweep.cells
+        # Cells are independent with different variances: the standard deviation of their mean.
         error = np.sqrt((cells["exact_std"] ** 2).sum()) / len(cells)
         name, sampled = f"mean of ⟨σ²⟩ over cells, m = {sweep.edges}", cells["mean_residual_variance"].mean()
         yield _row("sweep_ba", name, cells["exact"].mean(), sampled, error)
@@ -216,12 +225,14 @@ def _sweep_cells(e: Evidence) -> Iterator[Row]:
         for regressor in ("noise", "noise_variance"):
             measured, exact = table.loc[("measured", regressor)], table.loc[("exact", regressor), "estimate"]
             name = f"slope on {regressor}, m = {sweep.edges}"
+            # The exact fit is on the same graphs, so that the difference is due to the noise of the runs.
             yield _row("sweep_ba", name, exact, measured["estimate"], measured["standard_error"])
 
 
 def _noise(e: Evidence) -> Iterator[Row]:
     fits = e.noise.exponents.set_index(["noise", "quantity", "source"])
     for level in e.noise.exponents["noise"].unique():
+        # Bias and std of the mode are not estimated from the runs.
         for quantity in ("weighted_distance", "weighted_disagreement"):
             exact, sampled = (fits.loc[(level, quantity, source)] for source in ("exact", "sampled"))
             name = f"exponent of {quantity}, σ₀ = {level:g}"
@@ -229,6 +240,7 @@ def _noise(e: Evidence) -> Iterator[Row]:
 
 
 def _beyond(more: BeyondResult) -> Iterator[Row]:
+    # Only the longest observation: runs of different lengths share their noise and are not independent evidence.
     last = more.observers["steps"].max()
     for row in more.observers[more.observers["steps"] == last].itertuples():
         name = f"variance by {row.observer}, {row.network}, T = {last}"

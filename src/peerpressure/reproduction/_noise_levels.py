@@ -122,6 +122,7 @@ def noise_levels(
     times = log_spaced_times(steps)
     unit_law = _unit_law(unit, times)
     law = pd.concat([_law(level, unit_law) for level in levels], ignore_index=True)
+    # The last decade, where lower-order terms of the power laws have vanished.
     late = times >= steps / 10
     expected = simulate(replace(chosen, noise=NoNoise()), steps, record="summaries")
     # One seed for all levels, so that they differ in σ₀ and in nothing else.
@@ -140,6 +141,7 @@ def noise_levels(
 def _unit_law(unit: Model, times: NDArray[np.int64]) -> _UnitLaw:
     """Return the law under σ₀ = 1; at another level the means are the same and the variances σ₀² times these."""
     v, mode, last = unit.consensus_value, consensus_mode(unit), int(times[-1])
+    # One pair of moment recursions serves all levels, because covariances are proportional to σ₀².
     agents, common = moments(unit, last, times=times), moments(unit, last, of=mode, times=times)
     squared_bias, squared_noise = mode((agents.mean - v) ** 2), mode(agents.variance)
     return _UnitLaw(times, common.mean[:, 0] - v, common.variance[:, 0], squared_bias, squared_noise)
@@ -147,6 +149,7 @@ def _unit_law(unit: Model, times: NDArray[np.int64]) -> _UnitLaw:
 
 def _law(level: float, unit: _UnitLaw) -> pd.DataFrame:
     distance2 = unit.squared_bias + level**2 * unit.squared_noise
+    # Orthogonal decomposition: the cross term vanishes as m is the mean with the same weights.
     disagreement2 = distance2 - unit.bias**2 - level**2 * unit.variance
     return pd.DataFrame(
         {
@@ -178,6 +181,7 @@ def _mean_squares(model: Model, states: NDArray[np.float64]) -> dict[str, NDArra
 def _exact_fits(level: float, law: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for name in QUANTITIES:
+        # A power law is a line in logarithms; the bias may be negative, and its size is fitted.
         x, y = np.log(law["time"].to_numpy()), np.log(law[name].abs().to_numpy())
         (slope, start), covariance = np.polyfit(x, y, 1, cov=True)
         rows.append(_fitted(level, name, "exact", -slope, float(np.sqrt(covariance[0, 0])), start))
@@ -193,9 +197,14 @@ def _sampled_fits(noisy: Model, level: float, steps: int, replications: int, see
     rows, x = [], np.log(run.times[late])
     for name, values in _mean_squares(noisy, run.states[:, late]).items():
         count = len(values)
+        # The logarithm after the mean over replicates: the mean of logarithms would be biased downwards. Half of the
+        # logarithm of the mean square is that of the RMS.
         slope, start = np.polyfit(x, np.log(values.mean(axis=0)) / 2, 1)
+        # (replicates, times): the mean over all replicates but one, for each of them, without a loop.
         without = (values.sum(axis=0) - values) / (count - 1)
+        # The times of one run are correlated, which the covariance of the fit ignores; hence the jackknife.
         others = np.polyfit(x, np.log(without).T / 2, 1)[0]
+        # Jackknife variance (n − 1)/n·Σ(θᵢ − θ̄)², with np.var dividing by n.
         error = float(np.sqrt((count - 1) * np.var(others)))
         rows.append(_fitted(level, name, "sampled", -slope, error, start))
     return rows

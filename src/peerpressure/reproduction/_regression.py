@@ -23,7 +23,7 @@ from peerpressure.simulation import simulate
 from peerpressure.theory.two_agents import gram_inverse_limit
 
 Array: TypeAlias = NDArray[np.float64]
-# Numbers that a batch of replicates may hold in its states: 64 MB.
+# Bound on the states of a batch of replicates, in numbers of eight bytes: 64 MB.
 BATCH_NUMBERS = 2**23
 EDGES = 2
 
@@ -51,15 +51,20 @@ class OlsLaw:
         size = max(1, BATCH_NUMBERS // ((self.steps + 1) * self.model.n))
         for first in range(0, replications, size):
             chosen = range(first, min(first + size, replications))
+            # Noise depends on the replicate's number, so that the residuals do not depend on the size of the batches.
             run = simulate(self.model, self.steps, chosen, seed=seed)
             rows = self.design.observed(outputs_of(self.model, run))
+            # The normal equations Hx̂ = Σ Q_tᵀ(y_t − offset), with one column per replicate.
             yield self.solution.value(self.H, self.design.adjoint(rows).T) - self.model.x0
 
 
 def ols_law(model: Model, steps: int) -> OlsLaw:
-    """Return the law of the regression, which depends on the model alone and not on the observed outputs."""
+    """Return the law of the regression, which depends on the model and not on the observed outputs."""
+    # Every agent is observed at every step, with no entry missing.
     everything = Observation().resolve(model, np.arange(steps + 1))
     design = Design(model, everything, np.ones((everything.times.size, model.n), dtype=bool))
+    # H = Σ Q_tᵀQ_t and V = Cov(Σ Q_tᵀe_t). The errors e_t accumulate and are correlated in time, so that the
+    # covariance of x̂ is the sandwich H⁻¹VH⁻¹ and not σ²H⁻¹.
     H, V = design.matrices()
     # Factored once: every batch of residuals reuses the solution.
     solution = solve(H)
@@ -82,6 +87,7 @@ def expected_variance(covariance: Array) -> tuple[float, float]:
     (1.0, 1.0)
     """
     n = covariance.shape[0]
+    # MΣ with M = I − 11ᵀ/n subtracts the mean of each column; (MΣ)² has the trace Σ_ij (MΣ)_ij (MΣ)_ji.
     centred = covariance - covariance.mean(axis=0)
     return float(np.trace(centred) / (n - 1)), float(np.sqrt(2 * np.sum(centred * centred.T)) / (n - 1))
 
@@ -111,9 +117,9 @@ class ResidualsResult:
             residual), exact_std_of_mean.
         residual_normality
             sample, size, mean, std, exact_std, skewness, excess_kurtosis, exact_excess_kurtosis, shapiro, shapiro_p,
-            anderson, anderson_p. The sample mean_vector holds the mean residual of each agent; mean and std are the
+            anderson, anderson_p. The sample mean_vector is the mean residual of each agent; mean and std are the
             normal fit. The sample whitened is mean_vector made independent and of unit variance by its exact
-            covariance; its p-values alone are those of independent draws.
+            covariance; only its p-values are those of independent draws.
         """
         rows, n = self.residuals.shape
         everything = {
@@ -145,10 +151,13 @@ class ResidualsResult:
         # Agents differ in variance, so that even jointly normal residuals mix to a law with heavier tails.
         expected, _ = expected_variance(self.law.covariance / self.replications)
         variances = np.diag(self.law.covariance)
+        # A mixture of N(0, vᵢ) has fourth moment 3·mean(v²) and variance mean(v): excess 3(mean(v²)/mean(v)² − 1).
         kurtosis = 3 * float(np.mean(variances**2) / np.mean(variances) ** 2 - 1)
         return _normality("mean_vector", self.residuals.mean(axis=0), np.sqrt(expected), kurtosis)
 
     def _whitened(self) -> dict[str, Any]:
+        # The mean over replicates is N(0, Σ/R); L⁻¹ of Σ/R = LLᵀ makes its entries independent standard normal scores,
+        # which is what the tests of normality assume.
         factor = np.linalg.cholesky(self.law.covariance / self.replications)
         return _normality("whitened", np.linalg.solve(factor, self.residuals.mean(axis=0)), 1.0, 0.0)
 
@@ -203,9 +212,11 @@ def residuals(
 
 
 def _normality(name: str, sample: Array, exact_std: float, exact_kurtosis: float) -> dict[str, Any]:
+    # Imported here: both packages are slow to load, and only this table needs them.
     from scipy import stats
     from statsmodels.stats.diagnostic import normal_ad  # type: ignore[import-untyped,unused-ignore]
 
+    # ``normal_ad`` has a p-value for a normal law with estimated mean and variance; SciPy's test has critical values.
     shapiro, anderson = stats.shapiro(sample), normal_ad(sample)
     return {
         "sample": name,
@@ -270,6 +281,7 @@ class TwoAgentsResult:
     def _covariances(self) -> list[dict[str, Any]]:
         x0, limit = self.model.x0, self.noise_variance * gram_inverse_limit()
         assert self.ols.homoskedastic_covariance is not None, "a hundred outputs leave degrees of freedom"
+        # The covariance may be an operator; a product with I makes it a matrix.
         best = np.asarray(self.innovations.covariance @ np.eye(2))
         return [
             _covariance("ols", "printed_limit", limit, x0),
@@ -325,6 +337,7 @@ def two_agents_recovery(
     (1.6, 2.19)
     """
     chosen = model or Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
+    # Both methods use the same runs, so that the comparison is paired.
     run = simulate(chosen, steps, check_replications(replications, "two agents"), seed=stream(seed, "two agents"))
     law = ols_law(chosen, steps)
     return TwoAgentsResult(law, recover(chosen, run, "ols"), recover(chosen, run, "innovations"))
@@ -337,6 +350,7 @@ def _estimates(estimate: Estimate) -> pd.DataFrame:
 
 
 def _covariance(method: str, kind: str, matrix: Array, centre: Array, uncertainty: float = 0.0) -> dict[str, Any]:
+    # The smallest eigenvalue exposes the singularity of the printed limit, which the entries do not.
     smallest, largest = np.linalg.eigvalsh(matrix)
     return {
         "method": method,

@@ -21,13 +21,15 @@ from peerpressure.reproduction.design import NORMAL_95, SEED, agents_drawn
 from peerpressure.reproduction.printed import TERMS, PrintedTerm
 from peerpressure.sweep import Plan, collect, run_sweep
 
+# An import path rather than a function, because the processes of a sweep look it up by name.
 TASK = "peerpressure.reproduction._sweep:cell"
 MEASURED = ("mean_residual_variance", "exact", "exact_std", "residual_variance", "exact_residual_variance")
-# The printed numbers are consistent with σ₀ as the regressor; their label says σ₀².
+# Both are fitted: the printed numbers are consistent with σ₀ as the regressor, although its label is σ₀².
 REGRESSORS = ("noise", "noise_variance")
 COLUMNS = ("estimate", "standard_error", "t", "p", "low", "high")
-# Agents at each size: a small graph tells less about the mean over graphs, and costs correspondingly less.
+# Agents at each size: the variance over graphs falls with the size, as the cost of a graph rises.
 AGENTS_PER_SIZE = 1_500
+# A standard error over graphs needs two.
 LEAST_GRAPHS = 2
 
 
@@ -43,6 +45,7 @@ class SweepResult:
     @property
     def cells(self) -> pd.DataFrame:
         """The table ``sweep_cells``, in the order of agents and noise."""
+        # The measures of a cell are repeated in the row of each of its agents.
         first = self.rows.drop_duplicates(["agents", "noise"]).reset_index(drop=True)
         columns = {name: first[name] for name in ("agents", "noise")}
         extra = {"noise_variance": first["noise"] ** 2, "replications": self.replications}
@@ -85,6 +88,7 @@ class SweepResult:
             for source, response in sources.items()
             for regressor in REGRESSORS
         ]
+        # The printed rows get the label of the paper, so that a table never attributes to it what the audit infers.
         known = printed_fit(self.edges).assign(source="printed", regressor=printed.PRINTED_REGRESSOR)
         table = pd.concat([*fits, known], ignore_index=True).assign(edges=self.edges)
         front = ["edges", "source", "regressor", "term"]
@@ -160,6 +164,7 @@ def sweep_ba(
         rows = pd.DataFrame(list(_in_process(plan)))
     else:
         run_sweep(plan, folder, workers=workers)
+        # Each cell is one unit of the sweep; the replications of the paper are drawn inside ``cell``.
         rows = collect(folder).drop(columns="replication")
     return SweepResult(edges, replications, rows)
 
@@ -168,7 +173,10 @@ def cell(parameters: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     """Return one row per agent of a cell: its mean residual, and the measures of the cell."""
     law = ols_law(cell_model(parameters, seed), parameters["steps"])
     count = parameters["replications"]
+    # The same seed draws graph, agents and noise, each from a stream of its own.
     found = law.residuals(count, seed)
+    # The order matters: the variance of the mean vector is about 1/count of the mean of the variances. The printed
+    # numbers correspond to the former, although the wording allows both.
     mean = found.mean(axis=0)
     measured = _measured(law, float(variance_over_agents(mean)), float(variance_over_agents(found).mean()), count)
     for agent, residual in enumerate(mean, start=1):
@@ -195,6 +203,7 @@ def _measured(law: OlsLaw, of_mean: float, of_one: float, count: int) -> dict[st
 def _in_process(plan: Plan) -> Iterator[dict[str, Any]]:
     """Compute the units one after another, as a worker of a sweep would."""
     for unit in plan.units:
+        # Through JSON, as in a process, so that both ways pass the same types and give the same table.
         parameters = json.loads(unit.parameters)
         point = {name: parameters[name] for name in plan.axes}
         yield from (point | row for row in cell(parameters, unit.seed))
@@ -203,6 +212,8 @@ def _in_process(plan: Plan) -> Iterator[dict[str, Any]]:
 def _box(cells: pd.DataFrame) -> dict[str, float]:
     values = np.sort(cells["mean_residual_variance"].to_numpy())
     low, middle, high = np.percentile(values, [25, 50, 75])
+    # Tukey's rule. Quartiles are interpolated, so that the last cell within reach can lie inside the box; the whisker
+    # then ends at the box.
     reach = 1.5 * (high - low)
     return {
         "cells": values.size,
@@ -255,6 +266,7 @@ def size_effect(
     >>> size_effect(agents_per_size=60, sizes=[20], families=[1])["graphs"].tolist()
     [3]
     """
+    # As many agents in total at each size, which makes the standard errors of all sizes similar.
     counts = {agents: max(LEAST_GRAPHS, round(agents_per_size / agents)) for agents in sizes}
     return pd.DataFrame(
         [_size_row(seed, counts[agents], steps, edges, agents) for edges in families for agents in sizes]
@@ -265,6 +277,7 @@ def _size_row(seed: int, graphs: int, steps: int, edges: int, agents: int) -> di
     kind = {"edges": edges, "agents": agents}
     # A stream per graph, so that more graphs extend the sample instead of replacing it.
     draws = [int(np.random.SeedSequence([seed, 3, edges, agents, i]).generate_state(1)[0]) for i in range(graphs)]
+    # With σ₀ = 1 the result is in units of σ₀²: the covariance of the regression is proportional to it.
     found = [expected_variance(ols_law(cell_model(kind | {"noise": 1.0}, s), steps).covariance)[0] for s in draws]
     error = float(np.std(found, ddof=1) / np.sqrt(graphs))
     return kind | {"graphs": graphs, "variance": float(np.mean(found)), "standard_error": error}
@@ -275,6 +288,7 @@ def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
     import statsmodels.api as sm  # type: ignore[import-untyped,unused-ignore]
 
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+    # One response per cell, as in the paper: its printed p-values imply 77 degrees of freedom.
     found = sm.OLS(cells[response].to_numpy(), design).fit()
     low, high = np.asarray(found.conf_int(alpha=0.05)).T
     columns = dict(zip(COLUMNS, (found.params, found.bse, found.tvalues, found.pvalues, low, high), strict=True))
@@ -288,8 +302,9 @@ def printed_fit(edges: int) -> pd.DataFrame:
 
 
 def error_ratio(cells: pd.DataFrame, regressor: str) -> float:
-    """Return the standard error of the intercept over that of the slope, which depends on the design alone."""
+    """Return the standard error of the intercept over that of the slope, which depends only on the design."""
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+    # Standard errors are σ̂·√((XᵀX)⁻¹_kk); in the ratio σ̂, which only the paper's own data could give, cancels.
     variances = np.diag(np.linalg.inv(design.T @ design))
     return float(np.sqrt(variances[0] / variances[2]))
 
@@ -341,6 +356,7 @@ def against_print(
         for regressor in REGRESSORS:
             for term in TERMS:
                 measured = known.loc[("measured", regressor, edges, term)]
+                # Both numbers are random: the paper's own sample has an error too, and its rounding adds to it.
                 value, error = printed_estimate(known_terms[edges][term])
                 z = (measured["estimate"] - value) / np.hypot(measured["standard_error"], error)
                 row = {"edges": edges, "term": term, "regressor": regressor, "printed": value, "printed_error": error}
@@ -353,12 +369,15 @@ def against_print(
 def printed_estimate(term: PrintedTerm) -> tuple[float, float]:
     """Return a printed estimate and its standard error, rounding included."""
     if term.standard_error:
+        # The quotient has more digits than the printed standard error, which is rounded to one or two.
         error, half_unit, value = term.estimate / term.t, term.half_unit, term.estimate
     else:
         # Both were rounded to 0; the middle and the length of the printed interval have more digits.
+        # The mean of two independently rounded ends has 1/√2 of the rounding error of one.
         value, half_unit = (term.low + term.high) / 2, term.interval_half_unit / np.sqrt(2)
+        # The normal quantile instead of Student's t with 77 degrees of freedom (1.991) is 2 % off, below the rounding.
         error = (term.high - term.low) / (2 * NORMAL_95)
-    # The rounding error is uniform within half a unit of the last printed digit.
+    # A rounding error that is uniform within ±h has standard deviation h/√3.
     return value, float(np.hypot(error, half_unit / np.sqrt(3)))
 
 
@@ -368,9 +387,10 @@ def intervals(fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(fits: pd.DataFrame) -> pd.DataFrame:
-    """Test whether the coefficients of the two graph families differ; exact rows vary by the draw of graphs alone."""
+    """Test whether the coefficients of the two graph families differ; exact rows vary only by the draw of graphs."""
     rows = []
     for (source, regressor, term), pair in fits.groupby(["source", "regressor", "term"], sort=False):
+        # The two families are drawn independently, so that their variances add.
         estimates = [_estimate(source, pair[pair["edges"] == edges].iloc[0]) for edges in (1, 2)]
         (one, error_one), (two, error_two) = estimates
         error = float(np.hypot(error_one, error_two))
@@ -388,4 +408,5 @@ def _estimate(source: str, row: Any) -> tuple[float, float]:
 
 def two_sided(z: float) -> float:
     """Return the two-sided p-value of a standard normal score."""
+    # The lower tail at −|z|: 1 − Φ(|z|) would cancel to 0 beyond |z| ≈ 8.
     return float(2 * special.ndtr(-abs(z)))

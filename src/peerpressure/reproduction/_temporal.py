@@ -40,12 +40,13 @@ from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 
 STEPS = 3_000
-# Edge turnover and the broadcaster show their effect sooner than groups split and reconnect.
+# The effects of edge turnover and of the broadcaster appear sooner than groups split and reconnect.
 SHORT_STEPS = 1_000
 
 TURNOVER_AGENTS = 60
 EDGES = 4  # temporal edges per step of the graph's growth
 PERIOD = 100
+# Half of the temporal edges are present on average, under slow and under fast turnover.
 FAILING = 0.5
 SLOW = 0.02  # relaxation rate of an edge's presence per step; 1 where edges are resampled at every step
 REWIRED = 0.1
@@ -54,6 +55,7 @@ ISOLATED = 0.6
 BROADCAST_AGENTS = 60
 NEIGHBOURS = 4
 REWIRING = 0.1  # rewiring probability of the small world
+# 0 stands for the constant network with the same mean weights.
 DWELL_TIMES = (1, 2, 3, 5, 10, 20, 50, 100)
 SHOWN_DWELL_TIMES = (1, 10, 0)
 WEIGHTS = (1.0, 4.0)
@@ -62,7 +64,9 @@ GROUPS = 3
 MEMBERS = 20
 BRIDGES = 6  # between any two groups
 EVERY = 3  # bridges are present in one of this many steps
+# More than two intervals between bridges, so that a window with recurring bridges contains several of them.
 WINDOW = 10
+# Log-spaced times of the paths; the table has these for each group and case.
 TIMES = 70
 
 
@@ -75,6 +79,7 @@ class Case(NamedTuple):
 
 CASES: Mapping[str, Case] = {
     "returning": Case(((1, 30), (101, 300), (1_001, 3_000)), "returning"),
+    # The stream keeps its former name: it is hashed into the seed, so that a new name would change the numbers.
     "removed": Case(((1, 100),), "parted"),
 }
 
@@ -140,6 +145,7 @@ def edge_turnover(
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
         edges = _edge_statistics(networks[name], period)
         rows.append({"network": name, **edges, "outcome": found.outcome.name.lower()})
+        # None where agents do not agree, as in the network whose ring fails too.
         target = found.structure.components[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "bias": target - model.consensus_value})
@@ -155,8 +161,11 @@ def turnover_models(seed: int, *, agents: int = TURNOVER_AGENTS, period: int = P
     every = turnover_networks(seed, agents=agents, period=period)
     drawn, stubbornness = agents_drawn(agents, seed)
     hidden = np.empty(agents)
+    # Opinions increase with degree, so that a change in the weights of the agents changes the limit visibly. With
+    # opinions independent of degree the bias would be a matter of chance. Stable, so that ties keep one order.
     hidden[np.argsort(every["constant"].degrees_at(1), kind="stable")] = np.sort(drawn)
     return {
+        # Tuned to the time-averaged degrees of each network: otherwise different speeds would hide different limits.
         name: Model(network, hidden, stubbornness, Linear.tuned(network.aggregate, stubbornness), noise=Gaussian(NOISE))
         for name, network in every.items()
     }
@@ -167,6 +176,7 @@ def turnover_networks(
 ) -> Mapping[str, TemporalNetwork]:
     """Return networks by name: a persistent ring with temporal edges, and one in which all edges fail."""
     ring, edges, own = cycle(agents), barabasi_albert(agents, EDGES, seed=seed), stream(seed, "turnover")
+    # Their sum is the relaxation rate and birth/(birth + death) the share of present edges, equal to that of "fast".
     birth, death = (1 - FAILING) * SLOW, FAILING * SLOW
     whole = union(ring, TemporalNetwork.constant(edges))
     return {
@@ -174,6 +184,7 @@ def turnover_networks(
         "slow": union(ring, edge_markovian(edges, birth, death, period, seed=own, repeat=True)),
         "fast": union(ring, failing_edges(edges, FAILING, period, seed=own, repeat=True)),
         "rewired": union(ring, rewiring(edges, REWIRED, period, seed=own), period),
+        # From the union, so that edges of the ring fail with the others.
         "isolated": failing_edges(whole.snapshot(1), ISOLATED, period, seed=own, repeat=True),
     }
 
@@ -186,8 +197,10 @@ def union(persistent: Network, temporal: TemporalNetwork, period: int | None = N
     TemporalNetwork(4 agents, 4 pairs, 1 change over 1…5, on average 3.8 edges)
     """
     i, j, weights = persistent.edges()
+    # Events set the weight of a pair: a temporal edge on the ring would take the persistent one with it when it ends.
     new = ~np.isin(_pairs(temporal.sources, temporal.targets, persistent.n), _pairs(i, j, persistent.n))
     return TemporalNetwork(
+        # Persistent edges appear once, in step 1, and have no event that removes them.
         np.concatenate([np.ones(i.size, np.int64), temporal.event_times[new]]),
         np.concatenate([i, temporal.sources[new]]),
         np.concatenate([j, temporal.targets[new]]),
@@ -198,6 +211,7 @@ def union(persistent: Network, temporal: TemporalNetwork, period: int | None = N
 
 
 def _pairs(i: NDArray[np.int32], j: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+    # In 64 bits, because i·n overflows 32 bits from about 46,000 agents on. Both networks list each pair with i < j.
     return np.asarray(i.astype(np.int64) * n + j)
 
 
@@ -205,6 +219,7 @@ def _edge_statistics(network: TemporalNetwork, period: int) -> dict[str, Any]:
     return {
         "pairs": network.pair_count,
         "edges": network.mean_edges,
+        # Events at step 1 define the initial network and are no changes.
         "changes": float(np.count_nonzero(network.event_times > 1)) / network.span,
         "isolated": float(np.mean([network.degrees_at(t) == 0 for t in range(1, period + 1)])),
     }
@@ -228,6 +243,7 @@ def broadcaster(seed: int, steps: int = SHORT_STEPS, *, agents: int = BROADCAST_
         consensus limit, and exact mean and standard deviation of the consensus mode after the last step. The share in
         a constant network is consensus_value.
     """
+    # The constant network is among the paths; in the table of shares it is the column consensus_value.
     paths = [_path(dwell, broadcaster_model(seed, dwell, agents=agents), steps) for dwell in SHOWN_DWELL_TIMES]
     rows = [
         {"weight": weight, "dwell_time": dwell} | _share(broadcaster_model(seed, dwell, weight, agents=agents), steps)
@@ -246,8 +262,10 @@ def broadcaster_model(
     """
     _, stubbornness = agents_drawn(agents, seed)
     temporal = alternating(watts_strogatz(agents, NEIGHBOURS, REWIRING, seed=seed), weight, max(dwell_time, 1))
+    # From the aggregate in both cases, so that all dwell times have the same pressure.
     pressure = Linear.tuned(temporal.aggregate, stubbornness)
     network = temporal if dwell_time else temporal.aggregate
+    # With a unit vector as hidden opinions the consensus limit is the weight of agent 0 in it.
     return Model(network, np.eye(agents)[0], stubbornness, pressure, Gaussian(NOISE))
 
 
@@ -260,8 +278,10 @@ def alternating(persistent: Network, weight: float, dwell_time: int) -> Temporal
     """
     i, j, weights = persistent.edges()
     others = np.arange(1, persistent.n)
+    # An event sets the weight of a pair: on edges of the small world the broadcast adds to the weight that is there.
     broadcast = persistent.adjacency[[0], 1:].toarray()[0] + weight
     return TemporalNetwork(
+        # The quiet half comes first. At the end of the period the network starts again without the broadcast.
         np.concatenate([np.ones_like(i), np.full(others.size, dwell_time + 1)]),
         np.concatenate([i, np.zeros_like(others)]),
         np.concatenate([j, others]),
@@ -275,6 +295,7 @@ def _path(dwell_time: int, model: Model, steps: int) -> pd.DataFrame:
     times = log_spaced_times(steps)
     law = moments(model, steps, of=consensus_mode(model), times=times)
     mean, half = law.mean[:, 0], NORMAL_95 * law.std[:, 0]
+    # A normal band: the mode is linear in normal noise.
     curve = {"time": times, "mean": mean, "low": mean - half, "high": mean + half}
     return pd.DataFrame({"dwell_time": dwell_time} | curve | {"target": consensus_limit(model).mean})
 
@@ -326,12 +347,14 @@ def splitting_model(seed: int, network: TemporalNetwork) -> Model:
     """Return groups of increasing opinions on a bridged network."""
     drawn, stubbornness = agents_drawn(network.n, seed)
     pressure = Linear.tuned(network.aggregate, stubbornness)
+    # Sorted, because agents are numbered group by group: the groups then differ in their mean opinions.
     return Model(network, np.sort(drawn), stubbornness, pressure, Gaussian(NOISE))
 
 
 def bridged_network(seed: int, intervals: Sequence[tuple[int, int]], *, members: int = MEMBERS) -> TemporalNetwork:
     """Return persistent groups with bridges between them in every third step of these intervals."""
     inside = [barabasi_albert(members, 2, seed=stream(seed, f"group {g}")).adjacency for g in range(GROUPS)]
+    # The groups on their own are disconnected, which ``Network`` rejects by default.
     persistent = Network(sparse.block_diag(inside, format="csr"), connected=False)
     # Bridges connect the last agents of the groups, which have low degree.
     pairs = [
@@ -348,6 +371,7 @@ def bridged_network(seed: int, intervals: Sequence[tuple[int, int]], *, members:
 def _group_paths(name: str, model: Model, members: int, steps: int, seed: int) -> pd.DataFrame:
     times = _between_bridges(steps)
     groups = np.repeat(np.arange(GROUPS), members)
+    # (groups, agents): each row has the degrees of one group, so that the row sum is the group's own consensus mode.
     weights = np.where(groups == np.arange(GROUPS)[:, None], model.network.degrees, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
     law, run = moments(model, steps, of=weights, times=times), simulate(model, steps, seed=seed)
@@ -356,6 +380,7 @@ def _group_paths(name: str, model: Model, members: int, steps: int, seed: int) -
     for g in range(GROUPS):
         mean, half, own = law.mean[:, g], NORMAL_95 * law.std[:, g], groups == g
         curve = {"time": times, "mean": mean, "low": mean - half, "high": mean + half, "path": paths[:, g]}
+        # v of the group as if it were isolated, which is its limit once the bridges are removed.
         value = float(model.s[own] @ model.x0[own] / model.s[own].sum())
         limits = {"group_value": value, "consensus_value": model.consensus_value}
         parts.append(pd.DataFrame({"bridges": name, "group": g + 1} | curve | limits))
@@ -363,18 +388,22 @@ def _group_paths(name: str, model: Model, members: int, steps: int, seed: int) -
 
 
 def _between_bridges(steps: int) -> NDArray[np.int64]:
-    """Return log-spaced times midway between two steps with bridges, where the phase is the same at all times."""
+    """Return log-spaced times without bridges; curves would zigzag if some of the times had bridges and others not."""
+    # Bridges are present at t ≡ 1 or 2 (mod 3) in every interval of ``CASES``, hence never at multiples of 3. The first
+    # steps, too few to round, and the last one are kept as they are.
     spaced = np.unique(np.geomspace(1, steps, TIMES).astype(np.int64))
     return np.unique(np.concatenate([spaced[spaced <= EVERY], spaced[spaced > EVERY] // EVERY * EVERY, [steps]]))
 
 
 def _disconnected_windows(name: str, network: TemporalNetwork, steps: int) -> pd.DataFrame:
     joint = joint_connectivity(network, WINDOW, steps)
+    # Broken intervals join consecutive windows; the number of components is that of the first.
     rows = [(name, first, last, int(joint.components[(first - 1) // WINDOW])) for first, last in joint.broken]
     return pd.DataFrame(rows, columns=["bridges", "first", "last", "components"])
 
 
 def _summary(name: str, network: TemporalNetwork, paths: pd.DataFrame, steps: int) -> dict[str, float | str]:
+    # A window of one step is the network of that step.
     single, joint = (joint_connectivity(network, window, steps).connected.mean() for window in (1, WINDOW))
     ends, v = paths[paths["time"] == steps]["mean"].to_numpy(), float(paths["consensus_value"].iloc[0])
     return {

@@ -22,6 +22,7 @@ AGENTS = 100
 NOISE = 0.25
 # With this seed both failures are large enough to be visible on the scale of the opinions; others differ in size only.
 SEED = 14
+# Log-spaced times per decade: enough for smooth curves on a log axis, and few enough for small tables.
 PER_DECADE = 12
 NORMAL_95 = 1.959963984540054  # the normal quantile of a two-sided 95 % interval
 
@@ -34,6 +35,7 @@ def stream(seed: int, name: str) -> int:
     >>> stream(14, "residuals") == stream(14, "residuals") != stream(14, "observers")
     True
     """
+    # Python's own hash is salted per process; ``person`` separates these seeds from other uses of the same hash.
     return int.from_bytes(hashlib.blake2b(f"{seed}\n{name}".encode(), digest_size=8, person=b"experiment").digest())
 
 
@@ -52,6 +54,7 @@ def check_replications(replications: int, experiment: str) -> int:
 def agents_drawn(agents: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hidden opinions from U[0, 1] and stubbornness from U[0.5, 1]."""
     # A stream of its own: the graph is drawn from the bare seed and must not share numbers with the opinions.
+    # The 1 is this use of the root seed; 2 is the order of observed agents (_beyond) and 3 the graphs (_sweep).
     rng = np.random.default_rng([seed, 1])
     return rng.uniform(*printed.HIDDEN_RANGE, agents), rng.uniform(*printed.STUBBORNNESS_RANGE, agents)
 
@@ -67,6 +70,7 @@ def log_spaced_times(steps: int) -> NDArray[np.int64]:
     >>> log_spaced_times(10)
     array([ 1,  2,  3,  4,  5,  6,  7,  8, 10])
     """
+    # Rounding makes early times coincide, hence ``unique``; the end of geomspace is exact, so that ``steps`` is kept.
     count = int(PER_DECADE * np.log10(steps)) + 1
     return np.unique(np.round(np.geomspace(1, steps, count)).astype(np.int64))
 
@@ -96,6 +100,7 @@ def consensus_errors(model: Model, times: NDArray[np.int64]) -> ConsensusErrors:
     (array([0.5  , 0.167]), array([0., 0.]))
     """
     steps, mode = int(times[-1]), consensus_mode(model)
+    # The variance of the mode depends on covariances between agents, which the variances of the agents do not give.
     agents, common = moments(model, steps, times=times), moments(model, steps, of=mode, times=times)
     return _errors(model, mode, agents, common, 0)
 
@@ -103,6 +108,7 @@ def consensus_errors(model: Model, times: NDArray[np.int64]) -> ConsensusErrors:
 def public_and_hidden_errors(model: Model, times: NDArray[np.int64]) -> tuple[ConsensusErrors, ConsensusErrors]:
     """Return the errors of the public opinions y_t and of the hidden opinions x_{t+1} that follow them."""
     steps, mode = int(times[-1]), consensus_mode(model)
+    # Rows (w, 0) and (0, w) on the joint state (y, x), whose two halves are public and hidden opinions.
     both = np.kron(np.eye(2), mode.weights)
     agents, common = (moments(model, steps, of=of, times=times, what="joint") for of in (None, both))
     public, hidden = (_errors(model, mode, agents, common, part) for part in (0, 1))
@@ -110,8 +116,10 @@ def public_and_hidden_errors(model: Model, times: NDArray[np.int64]) -> tuple[Co
 
 
 def _errors(model: Model, mode: Functional, agents: Moments, common: Moments, part: int) -> ConsensusErrors:
+    # With part 0 this is also right for a public state, which has no second half.
     own = slice(part * model.n, (part + 1) * model.n)
     bias, std = common.mean[:, part] - model.consensus_value, common.std[:, part]
+    # E(y − v)² = (E y − v)² + Var y for each agent, averaged over agents with the weights of the mode.
     distance2 = mode((agents.mean[:, own] - model.consensus_value) ** 2 + agents.variance[:, own])
     # Rounding can make the difference slightly negative.
     disagreement2 = np.maximum(distance2 - bias**2 - std**2, 0.0)

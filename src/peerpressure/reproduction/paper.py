@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 REPORT: Final = "report.html"
 LARGE_SWEEP: Final = 200  # replications from which the sweeps are worth starting processes
+# Those that can change a number or a pixel; a difference between two reports is traced to them first.
 _LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "statsmodels", "matplotlib")
 
 
@@ -86,8 +87,10 @@ def reproduce(
     key = request_key(asdict(request))
     kept, missing = ({}, frozenset()) if fresh else stored(out, key)
     if kept and not missing:
+        # The manifest is not listed in itself.
         files = tuple(out / name for name in (*kept, MANIFEST))
         return Reproduction(_tables(kept), files, out / REPORT, reused=True)
+    # The experiments take most of the time: if every table is intact, only figures and report are made again.
     csv = {} if any(_is_table(name) for name in missing) else {k: v for k, v in kept.items() if _is_table(k)}
     made = _make(csv or _computed(request, workers, progress), request, workers, progress)
     progress("writing")
@@ -162,6 +165,7 @@ class Drawn:
 
 def draw_all(tables: Mapping[str, pd.DataFrame], workers: int, progress: Callable[[str], None]) -> list[Drawn]:
     """Return every figure, in the order of ``FIGURES``, drawn by this number of processes."""
+    # Each process receives only the tables of its figure, because they are pickled on the way.
     orders = [(name, [tables[table] for table in needed]) for name, (_, needed) in FIGURES.items()]
     done = []
     for drawn in _drawn(orders, min(workers, len(orders))):
@@ -172,6 +176,7 @@ def draw_all(tables: Mapping[str, pd.DataFrame], workers: int, progress: Callabl
 
 def _drawn(orders: Sequence[tuple[str, Sequence[pd.DataFrame]]], workers: int) -> Iterator[Drawn]:
     if workers == 1:
+        # No pool for one process: spawning it would import everything again.
         yield from map(_draw, orders)
         return
     # Spawned rather than forked: threads of a compiled run do not survive a fork.
@@ -180,6 +185,7 @@ def _drawn(orders: Sequence[tuple[str, Sequence[pd.DataFrame]]], workers: int) -
 
 
 def _draw(order: tuple[str, Sequence[pd.DataFrame]]) -> Drawn:
+    # One argument, as ``map`` passes it, and a function of the module, so that it can be pickled.
     name, tables = order
     figure = FIGURES[name][0](*tables)
     # The layout is computed once instead of once per format.
@@ -210,6 +216,7 @@ _TURNOVER: Final = {
     "isolated": "resampled, ring included",
 }
 
+# The CSV files have all columns; the page has those that the text refers to.
 SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
     {
         "summary": (
@@ -280,6 +287,7 @@ class Section:
     title: str
 
 
+# In the order of the page; the numbers of the headings follow from it.
 SECTIONS: Final = (
     Section("agreement", "Consensus, and two ways to fail"),
     Section("two_agents", "Two agents: claimed and true covariances"),
@@ -327,7 +335,8 @@ class Provenance:
 def page(
     tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], moving: Mapping[str, Image], made: Provenance
 ) -> str:
-    """Return the report as HTML; a missing table or picture is an error. ``moving`` holds the animated pictures."""
+    """Return the report as HTML; a missing table or picture is an error. ``moving`` has the animated pictures."""
+    # An empty cell reads back from CSV as None, which a template would print as a word.
     audit = tables["audit"].fillna("").to_dict(orient="records")
     return (
         templates()
@@ -354,12 +363,14 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         "value": lambda name, column, **where: pick(tables[name], column, where),
         "rows": lambda name: len(tables[name]),
         "smallest": lambda name, column: tables[name][column].min(),
+        # The absolute value, because z-scores have signs; times and sizes are positive anyway.
         "largest": lambda name, column, **where: matching(tables[name], where)[column].abs().max(),
     }
 
 
 def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict[str, Any]:
     """Return the functions with which templates look up figures, sections and verdicts."""
+    # Numbered over all figures of the report, so that captions can refer forward and backward.
     numbers = {name: place for place, name in enumerate(FIGURES, start=1)}
     places = {section.name: place for place, section in enumerate(SECTIONS, start=1)}
     return {
@@ -379,10 +390,12 @@ def _table_of(tables: Mapping[str, pd.DataFrame], name: str, **where: Any) -> Ta
 def _alternative(name: str) -> str:
     """Return the alternative text of a figure: the summary line of its function."""
     function = FIGURES[name][0]
+    # Figures of one graph family are partial functions, whose own docstring is that of ``functools.partial``.
     text = inspect.getdoc(getattr(function, "func", function)) or ""
     return text.partition("\n\n")[0].replace("\n", " ")
 
 
 def _counts(audit: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     found = [row["verdict"] for row in audit]
+    # Verdicts that do not occur are left out of the summary.
     return [(verdict, found.count(verdict)) for verdict in VERDICTS if verdict in found]

@@ -22,6 +22,7 @@ from peerpressure.reproduction.claims._evidence import (
 
 Check: TypeAlias = Callable[[Evidence], Finding]
 
+# In the order of the paper, which is that of the report.
 CHECKS: tuple[Check, ...] = (
     _theory.contracts,
     _theory.reaches_v,

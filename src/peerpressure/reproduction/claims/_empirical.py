@@ -21,13 +21,16 @@ from peerpressure.reproduction.claims._evidence import (
 )
 from peerpressure.reproduction.printed import TERMS, PrintedTerm
 
-# A variance that falls faster than the first power of t vanishes; one that falls slower than the second persists.
+# Exponents of T: a variance vanishes if it falls faster than T^−0.5 and persists if it falls more slowly than T^−0.05.
+# In between, finite runs do not decide.
 VANISHES, PERSISTS = -0.5, -0.05
+# The audit makes many tests: a level of 5 % would refute true claims now and then.
 ALPHA = 1e-3
+# Tests of normality have hardly any power on smaller samples.
 LEAST_SAMPLE = 20
 # Relative tolerance of "not larger than" between two variances.
 MARGIN = 0.1
-# Scores above which two numbers differ: in one sample, and in exact numbers, which vary by the draw of graphs alone.
+# Scores above which two numbers differ: in one sample, and in exact numbers, which vary only by the draw of graphs.
 APART, FAR_APART = 3.0, 4.0
 PLACE = {2: "Empirical Results, parameter table", 1: "Appendix A, parameter table"}
 
@@ -43,6 +46,7 @@ def cannot_be_recovered(e: Evidence) -> Finding:
     two = e.observers[e.observers["network"] == "two_agents"]
     best, ols = (two[two["observer"] == name].set_index("steps") for name in ("innovations", "ols"))
     last = int(best.index.max())
+    # The last decade: earlier steps are affected by the start.
     first = int(best.index[best.index <= last / 10].max())
     exponent = _slope(first, best.loc[first, "variance"], last, best.loc[last, "variance"])
     verdict: Verdict = REFUTED if exponent < VANISHES else CONFIRMED if exponent > PERSISTS else UNTESTABLE
@@ -76,6 +80,7 @@ def simplest_case(e: Evidence) -> Finding:
         claim,
         f"regression {ols_two:.3g} σ₀² on two agents and {ols_many:.3g} σ₀² on the scale-free graph; best observer "
         f"{best_two:.3g} and {best_many:.3g} σ₀²",
+        # Judged by the printed regression, the observer that the claim is about.
         CONFIRMED if ols_two <= ols_many * (1 + MARGIN) else REFUTED,
         f"After {printed.STEPS} steps the variance on two agents is {ols_two / ols_many:.2g} times that on the larger "
         f"graph for the printed regression, and {best_two / best_many:.3g} times for the best observer.",
@@ -94,6 +99,7 @@ def protected(e: Evidence) -> Finding:
     first, last = int(table.index.min()), int(table.index.max())
     exponent = _slope(first, table[first], last, table[last])
     hidden = e.partial[e.partial["group"] == "unobserved"]
+    # The row nearest to one half; the fractions are a parameter of the experiment.
     half = hidden.iloc[(hidden["fraction"] - 0.5).abs().argmin()]
     verdict: Verdict = REFUTED if table[last] < 0.1 else CONFIRMED if exponent > PERSISTS else UNTESTABLE
     return Finding(
@@ -115,6 +121,8 @@ def normal_residuals(e: Evidence) -> Finding:
     )
     table = e.residuals.tables()["residual_normality"].set_index("sample")
     raw, white = table.loc["mean_vector"], table.loc["whitened"]
+    # Only whitened scores are independent, so that only their p-values are valid. The kurtosis is that of the exact
+    # mixture, not of the sample.
     p, kurtosis = min(white["shapiro_p"], white["anderson_p"]), float(raw["exact_excess_kurtosis"])
     verdict: Verdict = REFUTED if p < ALPHA else CORRECTED if kurtosis > 0.1 else CONFIRMED
     if white["size"] < LEAST_SAMPLE:
@@ -159,6 +167,7 @@ def _regression(e: Evidence, edges: int) -> Finding:
     table = against_print(e.sweeps.regression, e.printed)
     table = table[table["edges"] == edges].set_index(["regressor", "term"])
     decoded, labelled = (table.loc[name] for name in ("noise", "noise_variance"))
+    # The claim is about the whole table, so that its worst coefficient decides.
     worst = {name: float(part["z"].abs().max()) for name, part in (("σ₀", decoded), ("σ₀²", labelled))}
     verdict: Verdict = CONFIRMED if worst["σ₀²"] < APART else CORRECTED if worst["σ₀"] < APART else REFUTED
     words = "; ".join(f"{name} {row['measured']:.3g} ({row['measured_error']:.2g})" for name, row in decoded.iterrows())
@@ -183,6 +192,7 @@ def label(e: Evidence) -> Finding:
     cells = e.sweeps.two.cells
     expected = {name: error_ratio(cells, name) for name in ("noise_variance", "noise")}
     ratios, tolerance = zip(*(_printed_ratio(terms) for terms in e.printed.values()), strict=True)
+    # Each printed ratio must be within its own rounding error of the ratio that the design implies.
     fits = {
         name: all(abs(r / x - 1) < d for r, d in zip(ratios, tolerance, strict=True)) for name, x in expected.items()
     }
@@ -210,6 +220,7 @@ def response(e: Evidence) -> Finding:
     )
     value, error = printed_estimate(e.printed[2]["noise"])
     scores = {}
+    # The two readings differ by a factor equal to the number of replications, which is far above any error.
     for name in ("residual_variance", "mean_residual_variance"):
         row = fit(e.sweeps.two.cells, name, "noise").set_index("term").loc["noise"]
         scores[name] = (row["estimate"], (row["estimate"] - value) / np.hypot(row["standard_error"], error))
@@ -233,6 +244,7 @@ def _printed_ratio(terms: Mapping[str, PrintedTerm]) -> tuple[float, float]:
     for name in ("intercept", "noise"):
         term = terms[name]
         errors.append(abs(term.estimate / term.t))
+        # Relative rounding errors of a quotient add up; t is taken as printed to two decimals.
         doubt += term.half_unit / abs(term.estimate) + 0.005 / abs(term.t)
     return errors[0] / errors[1], doubt
 
@@ -247,10 +259,12 @@ def print_agrees(e: Evidence) -> Finding:
     )
     from scipy import stats
 
+    # 77 for the paper's 80 cells; with one response per replication there would be 1597.
     freedom = len(e.sweeps.two.cells) - len(TERMS)
     quantile = float(stats.t.ppf(0.975, freedom))
     terms = [e.printed[edges][name] for edges in PLACE for name in TERMS]
     p_off = [_p_value_off(term, freedom) for term in terms]
+    # Terms printed as 0 with error 0 have no digits to compare.
     ends_off = [_interval_off(term, quantile) for term in terms if term.standard_error]
     holds = max(p_off) <= 1 and max(ends_off) <= 1
     return Finding(
@@ -268,9 +282,11 @@ def _p_value_off(term: PrintedTerm, freedom: int) -> float:
     from scipy import stats
 
     def log_p(t: float) -> float:
+        # In logarithms: the printed p-values go down to 1e−21, and their rounding is relative.
         return float(np.log(2) + stats.t.logsf(t, freedom))
 
-    # Two or three digits of t and of p are printed.
+    # t = 12.9 is printed with one decimal, all others with two. The difference of log p over the rounding interval of t
+    # is the first part of what is allowed; 0.01 covers the rounding of p, which is 0.7 % at most.
     t, step = abs(term.t), 0.05 if abs(term.t) > 10 and round(term.t, 1) == term.t else 0.005
     allowed = (log_p(t - step) - log_p(t + step)) / 2 + 0.01
     return float(abs(np.log(term.p) - log_p(t)) / allowed)
@@ -279,6 +295,7 @@ def _p_value_off(term: PrintedTerm, freedom: int) -> float:
 def _interval_off(term: PrintedTerm, quantile: float) -> float:
     """Return the difference of the interval's ends from estimate ± quantile·error, in units of the rounding error."""
     error = abs(term.estimate / term.t)
+    # An end is estimate·(1 ± quantile/t), so that the estimate's rounding enters with this factor.
     doubt = term.half_unit * (1 + quantile / abs(term.t)) + term.interval_half_unit
     low, high = term.estimate - quantile * error, term.estimate + quantile * error
     return max(abs(low - term.low), abs(high - term.high)) / doubt
@@ -293,9 +310,11 @@ def linear_in_variance(e: Evidence) -> Finding:
         "⟨σ²⟩ grows linearly with σ₀²",
     )
     cells = pd.concat([sweep.cells for sweep in (e.sweeps.two, e.sweeps.one)], ignore_index=True)
+    # Slope 2 in logarithms means proportional to σ₀², without the assumption of an intercept.
     x, y = np.log(cells["noise"]), np.log(cells["mean_residual_variance"])
     (power, _), covariance = np.polyfit(x, y, 1, cov=True)
     error = float(np.sqrt(covariance[0, 0]))
+    # With an error above 0.5 the powers 1 and 2 cannot be distinguished.
     verdict: Verdict = UNTESTABLE if error > 0.5 else CONFIRMED if abs(power - 2) < APART * error else REFUTED
     exact = np.polyfit(x, np.log(cells["exact"]), 1)[0]
     return Finding(
@@ -317,6 +336,7 @@ def independent_of_size(e: Evidence) -> Finding:
     )
     effects = {edges: _size_effect(table) for edges, table in e.sizes.groupby("edges", sort=False)}
     far = {edges: abs(z) > FAR_APART for edges, (_, z) in effects.items()}
+    # A difference can be significant and yet small: below 10 % the claim is corrected rather than refuted.
     large = any(far[edges] and abs(change) > 0.1 for edges, (change, _) in effects.items())
     verdict: Verdict = REFUTED if large else CORRECTED if any(far.values()) else CONFIRMED
     words = "; ".join(f"m = {edges}: {change:+.1%} (z = {z:.1f})" for edges, (change, z) in effects.items())
@@ -342,6 +362,7 @@ def identical_families(e: Evidence) -> Finding:
     table = differences(e.sweeps.regression).query("term == 'noise'").set_index(["source", "regressor"])
     sampled, exact = table.loc[("measured", "noise")], table.loc[("exact", "noise")]
     one, two = (e.sizes[e.sizes["edges"] == edges]["variance"].mean() for edges in (1, 2))
+    # "Statistically identical" is a statement about a sample: refuted only if a sample of this size detects it.
     far, seen = abs(exact["z"]) > FAR_APART, abs(sampled["z"]) > APART
     verdict: Verdict = REFUTED if far and seen else CORRECTED if far else CONFIRMED
     return Finding(
@@ -361,10 +382,12 @@ def _interval(term: PrintedTerm) -> str:
 
 def _size_effect(table: pd.DataFrame) -> tuple[float, float]:
     """Return the relative change from the largest to the smallest size, and its z-score."""
+    # Least squares weighted by the inverse standard errors; the weights enter twice, once for each factor.
     inverse, weights = 1 / table["agents"].to_numpy(), 1 / table["standard_error"].to_numpy()
     design = np.column_stack([np.ones(len(table)), inverse])
     covariance = np.linalg.inv((design * weights[:, None]).T @ (design * weights[:, None]))
     base, slope = covariance @ (design.T @ (weights**2 * table["variance"].to_numpy()))
+    # Relative to the fitted value at the largest size, not to the extrapolated one at infinity.
     change = slope * (inverse.max() - inverse.min()) / (base + slope * inverse.min())
     return float(change), float(slope / np.sqrt(covariance[1, 1]))
 
@@ -377,6 +400,7 @@ def slows_down(e: Evidence) -> Finding:
         "Empirical Results, last figure",
         "dynamics generated by larger σ₀² converge more slowly",
     )
+    # The distance to v is what the paper's figure shows.
     fits = e.noise.exponents.query("quantity == 'weighted_distance'").sort_values("noise")
     exact, sampled = (fits[fits["source"] == source] for source in ("exact", "sampled"))
     small, large = exact.iloc[0], exact.iloc[-1]

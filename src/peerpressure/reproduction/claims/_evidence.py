@@ -18,6 +18,7 @@ from peerpressure.reproduction._sweep import Comparison
 from peerpressure.reproduction.printed import PrintedTerm
 from peerpressure.schedules import StretchedExponential
 
+# Two decades, from which an exponent can be estimated, around the printed 100 steps.
 PROTECTION_STEPS = (10, 100, 1_000)
 
 
@@ -43,11 +44,13 @@ class Evidence:
     sweeps: Comparison
     sizes: pd.DataFrame
     noise: NoiseLevelsResult
+    # A field, so that a test can present other printed numbers and check that the verdict changes.
     printed: Mapping[int, Mapping[str, PrintedTerm]] = field(default_factory=lambda: printed.REGRESSIONS)
 
 
 def protection(model: Model, times: Sequence[int] = PROTECTION_STEPS) -> pd.DataFrame:
     """Return posterior over prior variance for an observer of all agents: steps, ratio (mean over agents)."""
+    # The law from which the hidden opinions are drawn.
     prior = Prior.uniform(*printed.HIDDEN_RANGE)
     rows = [
         {"steps": steps, "ratio": float(exposure(model, steps, prior=prior).table["ratio"].mean())} for steps in times

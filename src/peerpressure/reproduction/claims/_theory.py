@@ -27,6 +27,7 @@ from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._moments import consensus_mode, moments
 
 TIMES = (1, 10, 100)
+# Random states per step; the bound must hold for each, and twenty are enough to expose a wrong one.
 TRIES = 20
 # A quantity that vanishes falls below the first share of itself over the last decade of a run; one that persists keeps
 # the second.
@@ -36,12 +37,13 @@ FALLS, STAYS = 0.9, 0.98
 DIVERGES, CONVERGES = 0.2, 0.05
 # A step that contracts by less than this is no contraction in double precision.
 LEAST_CONTRACTION = 1e-12
+# Relative, for numbers that accumulate rounding over up to ``LONG`` steps.
 ROUNDING = 1e-9
 # Places in the paper, and steps for the closed forms of two agents.
 WHERE = "Recovery of the Hidden States"
 STEPS = 20
 LONG = 2_000
-# Differences below this are invisible between numbers of order 1.
+# Lower limit of a printed difference: a spread of exactly 0 means "below the resolution of doubles".
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -54,6 +56,7 @@ def contracts(e: Evidence) -> Finding:
         "‖f_t(y) − y*‖ ≤ α_t‖y − y*‖ with α_t < 1, in a norm that is not named",
     )
     alpha = contraction(e.slow, list(TIMES))
+    # 1 − α_t computed as the smallest gain s/(s + ρd): the difference itself would cancel.
     contracted = min(float(e.slow.update(t).gain.min()) for t in TIMES)
     ratio, moved = np.array([_contraction(e.slow, t) for t in TIMES]).max(axis=0)
     euclidean = float(np.linalg.norm(e.slow.update(TIMES[-1]).coupling.toarray(), 2))
@@ -76,6 +79,7 @@ def reaches_v(e: Evidence) -> Finding:
         "Σ s x₀/Σ s",
     )
     (before, _), (after, _) = _mode_errors(e.slow, [e.steps // 10, e.steps])
+    # With all hidden opinions at v the bias is 0 throughout.
     share = abs(after / before) if before else 0.0
     exponent = -np.log10(share) if share > 0 else np.inf
     return Finding(
@@ -99,6 +103,7 @@ def noise_vanishes(e: Evidence) -> Finding:
     slow, fast = (np.array(_mode_errors(model, times))[:, 1] for model in (e.slow, e.fast))
     gain = float(e.fast.update(e.steps).gain.max())
     verdict = _falling(slow[1] / slow[0])
+    # The noise vanishes as claimed, but not for the printed reason: under the fast schedule g_t → 0 as well.
     if verdict == CONFIRMED and fast[1] / fast[0] > STAYS:
         verdict = CORRECTED
     return Finding(
@@ -123,6 +128,7 @@ def growth_condition(e: Evidence) -> Finding:
     )
     (slow_first, slow), (fast_first, fast) = (_log_contraction(model, e.steps) for model in (e.slow, e.fast))
     verdict: Verdict = UNTESTABLE
+    # The claim fails if the slow product already stalls; a run too short to decide remains untestable.
     if slow < CONVERGES * slow_first:
         verdict = REFUTED
     elif slow > DIVERGES * slow_first and fast < CONVERGES * fast_first:
@@ -148,6 +154,7 @@ def oscillates(e: Evidence) -> Finding:
     runs = e.runs.set_index("run")
     tree, cycles = runs.loc["fast_tree"], runs.loc["fast_cycles"]
     both = [_is_oscillating(run["oscillation"], run["spread"]) for run in (tree, cycles)]
+    # The claim holds in full only if both graphs oscillate, and under a condition if only the bipartite one does.
     verdict: Verdict = CONFIRMED if all(both) else CORRECTED if both[0] else REFUTED
     return Finding(
         claim,
@@ -165,8 +172,10 @@ def oscillates(e: Evidence) -> Finding:
 def _contraction(model: Model, t: int) -> tuple[float, float]:
     """Return the largest contraction factor of f_t on random states, and how far f_t moves y* itself."""
     update, star = model.update(t), fixed_point(model, t)
+    # A fixed seed, so that the audit of the same model is the same; the factor does not depend on the states' scale.
     states = star + np.random.default_rng(t).normal(size=(TRIES, model.n))
     images = np.array([update(state) for state in states])
+    # The max-norm, in which the bound α_t is derived: each row of C_t sums to at most α_t.
     factors = np.abs(images - star).max(axis=1) / np.abs(states - star).max(axis=1)
     return float(factors.max()), float(np.abs(update(star) - star).max())
 
@@ -185,6 +194,7 @@ def _falling(share: float) -> Verdict:
 def _log_contraction(model: Model, steps: int) -> tuple[float, float]:
     """Return the growth of −log Π α_t before the last decade of steps, and in it."""
     logs = contraction_product(model, steps, log=True)
+    # Entry k − 1 belongs to step k. Logarithms, because the product itself may underflow.
     return float(-logs[steps // 10 - 1]), float(logs[steps // 10 - 1] - logs[steps - 1])
 
 
@@ -205,6 +215,7 @@ def coefficients(e: Evidence) -> Finding:
         f"{WHERE}, the coefficient equations",
         "(T/2 + 1)/(T + 1) and (T/2)/(T + 1) for T even; 1/2 and 1/2 for T odd",
     )
+    # Unit vectors as hidden opinions give the columns of all Q_t, (T, 2, 2), from t = 1 on.
     rows = e.pair.law.design.forward(np.eye(2))
     off = max(float(np.abs(Q - closed.coefficients(t)).max()) for t, Q in enumerate(rows, start=1))
     return Finding(
@@ -234,10 +245,12 @@ def _variance(e: Evidence, parity: str, formula: str, times: range) -> Finding:
     )
     exact = moments(e.pair.model, times[-1], times=list(times)).variance / e.pair.noise_variance
     stated = np.array([closed.printed_error_variance(t) for t in times])
+    # Both agents have the same variance by symmetry.
     true = np.array([[closed.error_variance(t)] * 2 for t in times])
     last = f"{exact[-1, 0]:.6f} and {exact[-1, 1]:.6f} at T = {times[-1]}, printed {stated[-1, 0]:.6f}"
     if _same(exact, stated):
         return Finding(claim, last, CONFIRMED, f"Exact and printed variances agree at T = {times[0]}…{times[-1]}.")
+    # Relative to the first printed variance, which is positive at all T; for odd T the second one is 0 at T = 1.
     factor = float(np.median(exact / np.where(stated > 0, stated, np.nan)[:, :1]))
     why = (
         f"Both agents have variance T/(T + 1)² σ₀², {factor:.3g} times the first printed value, because the noise of "
@@ -277,6 +290,7 @@ def gram(e: Evidence) -> Finding:
 def series_limit(e: Evidence) -> Finding:
     """Compare the remainder of the series after many steps with bounds on its tail."""
     claim = Claim("series-limit", "The series tends to the printed limit.", f"{WHERE}, below QQᵀ", printed.SERIES_LIMIT)
+    # Only even times contribute a term.
     K = LONG // 2
     left = closed.SERIES_LIMIT - _series(_normal_matrix(e.pair.model, LONG))
     # Terms ½/(2k + 1)² lie between ¼(1/(2k + 1) − 1/(2k + 3)) and ¼(1/(2k − 1) − 1/(2k + 1)), which telescope.
@@ -295,6 +309,7 @@ def inverse_limit(e: Evidence) -> Finding:
     words = "(QQᵀ)⁻¹ tends to the printed, singular matrix."
     limit = closed.gram_inverse_limit()
     off = [float(np.abs(np.linalg.inv(_normal_matrix(e.pair.model, T)) - limit).max()) for T in (LONG // 10, LONG)]
+    # The difference decays like 1/T: close at the end, and falling about tenfold over a decade.
     holds = off[1] < 0.01 * limit[0, 0] and off[1] < 0.2 * off[0]
     return Finding(
         Claim("inverse-limit", words, f"{WHERE}, last equation", printed.INVERSE_LIMIT),
@@ -318,6 +333,7 @@ def sigma(e: Evidence) -> Finding:
     sampled, error = float(estimates.var(ddof=1)), float(estimates.var(ddof=1) * np.sqrt(2 / (estimates.size - 1)))
     textbook = e.pair.ols.homoskedastic_covariance
     usual = float("nan") if textbook is None else float(textbook[0, 0])
+    # Exact against exact: sampling noise does not enter the verdict.
     off = exact / assumed - 1
     return Finding(
         claim,
@@ -339,17 +355,20 @@ def instability(e: Evidence) -> Finding:
     )
     H = _normal_matrix(e.pair.model, LONG)
     condition = float(np.linalg.cond(H))
+    # The standard bound for the relative error of a solved system, times the size of the opinions.
     rounding = condition * float(np.finfo(np.float64).eps) * float(np.abs(e.pair.model.x0).max())
     noise = float(np.sqrt(e.pair.law.covariance[0, 0]))
     return Finding(
         claim,
         f"condition {condition:.3g} at T = {LONG:,}: rounding up to {rounding:.1e}, noise {noise:.3g}",
+        # Rounding matters only if it is a visible part of the error.
         CONFIRMED if rounding > noise / 100 else REFUTED,
         f"The condition number is {condition:.3g} after {LONG:,} steps, so that rounding errors are at most "
         f"{rounding:.0e}, while noise contributes {noise:.2g}.",
     )
 
 
+# Three checks need the same long regressions. A model hashes by identity.
 @lru_cache(maxsize=16)
 def _normal_matrix(model: Model, steps: int) -> NDArray[np.float64]:
     return ols_law(model, steps).H
@@ -357,8 +376,10 @@ def _normal_matrix(model: Model, steps: int) -> NDArray[np.float64]:
 
 def _series(H: NDArray[np.float64]) -> float:
     """Return c of T/2·[[1, 1], [1, 1]] + c·[[1, −1], [−1, 1]]."""
+    # T/2 cancels in the difference; for T up to ``LONG`` this loses three or four of sixteen digits.
     return float((H[0, 0] - H[0, 1]) / 2)
 
 
 def _same(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    # No absolute tolerance: the variances fall like 1/T, and a printed 0 must not equal a small number.
     return bool(np.allclose(a, b, rtol=ROUNDING, atol=0))
