@@ -147,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     REAL relief, REAL weight, REAL scale, int law, REAL shape, int mode, REAL carry, REAL fresh,
     word time, word replicate, word k0, word k1
 #if BEYOND
-    // Hidden opinions that give way, if ``moving``, and the share of the way that a step goes.
+    // Hidden opinions, which adapt if ``moving``, and the length of the step: 1 in discrete time.
     , Pack* __restrict__ opinions, int moving, const REAL* __restrict__ adaptation_weight, int adaptation_weight_stride,
     REAL adaptation_rate, REAL pace
 #endif
