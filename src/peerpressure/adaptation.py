@@ -63,6 +63,7 @@ class Adaptation:
         except ScheduleError as error:
             got = f"η_t = {self.rate.formula_text}, of which {error}"
             raise AdaptationError(message(rule, got=got, remedy="change the rate")) from None
+        # Negative rates are rejected by the schedule; a negated comparison catches NaN as well.
         bad = np.flatnonzero(~(rate <= 1))
         if bad.size:
             time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
@@ -76,6 +77,7 @@ class Adaptation:
 
     def at(self, t: int, agents: int) -> Vector:
         """Return η_t of each agent, shape (agents,)."""
+        # Both factors lie in [0, 1], so that η does as well.
         return self.adaptation_weights(agents) * float(self.pace(t))
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,6 +97,7 @@ class Adaptation:
         return isinstance(other, Adaptation) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
+        # Weights may be an array, which has no hash; equal adaptations have equal rates.
         return hash(self.rate)
 
     def __str__(self) -> str:
@@ -109,18 +112,20 @@ def as_adaptation(value: object) -> Adaptation | None:
     """Return an adaptation as it is; a number, schedule or formula as the rate of all; None for constant opinions."""
     if value is None or isinstance(value, Adaptation):
         return value
-    return Adaptation(value)  # type: ignore[arg-type]  # what is no schedule is refused there
+    return Adaptation(value)  # type: ignore[arg-type]  # it raises for what is no schedule
 
 
 def _as_weights(value: Weights) -> float | Vector:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
+        # Fails the test of the range below, which gives one message for all wrong values.
         array = np.array(np.nan)
     if array.ndim > 1 or array.size == 0 or not np.all((array >= 0) & (array <= 1)):
         rule = "adaptation_weight must be a number from 0 to 1, or one for each agent"
         raise AdaptationError(message(rule, got=repr(value)[:80], remedy="use 0 for an agent who never adapts"))
     if array.ndim == 0:
         return float(array)
+    # Models share it.
     array.flags.writeable = False
     return array

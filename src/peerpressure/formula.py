@@ -91,6 +91,8 @@ class Number(Node):
         return np.float64(self.value)
 
     def __str__(self) -> str:
+        # Up to 1e15 an integer prints exactly without an exponent; repr gives the shortest text that reads back the
+        # same.
         return f"{self.value:.0f}" if self.value.is_integer() and self.value < 1e15 else repr(self.value)
 
 
@@ -197,7 +199,9 @@ class Expression:
         """Return the value at each t, in the shape of t: inf where it overflows, NaN where it is undefined."""
         times = np.asarray(t, dtype=np.float64)
         values = np.empty(times.shape)
+        # Overflow and undefined values are part of the result; schedules check it and name the time.
         with np.errstate(all="ignore"):
+            # Assigned, because a constant formula evaluates to a scalar, which this broadcasts to the shape of t.
             values[...] = self.tree.evaluate(times)
         return values
 
@@ -306,6 +310,7 @@ class _Reader:
 
     def fail(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
         """Raise a FormulaError that names what was found, and where."""
+        # Non-ASCII characters may be invisible or look like others; their escapes do not.
         shown = ascii(self.text if len(self.text) <= 60 else f"{self.text[:57]}...")
         got = f"{found} at column {column + 1} of {shown}"
         raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
@@ -325,6 +330,7 @@ class _Reader:
             nesting += (letter == "(") - (letter == ")")
             if nesting > MAX_NESTING:
                 self.fail(f"more than {MAX_NESTING} nested parentheses", column, "write it more simply")
+        # Python accepts 2if and 0x1f, and warns about others; a missing * is the likely reason for all of them.
         for match in _WORD_OR_NUMBER.finditer(self.text):
             following = self.text[match.end() : match.end() + 1]
             if match["word"] is None and (following.isalpha() or following == "_"):
@@ -343,6 +349,7 @@ class _Reader:
             case ast.Name(id=name):
                 return self.name(name, column), CONSTANTS.get(name)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                # A leading plus changes nothing, and would not survive the canonical text.
                 return self.copy(operand)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner, value = self.copy(operand)
@@ -359,15 +366,18 @@ class _Reader:
                 self.fail(f"the operator {symbol}", column, remedy)
             case _:
                 self.fail(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
+        # Constant parts are evaluated here, so that 1/0 is an error of the formula and not of a later step.
         return node, self.constant(node, column) if all(value is not None for _, value in copies) else None
 
     def number(self, value: object, column: int) -> tuple[Node, float]:
         """Return a literal as a float."""
+        # Excludes bool, which is an int, as well as complex numbers and None.
         if type(value) not in {int, float}:
             self.fail(f"the word {value}", column)
         try:
             number = float(value)  # type: ignore[arg-type]
         except OverflowError:
+            # float() raises for an int of more than 308 digits, but returns inf for 1e999.
             number = math.inf
         if math.isinf(number):
             self.fail("a number too large for a double", column, "keep numbers below 1.8e308")

@@ -17,6 +17,7 @@ from peerpressure.errors import CancelledError
 
 ShouldStop: TypeAlias = Callable[[], bool]
 # One callback for each block of ``cancellable`` that is open, the outermost first.
+# A context variable and not a global: computations in other threads or tasks have callbacks of their own.
 _CALLBACKS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("should_stop", default=())
 
 
@@ -31,9 +32,11 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
     """
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
+        # Asked at once, so that a job that was cancelled in the queue does no work at all.
         checkpoint()
         yield
     finally:
+        # Also after an error, or a later computation in this thread would inherit the callback.
         _CALLBACKS.reset(token)
 
 
@@ -63,7 +66,9 @@ def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterato
 def _display(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
     if callable(progress):
         yield lambda done: progress(done, total)
+    # In a file or pipe a bar would be a stream of control characters.
     elif progress and sys.stderr.isatty():
+        # Imported here, because most calls need no bar and the import is slow.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -165,13 +165,16 @@ def simulate(
     plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
+    # An Euler step is the discrete step with a pace, so that the same kernels serve both.
     plan = replace(plan, pace=equation.step, deviation=equation.deviations)
     engine = _exact(equation, device) if equation.path_method == "exact" else _engine(device)
     run = _execute(plan, begin, engine, progress, should_stop)
+    # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
     return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
 
 
 def _whole(value: object, name: str, *, least: int, most: int) -> int:
+    # True is an int in Python.
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         rule = f"{name} must be a whole number from {least} to {most}"
         raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
@@ -201,6 +204,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         rule = "a run must start from the opinions of all agents, as finite numbers"
         remedy = "start from a simulated run; outputs from a file may have gaps"
         raise InvalidInputError(message(rule, got="a start with missing or infinite ones", remedy=remedy))
+    # 0 is the default and cannot be told from an explicit 0.
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
@@ -269,7 +273,9 @@ def _plan(
     if last > _MOST_STEPS:
         raise InvalidInputError(message(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
+    # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
+    # Before the times are made into an array, which may be too large itself.
     _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
     ends = [first, last] if steps else [first]
     return Plan(
@@ -296,6 +302,7 @@ def _check_size(
     from peerpressure.engine.plan import bytes_needed
 
     size, entries, at = precision.itemsize, model.network.adjacency.nnz, state_layout(model)
+    # 24 bytes are the three summaries in float64.
     numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
     recorded = replicates.size * times * numbers + 8 * times
     working = bytes_needed(model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden)
@@ -311,6 +318,7 @@ def _check_size(
 
 def _engine(device: str) -> Callable[..., Result]:
     if device == "cpu":
+        # Imported on first use: numba takes a second to load, and other parts of the package do not need it.
         from peerpressure.engine import runner
 
         return runner.run
@@ -349,6 +357,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
         )
         return replace(
             found,
+            # Exact paths are drawn in float64 and rounded here: their dense products gain nothing from float32.
             states=None if found.states is None or not plan.keep_states else found.states.astype(plan.dtype),
             summaries=found.summaries if plan.keep_summaries else None,
             final=found.final.astype(plan.dtype),
@@ -362,6 +371,7 @@ def _execute(
 ) -> Trajectory:
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, begin.memory, report, begin.hidden)
+    # Once a state is not finite it remains so, so that the last one tells for all steps.
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(
@@ -369,6 +379,7 @@ def _execute(
             "rescale hidden opinions and noise"
         )
     summaries = None if result.summaries is None else tuple(np.moveaxis(result.summaries, 2, 0))
+    # The engine writes the three side by side, (replicates, times, 3).
     minimum, maximum, mean = summaries or (None, None, None)
     return Trajectory(
         model=plan.model,

@@ -137,6 +137,7 @@ class ModelTransition(Transition):
     @cached_property
     def _innovation_std(self) -> float:
         """√(1−φ²), the part of u_t that is drawn at step t."""
+        # Factored, because 1 − φ² cancels for φ near 1.
         return math.sqrt((1 - self.phi) * (1 + self.phi))
 
     @property
@@ -154,9 +155,11 @@ class ModelTransition(Transition):
         # Public opinions alone need no array of the whole state, and larger states have one to spare afterwards.
         out, spare = (coupled, None) if columns.shape[0] == n else (np.empty_like(columns), coupled)
         public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
+        # Columns may leave out the noise memory, which is decided by their length.
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
+                # u_t first, since y_t contains the noise of its own step.
                 memory += self._innovation_std * noise
             public += _like(self.noise_std, columns) * memory
         elif noise is not None:
@@ -164,6 +167,7 @@ class ModelTransition(Transition):
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
             public += np.multiply(_like(update.gain, columns), preferred, out=spare)
+        # After y_t, because x_{t+1} adapts to the y_t of this step.
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
@@ -177,6 +181,7 @@ class ModelTransition(Transition):
         # Large arrays cost more to allocate than to fill, so that as few as possible are made.
         at, update, rate = self.layout, self.update, self.update.adaptation_rate
         public, hidden = columns[at.public], columns[at.hidden]
+        # Transposes of the parts of a step, in reverse order: adaptation, then coupling and gain, then noise.
         if at.has_hidden and rate is not None:
             public += _like(rate, columns) * hidden
             hidden *= _like(1 - rate, columns)
@@ -189,6 +194,7 @@ class ModelTransition(Transition):
             noise += columns[at.memory]
             np.multiply(noise, self.phi, out=columns[at.memory])
         if columns.shape[0] > at.agents:
+            # Last, since gain and noise above still read the weights of y_t.
             public[...] = coupled
             coupled = columns
         return coupled, self._innovations(noise)
@@ -267,6 +273,7 @@ class DenseTransition(Transition):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layout", StateLayout(self.matrix.shape[0]))
+        # Rows of a root of the covariance: their norms are the standard deviations.
         object.__setattr__(self, "noise_std", np.linalg.norm(self.noise_root, axis=1))
 
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
@@ -299,6 +306,7 @@ class DenseTransition(Transition):
 
     def spread_bound(self, bound: Vector) -> Vector:
         """Return a bound on the std of y after the step, from one before it."""
+        # Standard deviations are subadditive whatever the correlations, so that this is a bound.
         return np.asarray(self.noise_std + np.abs(self.matrix) @ bound)
 
 
@@ -329,6 +337,7 @@ class InitialState:
             if self.layout.has_hidden:
                 out[self.layout.hidden] = hidden
         if noise is not None and self.draws:
+            # Unit variance: the stationary law of u, for AR(1) and frozen noise alike.
             out[self.layout.memory] = noise
         return out
 
@@ -388,6 +397,7 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
 
     The steps are kept where all of them are small, and made anew at each call where they are not.
     """
+    # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
         return lambda t: transition(model, t)
@@ -400,6 +410,7 @@ def _model_transitions(model: Model, times: range, *, hidden: bool = False) -> I
     std, scale = model.noise.deviations(model.n), model.noise.scale(np.array(times))
     for t, factor in zip(times, scale, strict=True):
         update = model.update(t)
+        # The gain is applied to ε as to x: noise is part of the preferred opinion.
         yield ModelTransition(layout, update, update.gain * (std * factor), phi)
 
 
@@ -436,6 +447,7 @@ def retained(model: Model, last: int) -> Vector:
     factor = np.atleast_1d(np.asarray(adaptation.adaptation_weight, dtype=np.float64))
     staying = np.ones((last + 1, factor.size))
     staying[1:] -= adaptation.pace(np.arange(1, last + 1))[:, None] * factor
+    # A product of numbers in [0, 1] cannot overflow; underflow to 0 is the correct limit.
     return np.asarray(np.cumprod(staying, axis=0))
 
 
@@ -475,6 +487,7 @@ def _hidden_matrix(sde: SDE, begin: float, end: float) -> Vector:
 
         return rate
 
+    # Of its own and not from the shift of the law, which is known for one x₀ only: estimation needs B itself.
     (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
     return np.asarray(flat.reshape(n, n))
 

@@ -111,6 +111,7 @@ class Table:
 
     def has_decimal_commas(self, k: int) -> bool:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
+        # Only among numbers: names may contain commas.
         with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
         with_point = next((row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])), None)
         if not with_comma:
@@ -176,6 +177,7 @@ def parse_table(text: str, what: str = "a row") -> Table:
     >>> table.column(0), table.numbers(1, "opinion")
     (['Anna'], array([0.5]))
     """
+    # One kind of line end, so that line numbers in messages agree with editors.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separator = _separator(text)
     rows = _without_empty_columns(list(_records(text, separator, what)))
@@ -189,6 +191,7 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
     {'target': 0, 'source': 1}
     """
     found: dict[str, int] = {}
+    # "Node_ID", "node id" and "NodeId" are one name.
     plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
     for role in roles:
         known = ROLES[role] | {letter for letter, of in LETTERS.items() if letters and of == role}
@@ -224,6 +227,7 @@ def naming(
     try:
         yield
     except InvalidInputError as error:
+        # Same class, because callers catch the specific error.
         raise type(error)(f"{file}: {error}") from None
     except FileNotFoundError:
         raise _format_error(f"{what} must exist", file, "check the path") from None
@@ -257,11 +261,13 @@ def _decoded(data: bytes) -> str:
     """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; other encodings cannot be detected."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
+        # utf-8-sig drops the byte order mark of Excel, which would become part of the first name.
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
         raise _format_error("a table must be UTF-8 text", got, remedy) from None
+    # UTF-16 without a mark decodes as UTF-8 with a zero after each letter.
     if "\0" in text:
         raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
     return text
@@ -270,7 +276,9 @@ def _decoded(data: bytes) -> str:
 def _separator(text: str) -> str:
     """Return the separator of the first line, or if it has several, the one that all lines have."""
     whole = len(text) <= SAMPLE
+    # A quoted field counts as one letter, since separators within it do not separate.
     lines = _QUOTED.sub("Q", text[:SAMPLE]).split("\n")[: None if whole else -1]
+    # Spaces only: a leading tab is an empty first field.
     lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
     present = [separator for separator in "\t;," if lines and separator in lines[0]]
     found = [separator for separator in present if all(separator in line for line in lines)] or present
@@ -279,6 +287,7 @@ def _separator(text: str) -> str:
     if "\t" in found:
         return "\t"  # names do not contain tabs
     if "," in found:
+        # Commas inside numbers are decimal signs, and another separator divides the fields.
         for separator in (";", " "):
             if all(_has_decimal_commas_only(line, separator) for line in lines):
                 return separator
@@ -304,6 +313,7 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
     lines = text.split("\n")
     if separator == " ":
         lines = [line.replace("\t", " ") for line in lines]
+    # Splitting is several times faster than the csv module, and edge lists may have millions of lines.
     if '"' not in text:
         for number, line in enumerate(lines, start=1):
             fields = line.split() if separator == " " else [field.strip() for field in line.split(separator)]
@@ -316,6 +326,8 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
         nonlocal begins, number
         for line in lines:
             number += 1
+            # A comment is blanked only where a record begins: within a quoted field a # is text. Lines are still
+            # counted.
             yield "\n" if begins and _is_comment(line) else line + "\n"
             begins = False
 

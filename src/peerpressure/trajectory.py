@@ -107,6 +107,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         if self.hidden is None and self.model.adaptation is None:
+            # Filled in for callers that plot or export hidden opinions, whether they adapt or not.
             object.__setattr__(self, "hidden", self.model.x0[self.agents])
 
     @property
@@ -127,6 +128,8 @@ class Trajectory:
         if self.minimum is None or self.maximum is None:
             return None
         v = self.model.consensus_value
+        # The farthest agent is the lowest or the highest one, so that the extremes suffice and no state need be
+        # recorded.
         return np.maximum(self.maximum - v, v - self.minimum)
 
     @property
@@ -184,6 +187,7 @@ class Trajectory:
         """
         data = self.to_xarray()
         if self.states is not None:
+            # Summaries have no agent axis and would be repeated for every agent.
             data = data[["public"] if self.hidden_path is None else ["public", "hidden"]]
         return data.to_dataframe().reset_index()
 
@@ -194,6 +198,7 @@ class Trajectory:
         arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
         recorded = {name: getattr(self, name) for name in _RECORDED}
         final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
+        # None is left out, because an archive without pickle has arrays only.
         arrays |= {name: values for name, values in (recorded | final).items() if values is not None}
         storage.write_archive(path, facts, arrays)
 
@@ -282,5 +287,6 @@ class Trajectory:
 
 def _coordinate(labels: list[Any]) -> list[Any]:
     """Return labels that an index can hold: as they are if all are numbers or all are text, else their text."""
+    # A mixed index would be of dtype object, which netCDF cannot store.
     kinds = {type(label) for label in labels}
     return labels if len(kinds) == 1 and kinds <= {int, float, str} else [str(label) for label in labels]
