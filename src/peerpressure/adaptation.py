@@ -47,6 +47,7 @@ class Adaptation:
     def __init__(self, rate: Schedule | float | str | Sequence[float], adaptation_weight: Weights = 1.0) -> None:
         object.__setattr__(self, "rate", as_schedule(rate))
         object.__setattr__(self, "adaptation_weight", _as_weights(adaptation_weight))
+        # An error in the first rate is raised here and not in a run.
         if not isinstance(rate, Sequence) or isinstance(rate, str):
             self.pace(1)
 
@@ -60,6 +61,7 @@ class Adaptation:
         rule = "hidden opinions may adapt by a share η_t from 0 to 1 in a step"
         try:
             rate = np.asarray(self.rate(times), dtype=np.float64)
+        # Schedules are written for peer pressure; the message must name the rate instead.
         except ScheduleError as error:
             got = f"η_t = {self.rate.formula_text}, of which {error}"
             raise AdaptationError(message(rule, got=got, remedy="change the rate")) from None
@@ -126,6 +128,6 @@ def _as_weights(value: Weights) -> float | Vector:
         raise AdaptationError(message(rule, got=repr(value)[:80], remedy="use 0 for an agent who never adapts"))
     if array.ndim == 0:
         return float(array)
-    # Models share it.
+    # Read-only, because models and their results share it.
     array.flags.writeable = False
     return array

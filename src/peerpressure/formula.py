@@ -30,6 +30,7 @@ MAX_NODES = 60
 # No node prints longer than 25 characters (a 23-character number and its comma), so that the canonical text of an
 # accepted formula is accepted, too.
 MAX_LENGTH = 25 * MAX_NODES
+# Far below the limits of Python's own parser, which depend on its version.
 MAX_NESTING = 50
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
@@ -125,6 +126,8 @@ class Negative(Node):
         return -self.operand.evaluate(t)
 
     def __str__(self) -> str:
+        # -(-t) and -t^2 need no parentheses; -(a + b) and -(a*b) keep theirs, or the sign would bind to the first
+        # operand.
         return f"-{self.operand.inside(self.operand.binding >= SIGN_BINDING)}"
 
 
@@ -234,6 +237,7 @@ def parse(text: str) -> Expression:
     """
     if not isinstance(text, str):
         raise FormulaError(message("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'"))
+    # Before parsing, whose time and memory grow with the length.
     if len(text) > MAX_LENGTH:
         rule = f"a formula must have at most {MAX_LENGTH} characters"
         raise FormulaError(message(rule, got=len(text), remedy="give the values as a table instead"))
@@ -255,6 +259,7 @@ _FOUND: Mapping[type[ast.AST], str] = {
     ast.Set: "a set",
     ast.Dict: "a dictionary",
 }
+# Characters with which Python would start text, a comment or a continued line.
 _FORBIDDEN_CHARACTERS: Mapping[str, str] = {
     "'": "text in quotes",
     '"': "text in quotes",
@@ -276,6 +281,7 @@ _OTHER_OPERATORS: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.Invert: ("~", ALLOWED),
     ast.MatMult: ("@", ALLOWED),
 }
+# Names from other notations, for which the closest spelling would be a wrong suggestion.
 _OTHER_NAMES: Mapping[str, str] = {"ln": "log", "x": "t", "n": "t", "T": "t", "power": "^", "pow": "^"}
 _WORD_OR_NUMBER = re.compile(r"(?P<word>[A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -304,6 +310,7 @@ class _Reader:
         except SyntaxError as error:
             reason = error.msg.split(". ")[0]
             self.fail(f"something unreadable ({reason})", self.column((error.offset or 1) - 1))
+        # Deep nesting raises one or the other, depending on the version of Python.
         except (ValueError, MemoryError, RecursionError):
             self.fail("nesting too deep to read", self.column(0), "write it more simply")
         return self.copy(tree)[0]
@@ -317,6 +324,7 @@ class _Reader:
 
     def column(self, offset: int) -> int:
         """Return the column in the user's text of an offset in the parsed text."""
+        # Python reports some errors one column before or behind the text.
         return self.columns[min(max(offset, 0), len(self.columns) - 1)]
 
     def check_characters(self) -> None:
@@ -339,6 +347,7 @@ class _Reader:
 
     def copy(self, source: ast.expr) -> tuple[Node, float | None]:
         """Return the copy of a node of Python's tree, and its value if it does not depend on t."""
+        # Counted during the copy, so that a deep tree is rejected before the recursion gets deep.
         self.nodes += 1
         column = self.column(source.col_offset)
         if self.nodes > MAX_NODES:
@@ -411,6 +420,7 @@ class _Reader:
     def unknown(self, name: str, column: int) -> NoReturn:
         """Reject a name, and suggest the closest known one."""
         near = difflib.get_close_matches(name.lower(), NAMES, 1)
+        # Exact knowledge first, similarity of spelling second.
         suggestion = _OTHER_NAMES.get(name) or (near[0] if near else None)
         shown = name if len(name) <= 30 else f"{name[:27]}..."
         self.fail(f"the unknown name '{shown}'", column, f"did you mean {suggestion}?" if suggestion else ALLOWED)

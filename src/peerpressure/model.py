@@ -80,6 +80,7 @@ class Update:
 
     def couple_adjoint(self, vector: Vector) -> Vector:
         """Return Cᵀ v = A (coupling_scale ∘ v), as A is symmetric."""
+        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is A diag(c).
         return np.asarray(self.adjacency @ (self._columns(self.coupling_scale, vector) * vector))
 
     @staticmethod
@@ -160,15 +161,15 @@ class Model:
         *,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
+        # The dataclass is frozen; only the constructor sets fields.
         keep = object.__setattr__
         # ``temporal_network`` is an argument for ``dataclasses.replace``, which passes every field to the constructor.
         temporal = network if isinstance(network, TemporalNetwork) else temporal_network
         network = network.aggregate if isinstance(network, TemporalNetwork) else network
+        # First, because the checks of the other parts need the number of agents.
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
-        # A single number becomes a vector here; hidden opinions and start have no such short form, since equal opinions
-        # are already a consensus.
         spread = np.full(network.n, stubbornness) if isinstance(stubbornness, (int, float)) else stubbornness
         keep(self, "stubbornness", self._per_agent("stubbornness", spread))
         keep(self, "pressure", as_schedule(pressure))
@@ -178,6 +179,7 @@ class Model:
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden' or a vector with one opinion for each agent"
             raise ModelError(message(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))
+        # s > 0 for all agents makes S + ρD invertible at every pressure, 0 included.
         bad = np.flatnonzero(self.stubbornness <= 0)
         if bad.size:
             got = f"{self.s[bad[0]]:g} at agent {network.labels[bad[0]]!r} ({bad.size} such in all)"
@@ -187,7 +189,7 @@ class Model:
     def _per_agent(self, name: str, value: PerAgent) -> Vector:
         n = self.network.n
         try:
-            # A copy, made read-only below: a model is immutable, and results are cached by it.
+            # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             rule = f"{name} must hold one number for each agent"
@@ -242,6 +244,7 @@ class Model:
             # An agent may be isolated at this step, for which relief 0 would give 0/0. A static network is connected.
             relief = np.maximum(relief, least_relief(np.float64))
         gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
+        # None and not zeros: readers then leave hidden opinions out of the state.
         adaptation_rate = None if self.adaptation is None else self.adaptation.at(t, self.n)
         return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
 
@@ -357,6 +360,7 @@ def _checked_noise(noise: object, n: int) -> Noise:
         remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
         raise ModelError(message("the noise must be a Noise", got=repr(noise), remedy=remedy))
     std = np.asarray(noise.std)
+    # Only here can the number of deviations be compared with that of the agents.
     if std.ndim and std.shape != (n,):
         rule = f"the noise must have one standard deviation, or one for each of the {n} agents"
         raise ModelError(message(rule, got=f"{std.size} of them", remedy="check their number"))

@@ -69,6 +69,7 @@ class Record:
                 )
             )
         if self.agents is not None:
+            # A tuple, so that a record can be hashed and a generator is consumed once.
             object.__setattr__(self, "agents", tuple(self.agents))
 
 
@@ -159,6 +160,7 @@ def simulate(
     equation = model if isinstance(model, SDE) else None
     model = model_of(model)
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
+    # The start comes first, since it may determine the replicates and the seed.
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
     number = _seed(seed, begin)
@@ -192,6 +194,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         raise InvalidInputError(
             message("start must be a Trajectory or a State", got=type(start).__name__, remedy=remedy)
         )
+    # The last axis is that of the agents, with or without replicates.
     if state.public.shape[-1] != model.n:
         rule = f"the start must be of the model's {model.n} agents"
         raise InvalidInputError(
@@ -216,6 +219,7 @@ def _seed(seed: int | None, begin: State) -> int:
     if seed is None:
         return 0 if begin.seed is None else begin.seed
     number = _whole(seed, "the seed", least=0, most=2**64 - 1)
+    # With another seed the noise of earlier and later steps would not be that of any single run.
     if begin.seed not in (None, number):
         rule = f"a run is resumed with its own seed, {begin.seed}"
         raise InvalidInputError(message(rule, got=number, remedy=f"leave seed out; {_BRANCH}"))
@@ -242,6 +246,7 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     if rows not in (None, chosen.size):
         rule = f"the start holds {rows} replicates, and the run must have as many"
         raise InvalidInputError(message(rule, got=chosen.size, remedy="leave replicates out"))
+    # The same for replicates: row r continues with the noise of replicate r only if the numbers agree.
     if own is not None and not np.array_equal(own, chosen):
         rule = f"a run is resumed with its own replicates, {_listed(own)}"
         raise InvalidInputError(message(rule, got=_listed(chosen), remedy=f"leave replicates out; {_BRANCH}"))
@@ -277,6 +282,7 @@ def _plan(
     inner = range(first - first % keep.every + keep.every, last, keep.every)
     # Before the times are made into an array, which may be too large itself.
     _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
+    # Without steps the start is also the last state, and is recorded once.
     ends = [first, last] if steps else [first]
     return Plan(
         model=model,
@@ -306,10 +312,12 @@ def _check_size(
     numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
     recorded = replicates.size * times * numbers + 8 * times
     working = bytes_needed(model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden)
+    # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
     free = psutil.virtual_memory().available
     if recorded + working <= free:
         return
     remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
+    # The larger part decides which remedy helps.
     if recorded > working:
         remedy = "record less: record='summaries', Record(every=10) or Record(agents=[...])"
     rule = f"a run must fit in memory, of which {free / 1e9:.3g} GB is free"
@@ -352,6 +360,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
             start=start,
             start_step=plan.start_step,
             times=plan.times,
+            # No agents instead of all where states are not recorded, which saves their memory.
             agents=plan.agents if plan.keep_states else plan.agents[:0],
             report=report,
         )
@@ -369,9 +378,10 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
 def _execute(
     plan: Plan, begin: State, run: Callable[..., Result], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
+    # Both before the engine starts: an engine knows only the function that it reports to.
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, begin.memory, report, begin.hidden)
-    # Once a state is not finite it remains so, so that the last one tells for all steps.
+    # A value that is not finite passes to the neighbours at each step, so that the final state reveals it.
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(

@@ -185,6 +185,7 @@ class ModelTransition(Transition):
         if at.has_hidden and rate is not None:
             public += _like(rate, columns) * hidden
             hidden *= _like(1 - rate, columns)
+        # Cᵀ = A diag(c), as A is symmetric.
         work = _like(update.coupling_scale, columns) * public
         coupled = _product(update.adjacency, work)
         if at.has_hidden:
@@ -192,6 +193,7 @@ class ModelTransition(Transition):
         noise = np.multiply(_like(self.noise_std, columns), public, out=work)
         if columns.shape[0] > at.memory.start:
             noise += columns[at.memory]
+            # u_{t−1} enters through φ u_{t−1} only.
             np.multiply(noise, self.phi, out=columns[at.memory])
         if columns.shape[0] > at.agents:
             # Last, since gain and noise above still read the weights of y_t.
@@ -218,8 +220,10 @@ class ModelTransition(Transition):
 
     def _innovations(self, noise: Vector) -> Vector:
         """Return the weights of w_t from those of u_t, in the same array."""
+        # White noise has an innovation of 1; the multiplication is saved.
         if self.phi:
             noise *= self._innovation_std
+        # Frozen noise has no draws after the start, and an empty result.
         return noise[: self.draws]
 
     def hidden_input(self) -> Vector:
@@ -243,6 +247,7 @@ class ModelTransition(Transition):
 
     def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
         """Write x + η ∘ (y − x) to ``out``."""
+        # None where hidden opinions are in the state but constant.
         rate = self.update.adaptation_rate
         if rate is None:
             out[...] = hidden
@@ -371,6 +376,7 @@ def step_length(system: System) -> float:
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
     model = model_of(system)
+    # The SDE has constant hidden opinions by definition, which enter through B.
     adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
     return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
 
@@ -400,6 +406,7 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
+        # Steps are cheap to make compared with one pass over a large state.
         return lambda t: transition(model, t)
     kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
     return kept.__getitem__
@@ -470,6 +477,7 @@ def _euler_transition(sde: SDE, k: int) -> DenseTransition:
     """Return Euler's step, by whose law paths drawn with that method are read."""
     h, one = sde.step, np.eye(sde.n)
     update = sde.update(sde.time(k))
+    # Independent between agents in a step of Euler; a longer, exact step correlates them through the coupling.
     noise = math.sqrt(h) * sde.noise_size(sde.time(k), update)
     return DenseTransition((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
 
@@ -501,6 +509,7 @@ def _product(matrix: Any, columns: Vector) -> Vector:
     if columns.ndim == 2 and columns.shape[1] == 1:
         return np.asarray(matrix @ columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
+        # Columns contiguous, as in the input, so that later steps take this branch again.
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):
             out[:, column] = matrix @ columns[:, column]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+# Raised when a new version could misread an old file; other versions then raise an error instead.
 FORMAT = 1
 
 
@@ -226,7 +227,7 @@ def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = F
     import pandas
 
     given = rows[name]
-    # Text becomes NaN; together with ``absent`` it is told apart from outputs that are missing.
+    # Text becomes NaN, which ``absent`` distinguishes from outputs that are missing.
     values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     absent = given.isna().to_numpy()
     text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))

@@ -44,11 +44,13 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 # Single letters are accepted only on request, because they are common labels of agents as well.
 LETTERS: Mapping[str, str] = MappingProxyType({"t": "time", "i": "source", "j": "target", "y": "public"})
+# What the readers of compressed and plain files raise for truncated or corrupted content.
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
 SAMPLE = 100_000  # characters from which the separator is detected
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# 1,234 is one thousand or a decimal number; only the context can decide.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
 
@@ -135,6 +137,7 @@ class Table:
     def find(self, name: str) -> int:
         """Return the column of this name; case is ignored if that is unambiguous."""
         names = self.heading or ()
+        # Exact matches first, so that columns that differ in case only can be addressed.
         same = [k for k, other in enumerate(names) if other == name]
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
         if len(close) != 1:
@@ -197,6 +200,7 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
         known = ROLES[role] | {letter for letter, of in LETTERS.items() if letters and of == role}
         columns = [k for k, name in enumerate(plain) if name in known]
         own = [k for k in columns if plain[k] == role]
+        # Several candidates are an error unless exactly one has the role's own name: a guess could be wrong unnoticed.
         if len(columns) > 1 and len(own) != 1:
             got = ", ".join(repr(names[k]) for k in columns)
             raise _format_error(
@@ -251,6 +255,7 @@ def read_bytes(file: Path) -> bytes:
     # A few kilobytes of gzip may expand to gigabytes.
     limit = psutil.virtual_memory().available // 8
     with gzip.open(file) as stream:
+        # One byte more than allowed, which distinguishes a file of just that size from a larger one.
         data = stream.read(limit + 1)
     if len(data) > limit:
         raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
@@ -264,6 +269,7 @@ def _decoded(data: bytes) -> str:
         # utf-8-sig drops the byte order mark of Excel, which would become part of the first name.
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
+        # The line is what a user can look up; an offset in bytes is not.
         line = data.count(b"\n", 0, error.start) + 1
         got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
         raise _format_error("a table must be UTF-8 text", got, remedy) from None
@@ -281,6 +287,7 @@ def _separator(text: str) -> str:
     # Spaces only: a leading tab is an empty first field.
     lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
     present = [separator for separator in "\t;," if lines and separator in lines[0]]
+    # A comma or semicolon within names occurs in some lines only.
     found = [separator for separator in present if all(separator in line for line in lines)] or present
     if not found:
         return " "
@@ -344,6 +351,7 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
 
 def _without_empty_columns(rows: list[Row]) -> list[Row]:
     """Return the records without empty last columns, which spreadsheets often leave."""
+    # Only where all records have the same width; otherwise a missing last field would be lost.
     while rows and len(rows[0].fields) > 1 and len({len(row.fields) for row in rows}) == 1:
         if any(row.fields[-1] for row in rows):
             break

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import xarray
 
 Array: TypeAlias = NDArray[Any]
+# Spread and largest distance are derived from the extremes and not stored.
 SUMMARIES = ("minimum", "maximum", "mean", "spread", "max_distance")
+# Fields that may be None and are stored under their own names.
 _RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
 
 
@@ -143,6 +145,7 @@ class Trajectory:
             remedy = "use record='all' or Record(agents=[...])"
             raise InvalidInputError(message("a path needs recorded states", got="a run without them", remedy=remedy))
         index = self.model.network.index(agent)
+        # Position among the recorded agents, which may be few and in any order.
         where = np.flatnonzero(self.agents == index)
         if not where.size:
             rule = f"agent {agent!r} must be among the recorded ones"
@@ -174,6 +177,7 @@ class Trajectory:
             if self.hidden is not None:
                 variables["hidden"] = (dimensions[-self.hidden.ndim :], self.hidden)
             variables["initial_hidden"] = (("agent",), self.model.x0[self.agents])
+            # Only with states, since summaries have no agent axis.
             coordinates["agent"] = _coordinate(self.labels)
         facts = self.provenance()
         if self.seed >= 2**31:
@@ -194,6 +198,7 @@ class Trajectory:
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, without pickle; a reader never sees half of it."""
         facts, arrays = self.model.parts()
+        # Together with the model these suffice to resume the run from the file.
         facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
         arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
         recorded = {name: getattr(self, name) for name in _RECORDED}
@@ -263,6 +268,7 @@ class Trajectory:
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
         """
         parts = storage.outputs_from_frame(frame, model)
+        # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
         return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
 
