@@ -1,7 +1,7 @@
 """Progress and cancellation of long computations.
 
 The verbs of the library take a callback ``should_stop``. ``cancellable`` makes it the callback of everything that the
-verb calls, and ``checkpoint`` asks it; so the functions in between need no argument for it. A model calls
+verb calls, and ``checkpoint`` calls it, so that the functions in between need no argument for it. A model calls
 ``checkpoint`` at every step that is read from it, and an engine between two blocks of steps.
 """
 
@@ -51,7 +51,7 @@ def checkpoint() -> None:
 def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
     """Give a function that is called with the number of steps done, out of ``total``; each call is a checkpoint.
 
-    ``True`` shows a bar if the error stream is a terminal; a callable is called with (done, total).
+    ``True`` displays a bar if the error stream is a terminal; a callable is called with (done, total).
     """
     with _display(progress, total) as show:
 

@@ -100,7 +100,7 @@ def simulate(
 ) -> Trajectory:
     """Run a model for a number of steps in independent replicates.
 
-    The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
+    The noise of replicate r at step t for agent i depends only on (seed, r, t, i): the same seed gives the same bits
     whatever the number of threads.
 
     Parameters
@@ -127,7 +127,7 @@ def simulate(
     threads : int, optional
         The number of threads, by default the cores that this process may use.
     progress : bool or callable, default False
-        True shows a bar on a terminal; a function is called with (steps done, steps).
+        True displays a bar on a terminal; a function is called with (steps done, steps).
     should_stop : callable, optional
         Called between blocks of steps; the run is cancelled if it returns True.
 
@@ -207,7 +207,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         rule = "a run must start from the opinions of all agents, as finite numbers"
         remedy = "start from a simulated run; outputs from a file may have gaps"
         raise InvalidInputError(message(rule, got="a start with missing or infinite ones", remedy=remedy))
-    # 0 is the default and cannot be told from an explicit 0.
+    # 0 is the default, which an explicit 0 cannot be distinguished from.
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
@@ -232,7 +232,7 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     own = begin.replicates
     if isinstance(replicates, (int, np.integer)) or replicates is None:
         count = _whole((rows or 1) if replicates is None else replicates, "replicates", least=1, most=_MOST_REPLICATES)
-        # A count says how many, not which: a start that knows its numbers keeps them.
+        # A count is how many, not which: a start with numbers of its own keeps them.
         chosen = own if own is not None and own.size == count else np.arange(count)
     else:
         chosen = np.asarray(replicates)
@@ -326,7 +326,7 @@ def _check_size(
 
 def _engine(device: str) -> Callable[..., Result]:
     if device == "cpu":
-        # Imported on first use: numba takes a second to load, and other parts of the package do not need it.
+        # Imported on first use: numba is slow to import, and other parts of the package do not need it.
         from peerpressure.engine import runner
 
         return runner.run
@@ -366,7 +366,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
         )
         return replace(
             found,
-            # Exact paths are drawn in float64 and rounded here: their dense products gain nothing from float32.
+            # Exact paths are drawn in float64, and rounded once here.
             states=None if found.states is None or not plan.keep_states else found.states.astype(plan.dtype),
             summaries=found.summaries if plan.keep_summaries else None,
             final=found.final.astype(plan.dtype),
@@ -378,7 +378,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
 def _execute(
     plan: Plan, begin: State, run: Callable[..., Result], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
-    # Both before the engine starts: an engine knows only the function that it reports to.
+    # An engine only calls ``report``, which is a checkpoint as well, so that it needs no code for cancellation.
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, begin.memory, report, begin.hidden)
     # A value that is not finite passes to the neighbours at each step, so that the final state reveals it.

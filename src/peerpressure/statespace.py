@@ -1,6 +1,6 @@
 """The model as a linear state-space model, for discrete and continuous time alike.
 
-The state z = (y, x, u) holds the public opinions y, the hidden opinions x where they adapt, and the memory u of the
+The state z = (y, x, u) has the public opinions y, the hidden opinions x where they adapt, and the memory u of the
 noise where it is correlated in time. With n agents it has n, 2n or 3n entries, in this order, and moves by
 
     z_t = F_t z_{t−1} + B_t x₀ + G_t w_t,   z_0 = a + B_0 x₀ + G_0 w_0,   w_t independent, mean 0, variance I.
@@ -11,7 +11,7 @@ A step of the discrete `Model` with noise std σ_t and autocorrelation φ (0 if 
     y_t = C_t y_{t−1} + g_t ∘ x_t + g_t σ_t ∘ u_t,
     x_{t+1} = x_t + η_t ∘ (y_t − x_t),
 
-so that z_t holds x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
+so that z_t has x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
 where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has dense F, B and G.
 
 `initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
@@ -35,7 +35,7 @@ from peerpressure.sde._flow import NEGLIGIBLE, integrate
 
 System: TypeAlias = Model | SDE
 
-# Steps of an SDE hold dense matrices of this many rows, and multiply them at every step.
+# Steps of an SDE have dense matrices of this many rows, and multiply them at every step.
 LARGEST_SDE = 1_000
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
@@ -76,10 +76,10 @@ class StateLayout:
 class Transition(ABC):
     """One step z_t = F z_{t−1} + B x₀ + G w_t, as an operator.
 
-    ``layout`` says what z holds, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
+    ``layout`` is the layout of z, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
     z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
     C-ordered rows are passed as their transpose at no cost. They may leave out the noise memory, as columns of y and x
-    alone: it counts as 0 then, and the result leaves it out, too.
+    only: it counts as 0 then, and the result leaves it out, too.
     """
 
     layout: StateLayout
@@ -152,7 +152,7 @@ class ModelTransition(Transition):
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update, n = self.layout, self.update, self.layout.agents
         coupled = _product(update.adjacency, columns[:n])
-        # Public opinions alone need no array of the whole state, and larger states have one to spare afterwards.
+        # A state of public opinions only is written over the product; a larger one leaves the product free for reuse.
         out, spare = (coupled, None) if columns.shape[0] == n else (np.empty_like(columns), coupled)
         public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
         # Columns may leave out the noise memory, which is decided by their length.
@@ -202,7 +202,7 @@ class ModelTransition(Transition):
         return coupled, self._innovations(noise)
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
-        """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start alone."""
+        """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start only."""
         if self.layout.has_hidden:
             return np.zeros_like(columns[self.layout.public])
         return np.asarray(_like(self.update.gain, columns) * columns[self.layout.public])
@@ -374,7 +374,7 @@ def step_length(system: System) -> float:
 
 
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
-    """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
+    """Return the layout of the state of a system; ``hidden`` includes hidden opinions even where they are constant."""
     model = model_of(system)
     # The SDE has constant hidden opinions by definition, which enter through B.
     adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
@@ -401,12 +401,12 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
     """Return a function from t to the step that leads to it, for passes in either direction of time.
 
-    The steps are kept where all of them are small, and made anew at each call where they are not.
+    The steps are kept where all of them are small, and made at each call where they are not.
     """
     # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
-        # Steps are cheap to make compared with one pass over a large state.
+        # Making a step costs O(n), no more than the pass over the state that uses it.
         return lambda t: transition(model, t)
     kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
     return kept.__getitem__
@@ -505,7 +505,7 @@ def _like(values: Vector, columns: Vector) -> Vector:
 
 
 def _product(matrix: Any, columns: Vector) -> Vector:
-    """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
+    """Return the product of a sparse matrix with columns, one by one where these are few and contiguous in memory."""
     if columns.ndim == 2 and columns.shape[1] == 1:
         return np.asarray(matrix @ columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:

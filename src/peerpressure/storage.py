@@ -69,7 +69,7 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
 
 
 def write_netcdf(data: xarray.Dataset, file: IO[bytes]) -> None:
-    """Write a data set as netCDF-4, which holds variables of any size, to an open file.
+    """Write a data set as netCDF-4, which stores variables of any size, to an open file.
 
     The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
     """

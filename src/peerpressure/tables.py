@@ -65,7 +65,7 @@ class Row(NamedTuple):
 class Table:
     """Records of text fields; ``what`` names a record in messages.
 
-    ``heading`` holds the names of the columns, if they are known, and ``note`` the words of the comment right above the
+    ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
     first record, which may be such names.
     """
 
@@ -98,7 +98,7 @@ class Table:
         return [row.fields[k] for row in self.rows]
 
     def is_numeric(self, k: int) -> bool:
-        """Return whether a column holds numbers only, and at least one."""
+        """Return whether a column has numbers only, and at least one."""
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
 
     def numbers(self, k: int, name: str) -> NDArray[np.float64]:
@@ -320,7 +320,6 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
     lines = text.split("\n")
     if separator == " ":
         lines = [line.replace("\t", " ") for line in lines]
-    # Splitting is several times faster than the csv module, and edge lists may have millions of lines.
     if '"' not in text:
         for number, line in enumerate(lines, start=1):
             fields = line.split() if separator == " " else [field.strip() for field in line.split(separator)]

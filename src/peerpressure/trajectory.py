@@ -162,7 +162,7 @@ class Trajectory:
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
 
-        Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent alone
+        Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent only
         where hidden opinions are constant, and ``initial_hidden`` has x₀.
         """
         import xarray
@@ -257,7 +257,7 @@ class Trajectory:
         Raises
         ------
         InvalidInputError
-            If columns are missing, or rows hold unknown agents, other things than numbers, or an output twice.
+            If columns are missing, or rows have unknown agents, other things than numbers, or an output twice.
 
         Examples
         --------
@@ -292,7 +292,7 @@ class Trajectory:
 
 
 def _coordinate(labels: list[Any]) -> list[Any]:
-    """Return labels that an index can hold: as they are if all are numbers or all are text, else their text."""
+    """Return labels that fit into an index: as they are if all are numbers or all are text, else their text."""
     # A mixed index would be of dtype object, which netCDF cannot store.
     kinds = {type(label) for label in labels}
     return labels if len(kinds) == 1 and kinds <= {int, float, str} else [str(label) for label in labels]

@@ -48,8 +48,8 @@ class Agents(NamedTuple):
 class Clock(NamedTuple):
     """Steps to make: the time of the first; peer pressure as weight/relief, the noise's scale and η at each.
 
-    ``pace`` is the share of the way to the map's value that a step goes: 1 in discrete time, and the length of a step
-    of the stochastic differential equation.
+    ``pace`` is the weight of the map's value in the next state, the rest being the present state: 1 in discrete time,
+    and the length of a step of the stochastic differential equation.
     """
 
     first: int

@@ -58,7 +58,7 @@ def run(
     report: Callable[[int], None],
     held: NDArray[Any] | None = None,
 ) -> Result:
-    """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
+    """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` at intervals."""
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))

@@ -1,6 +1,6 @@
 // One step of the model on an accelerator, compiled at run time with these defined:
 //   REAL    float or double
-//   LANES   replicates that one thread carries side by side, 1 or 16 bytes' worth
+//   LANES   replicates of one thread, 1 or as many as 16 bytes contain
 //   INDEX   an integer that counts the threads, EDGE one that counts the edges: 32 bits where they suffice
 //   THREADS in a block
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
@@ -137,7 +137,7 @@ __device__ __forceinline__ void share_draws(
 }
 
 // One thread takes one agent in LANES replicates; consecutive threads take the two agents of a counter block. As
-// many resident threads as the processor holds hide the latency of the gathers better than more registers would.
+// many resident threads as possible hide the latency of the gathers better than more registers would.
 extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     word agents, word packs, const EDGE* __restrict__ starts, const word* __restrict__ columns,
     const REAL* __restrict__ weights, const word* __restrict__ piece_starts, const Pack* __restrict__ sums,

@@ -16,7 +16,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
-_PIECE = 2**12  # agents whose states are transposed in one go; both sides then fit into the second-level cache
+_PIECE = 2**12  # agents whose states are transposed at a time
 _NUMBERS = 2**16  # in the layers of a block: a step of that many numbers outweighs the cost of a call from Python
 
 # Weak keys, so that the copy for the kernels is freed with its network.
@@ -52,7 +52,7 @@ def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Gra
         # Two bytes suffice because a row stays within its chunk, which also keeps the sums of a chunk in the first
         # cache.
         order = (rows % CHUNK).astype(np.uint16)
-    # One weight instead of one per edge saves half of the traffic or more, and most networks are unweighted.
+    # A single weight instead of one per edge saves half of the graph's memory traffic or more.
     uniform = bool((network.adjacency.data == network.adjacency.data[0]).all())
     starts = matrix.indptr.astype(np.uint64 if matrix.nnz > np.iinfo(np.uint32).max else np.uint32)
     return Graph(
@@ -83,8 +83,8 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
 class Block:
     """Replicates that one call steps: ``lanes`` of them from number ``first`` on, in layers of ``width``, padded.
 
-    ``states`` is (layers, 2, agents·width), the two rows taking turns; ``memory`` holds correlated noise and ``held``
-    hidden opinions that move, (layers, agents·width) or empty. ``row`` is where the block's replicates begin in the
+    ``states`` is (layers, 2, agents·width), the two rows alternating; ``memory`` is correlated noise and ``held`` are
+    hidden opinions that adapt, (layers, agents·width) or empty. ``row`` is where the block's replicates begin in the
     results.
     """
 
@@ -126,8 +126,8 @@ class Block:
 def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Iterable[tuple[int, int, int, int]]:
     """Cut replicate numbers into (first, lanes, width, row); only consecutive numbers share a block.
 
-    Small networks get blocks of many layers, for a call costs as much as many of their steps; but never so many that
-    a thread would have no block.
+    Small networks get blocks of many layers, because a call costs as much as many of their steps; but never so many
+    that a thread would have no block.
 
     >>> list(plan_blocks(np.arange(34), 10**6, 2))
     [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]

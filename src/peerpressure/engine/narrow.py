@@ -1,4 +1,4 @@
-"""The kernel that carries one replicate, in chunks of agents: make the noise, gather the neighbours, update, record.
+"""The kernel for one replicate, in chunks of agents: draw the noise, gather the neighbours, update, record.
 
 It computes what ``wide`` computes, bit for bit. Data that a step reads once, the graph and the agents' constants, is
 prefetched past the larger caches, which are left to the state that is gathered at random.
@@ -20,8 +20,8 @@ from peerpressure.engine.random import U64, fill_narrow
 from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
 
-_STREAM_AHEAD = 256  # edges by which the reading of the graph runs ahead of their use
-_TILE = 64  # agents by which the reading of their constants runs ahead
+_STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
+_TILE = 64  # agents by which the constants are prefetched ahead of their use
 
 
 @njit(error_model="numpy")
@@ -129,7 +129,7 @@ def _step_narrow(
     pressure: NDArray[Any],
 ) -> None:
     per_agent = agents.deviation.size > 1
-    # The model of the paper has a loop of its own, which vectorises; the general one has too many cases.
+    # The model of the paper has a loop of its own, without the cases of the general step.
     plain = held.size == 0 and pace == 1
     for first in range(begin, end, CHUNK):
         count = min(CHUNK, end - first)
@@ -167,7 +167,6 @@ def _step_narrow(
                 prefetch_once(agents.hidden, U64(ahead))
             tile = slice(begin_tile, end_tile)
             s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
-            # Slices that begin at the tile let the loop index from 0, which LLVM needs to see that it may vectorise.
             gathered, z = pressure[begin_tile - first :], noise[begin_tile - first :]
             deviation = agents.deviation[begin_tile if per_agent else 0 :]
             for i in range(end_tile - begin_tile):
@@ -202,7 +201,7 @@ def _noise_narrow(
             draw.k0,
             draw.k1,
         )
-    # Correlated noise: memory holds u of this step, so that a run can be resumed from it.
+    # Correlated noise: the memory is u of this step, from which a run can be resumed.
     if draw.mode != FRESH:
         number = noise.dtype.type
         carry, fresh = number(draw.carry), number(draw.fresh)

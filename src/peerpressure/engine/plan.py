@@ -13,8 +13,8 @@ from peerpressure.affine import least_relief
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Frozen, Noise
 
-# Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
-# which is what makes a random gather cost little per replicate.
+# Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
+# float64, so that a random gather costs little per replicate.
 WIDTH = 16
 NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
@@ -30,7 +30,7 @@ LAW_CODES = {
     "rademacher": RADEMACHER,
 }
 
-# Noise is drawn anew, carried by u ← carry·u + fresh·z, or read from memory.
+# Noise is drawn at each step, carried by u ← carry·u + fresh·z, or read from memory.
 FRESH, RECURRENT, HELD = range(3)
 
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
@@ -136,7 +136,7 @@ def bytes_needed(
 ) -> int:
     """Return what blocks, graph and final states will take at most, before any of it is allocated.
 
-    ``memory`` and ``hidden`` say whether noise has a memory, and whether hidden opinions adapt.
+    ``memory`` and ``hidden`` are whether noise has a memory, and whether hidden opinions adapt.
     """
     runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
     # At most one padded block per stretch of consecutive numbers.

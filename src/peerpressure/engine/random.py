@@ -4,7 +4,7 @@ A counter-based generator has no state to pass around. The word at counter (bloc
 the key that the seed gives does not depend on where or in which order it is computed, so that threads, batches,
 workers and restarts cannot change a result (Salmon, Moraes, Dror & Shaw, SC'11).
 
-One counter block of 128 bits serves two agents. Agents go in groups of GROUP = 8, and block 4g + l of group g
+One counter block of 128 bits serves two agents. Agents form groups of GROUP = 8, and block 4g + l of group g
 serves agents 8g + l and 8g + 4 + l, so that a group's noise is written in whole vectors. Draws are made in float64
 and rounded to the state's precision, so that a float32 run is its float64 twin to rounding.
 """
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from peerpressure.engine.intrinsics import bits_of_float64, float64_from_bits, fma
 from peerpressure.engine.plan import GAUSSIAN, LAPLACE, RADEMACHER, STUDENT, UNIFORM, UNIT, WIDTH
 
-GROUP = 8  # agents whose noise is made in one go
-HALF = 4  # the two agents that share a counter block stand this far apart
+GROUP = 8  # agents whose noise is drawn together
+HALF = 4  # the distance of the two agents that share a counter block
 
 U64 = np.uint64
 Word: TypeAlias = np.uint64
@@ -53,8 +53,7 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     Words are kept in 64 bits with undefined bits above bit 31 between rounds: the 32 × 32 → 64 bit product reads the
     low half only, so that the loop needs no shuffles.
     """
-    # Ten rounds: seven pass all tests of randomness, and ten are the margin that the authors recommend. Written out,
-    # because numba leaves a loop inside the vectorised one and the law then runs scalar.
+    # Ten rounds: seven pass all tests of randomness, and ten are the margin that the authors recommend.
     c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
     c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
     c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
@@ -68,8 +67,8 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     return c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
 
 
-# Bit patterns, because a comparison, a branch or a conversion of 64-bit integers has no vector form on common
-# processors, while integer arithmetic on the bits of a double has one.
+# Bit patterns, because vectors of 64-bit integers have no conversion to doubles before AVX-512, while arithmetic on the
+# bits of a double is available everywhere.
 _ONE = U64(0x3FF0000000000000)  # the bits of 1.0
 _TWO_52 = U64(0x4330000000000000)  # the bits of 2⁵²
 _SQRT_HALF = U64(0x3FE6A09E667F3BCD)
@@ -115,7 +114,7 @@ def _octant(bits: Word) -> tuple[float, float]:
     # octants neither repeat nor leave out an angle, and neither sine nor cosine is ever 0.
     angle = (float64_from_bits((bits >> U64(12)) | _ONE) - (1.0 - 1.11e-16)) * 0.78539816339744830962
     q = angle * angle
-    # Minimax polynomials on [0, π/4] (Cephes), where they reach double precision without an argument reduction.
+    # Minimax polynomials of fdlibm for [0, π/4], where no argument reduction is needed.
     p = fma(1.58969099521155010221e-10, q, -2.50507602534068634195e-08)
     p = fma(p, q, 2.75573137070700676789e-06)
     p = fma(p, q, -1.98412698298579493134e-04)
@@ -236,7 +235,7 @@ def _wide(law: Any) -> Callable[..., None]:
         k0: Word,
         k1: Word,
     ) -> None:
-        # A group with at most HALF agents still computes and writes the partners; the buffer always has room for GROUP.
+        # The partners are written even where count ≤ HALF, since the buffer always has space for a whole group.
         for j in range(min(count, HALF) * WIDTH):
             lane = U64(j) & U64(WIDTH - 1)
             agent = U64(j) // U64(WIDTH)

@@ -50,7 +50,7 @@ class _Run:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
-        # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
+        # SciPy's laws are transformed by Python, so that their noise is written to memory before each step.
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
@@ -113,7 +113,7 @@ class _Run:
             yield pool
 
     def _segments(self) -> Iterator[tuple[int, int]]:
-        """Cut the steps into (begin, end], short enough for progress and Ctrl-C; one by one where Python draws."""
+        """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
         # At least one step, however large the state is.
         size = max(1, int(_SEGMENT / (plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize)))
@@ -177,7 +177,7 @@ class _Run:
             block.memory[:] = self.draw.carry * before + self.draw.fresh * block.memory
 
     def _advance_shared(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
-        """Let all threads take a part of the agents of each step; they meet at the end of every step."""
+        """Share the agents of each step among all threads, with a barrier at the end of every step."""
         assert pool is not None
         n, threads = self.plan.model.n, self.plan.threads
         chunks = -(-n // CHUNK)

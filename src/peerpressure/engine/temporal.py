@@ -54,7 +54,7 @@ def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
 
 
 class Events:
-    """A temporal network's changes in the order in which a run meets them, over and over if they are periodic."""
+    """A temporal network's changes in the order of a run, repeated if they are periodic."""
 
     def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any]) -> None:
         self.network = network

@@ -1,4 +1,4 @@
-"""The kernel that carries WIDTH replicates side by side: gather the neighbours, make the noise, update, record.
+"""The kernel for WIDTH replicates at a time: draw the noise, gather the neighbours, update, record.
 
 The state is laid out as (agent, replicate), so that one gathered neighbour row serves all replicates. ``narrow``
 computes the same numbers, bit for bit, one replicate at a time. Both take a range of agents, so that threads can share
@@ -106,11 +106,11 @@ def _step_wide(
 ) -> None:
     """Make a step of the paper's model: constant hidden opinions, and no weight of an agent's own y_{t−1} on y_t."""
     per_agent = agents.deviation.size > 1
-    # Stores past the caches save the read of every line that is overwritten, a third of the traffic of a large step.
+    # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches.
     past_caches = output.nbytes > _CACHE
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
-        # One group ahead: the noise of a group takes about as long as a load from memory.
+        # One group ahead, so that these loads overlap with the noise of the present group.
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
         _noise_wide(noise, memory, draw, first, count, step, replicate)
         for i in range(count):
@@ -189,7 +189,7 @@ def run_wide(
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
-    ``states`` is (layers, 2, agents·WIDTH): the state at an even time lies in row 0, at an odd time in row 1.
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1.
     """
     number = states.dtype.type
     # One group at a time: the buffer is 1 kB and never leaves the first-level cache.

@@ -1,7 +1,7 @@
 """Noise of public opinions: ε_t = std_i · scale_t · u_t, with u_t of mean zero and unit variance.
 
 A noise is a law for u (its class), a standard deviation for all agents or one for each, a scale over time, and a
-correlation in time: drawn anew at each step (white, as in the paper), drawn once (frozen), or autoregressive (AR(1)). A
+correlation in time: drawn at each step (white, as in the paper), drawn once (frozen), or autoregressive (AR(1)). A
 new law is one class with its declared parameters in `_laws.py` and one line in `LAWS`.
 """
 

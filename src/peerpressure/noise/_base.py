@@ -136,7 +136,7 @@ class Noise(ABC):
     @property
     def is_zero(self) -> bool:
         """Whether the standard deviation of every agent is 0."""
-        # Steps ask this one by one, and np.any takes microseconds for a single number.
+        # Read at every step, and np.any takes microseconds for a single number.
         return not (self.std if isinstance(self.std, float) else self.std.any())
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import NoiseError, message
 
 # All kinds are one recursion, u_t = φ u_{t−1} + √(1−φ²) z_t with independent z_t and u_1 of unit variance. Each has
-# φ as ``coefficient``; ``has_memory`` says whether u_{t−1} must be stored to draw u_t.
+# φ as ``coefficient``; ``has_memory`` is whether u_{t−1} must be stored to draw u_t.
 
 
 @final

@@ -94,7 +94,7 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     ----------
     .. [1] Hardy (1910), Orders of Infinity, Cambridge University Press.
     """
-    # Runs of neighbouring t, which reveal what powers of ten alone would hide, such as parity.
+    # Runs of neighbouring t, which reveal a dependence on parity and the like; powers of ten do not.
     runs = np.add.outer(10.0 ** np.arange(3, 16), np.arange(64.0))
     rho = pressure(runs)
     if not np.all(rho >= 0):

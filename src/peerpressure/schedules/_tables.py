@@ -82,7 +82,7 @@ class Table(Schedule):
         return looked_up
 
     def reading_times(self, t: Array) -> Array:
-        """Return t rounded up to a whole number, since ρ_k holds from time k − 1 to k."""
+        """Return t rounded up to a whole number, since ρ_k applies from time k − 1 to k."""
         # A product such as 100·0.07 is a rounding error above the whole number 7.
         return np.maximum(np.ceil(t - _ROUNDING * np.maximum(t, 1.0)), 1.0)
 

@@ -21,7 +21,7 @@ from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianDensity:
-    """The density of some agents, or sums of agents, at one time; ``names`` says which, in the order of the axes."""
+    """The density of some agents, or sums of agents, at one time; ``names`` lists them in the order of the axes."""
 
     time: float
     names: tuple[Hashable, ...]

@@ -110,7 +110,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
 
 
 def first_noise(sde: SDE) -> Vector:
-    """Return the variance that noise gathers up to FIRST_TIME, where its scale grows without bound towards time 0.
+    """Return the variance of the noise up to FIRST_TIME, where its scale grows without bound towards time 0.
 
     With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ). It is 0 for all other noise, which needs no such care.
     """

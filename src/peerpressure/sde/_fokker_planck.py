@@ -18,7 +18,7 @@ from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._flow import real_times
 
-# Standard deviations from the mean to the edges: beyond lie 2e-9 of a Gaussian law.
+# Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0
 # Cells that the narrowest deviation should span, and those that it must.
 FINE, COARSE = 3.0, 1.5
@@ -31,7 +31,7 @@ POINTS = 3
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells of equal width on each axis; ``edges`` holds cells + 1 numbers for each."""
+    """Cells of equal width on each axis; ``edges`` has cells + 1 numbers for each."""
 
     edges: tuple[Vector, ...]
 
@@ -74,10 +74,10 @@ class Grid:
 
 
 def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) -> Grid:
-    """Return a grid that holds all these densities, with edges six standard deviations from every mean.
+    """Return a grid that contains all these densities, with edges six standard deviations from every mean.
 
-    Where no number of ``cells`` is given, the narrowest deviation spans ``FINE`` of them. Agents who come to agree have
-    a density like a ridge along the diagonal, which is narrow in no single axis.
+    Where no number of ``cells`` is given, the narrowest deviation spans ``FINE`` of them. Agents close to
+    consensus have a density like a ridge along the diagonal, which is narrow along no single axis.
     """
     low = np.min([density.mean - REACH * density.std for density in densities], axis=0)
     high = np.max([density.mean + REACH * density.std for density in densities], axis=0)
@@ -118,7 +118,7 @@ def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) 
 
 # Mean number of jumps in one mixture; e^(−qτ) of more would come near underflow.
 MOST_JUMPS = 400.0
-# Ratio of drift to noise across a cell from which mass only goes with the drift.
+# Ratio of drift to noise across a cell from which mass moves with the drift only.
 STEEP = 100.0
 # Weight of the jumps beyond the last that is taken.
 TRUNCATION = 1e-15
@@ -126,7 +126,7 @@ TRUNCATION = 1e-15
 
 @final
 class Chain:
-    """The Markov chain of one time step: where mass stays, and the share that goes up and down along each axis."""
+    """The Markov chain of one time step: the shares of mass that stay, and that move up and down along each axis."""
 
     def __init__(self, grid: Grid, drift: Drift) -> None:
         rates = [_rates(grid, drift, axis) for axis in range(len(grid.shape))]
@@ -229,7 +229,7 @@ def _after(axis: int) -> tuple[slice, ...]:
 class DensityPath:
     """A density on a grid at some times, beside the exact one.
 
-    ``density`` holds averages over cells, shape (times, cells) or (times, cells, cells); ``exact`` is the Gaussian law
+    ``density`` has averages over cells, shape (times, cells) or (times, cells, cells); ``exact`` is the Gaussian law
     at each time. ``mass_error`` and ``lowest`` are the worst over every step that was made, recorded or not.
     """
 

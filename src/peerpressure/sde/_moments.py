@@ -17,7 +17,7 @@ from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, LARGEST_EXACT, SDE
 from peerpressure.sde._flow import NEGLIGIBLE, Flow, first_noise, integrate, real_times, solve_flow
 
-# Numbers that one backward run carries along, of which the solver holds some twenty copies.
+# Numbers in the state of one backward pass, of which the solver keeps some twenty copies.
 BLOCK = 2**20
 
 
@@ -93,7 +93,7 @@ def _blocks(size: int, times: Vector) -> Iterator[Vector]:
 
 # Moments of all agents or of weighted sums, for any times.
 
-# The solver holds some twenty matrices of this size, 160 MB, and a unit of time takes a second.
+# The solver keeps some twenty matrices of this size, 160 MB, and a unit of time takes a second.
 LARGEST_COVARIANCE = 1_000
 
 
@@ -131,7 +131,7 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
 def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoments:
     """Return mean and variance of the sums cᵀy with these weights, shape (sums, agents), at increasing real times.
 
-    Few sums of many agents come from the adjoint equation, in sparse products alone; many times of few agents come
+    Few sums of many agents come from the adjoint equation, in sparse products only; many times of few agents come
     from the whole covariance.
 
     >>> from peerpressure.model import Model
@@ -245,7 +245,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     # Transition matrix, shift and covariance in one pass: they share the coefficients at each stage.
     (flow,) = solve_flow(sde, start, begin, np.array([end]))
     F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
-    # What is left of the start's weight goes to the consensus value, on which the flow is centred.
+    # The flow is centred on the consensus value, which has the weight that the start has lost.
     return StepLaw(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
 
 

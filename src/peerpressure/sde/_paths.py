@@ -41,7 +41,7 @@ def exact_paths(
 
     ``replicates`` are their numbers; ``times`` are the recorded steps, counted from step 0 of the equation and
     ``start_step`` among them where the start is to be kept; ``agents`` are the recorded ones, by index. The result
-    holds their states, and the minimum, maximum and mean over all agents.
+    has their states, and the minimum, maximum and mean over all agents.
     """
     from peerpressure.engine.plan import Result
 
