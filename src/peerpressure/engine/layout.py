@@ -143,7 +143,7 @@ def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Ite
         row = int(begin)
         while row < end:
             rest = int(end) - row
-            # Decided by what is left and not by the block, so that a padded block is never mostly padding.
+            # A few replicates at the end are cheaper one at a time than in a block that is mostly padding.
             width = 1 if rest <= NARROW_UP_TO else WIDTH
             lanes = min(layers * WIDTH if width > 1 else most_narrow, rest)
             yield int(replicates[row]), lanes, width, row

@@ -140,7 +140,8 @@ class _Run:
         clock, slots = self._clock(begin, end), self._slots(begin, end)
         if self.temporal is not None:
             self.temporal.look_ahead(begin, end)
-        # Fewer blocks than threads: threads share the agents of each step instead of taking whole blocks.
+        # Fewer blocks than threads: threads share the agents of each step, if it is large enough for that, instead of
+        # taking whole blocks.
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
         if pool is None or share_agents:
             for block in self.blocks:

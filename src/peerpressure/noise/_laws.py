@@ -348,8 +348,8 @@ def _score_square(law: Any, tail: float, panels: int = 400) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(6)
     half = np.diff(edges)[:, None] / 2
     x = (edges[:-1, None] + half) + half * nodes
-    # Relative to the panel, which follows the scale of the density; the floor keeps the
-    # differences of logarithms above rounding.
+    # Relative to the panel, which follows the scale of the density; the floor keeps the differences of
+    # logarithms above rounding.
     h = np.maximum(1e-2 * half, 1e-6 * np.abs(x))
     # Central differences of order 4 of the logarithm, since SciPy has no derivatives of densities.
     score = (law.logpdf(x - 2 * h) - 8 * law.logpdf(x - h) + 8 * law.logpdf(x + h) - law.logpdf(x + 2 * h)) / (12 * h)

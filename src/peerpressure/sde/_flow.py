@@ -89,8 +89,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
         if times[0] == 0:
             yield flow
         # The integrand is infinite at 0, so that the solver starts a little later, from the exact integral up to there.
-        # The columns change by O(FIRST_TIME) in that interval, which is
-        # within the tolerance.
+        # The columns change by O(FIRST_TIME) in that interval, which is within the tolerance.
         begin, times = FIRST_TIME, times[times > 0]
         flow = Flow(flow.columns, flow.covariance + np.diag(gathered))
         if not times.size:
