@@ -47,6 +47,7 @@ class Adaptation:
     def __init__(self, rate: Schedule | float | str | Sequence[float], adaptation_weight: Weights = 1.0) -> None:
         object.__setattr__(self, "rate", as_schedule(rate))
         object.__setattr__(self, "adaptation_weight", _as_weights(adaptation_weight))
+        # An error in the first rate is raised here and not in a run.
         if not isinstance(rate, Sequence) or isinstance(rate, str):
             self.pace(1)
 
@@ -60,9 +61,11 @@ class Adaptation:
         rule = "hidden opinions may adapt by a share η_t from 0 to 1 in a step"
         try:
             rate = np.asarray(self.rate(times), dtype=np.float64)
+        # Schedules are written for peer pressure; the message must name the rate instead.
         except ScheduleError as error:
             got = f"η_t = {self.rate.formula_text}, of which {error}"
             raise AdaptationError(message(rule, got=got, remedy="change the rate")) from None
+        # Negative rates are rejected by the schedule; a negated comparison catches NaN as well.
         bad = np.flatnonzero(~(rate <= 1))
         if bad.size:
             time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
@@ -76,6 +79,7 @@ class Adaptation:
 
     def at(self, t: int, agents: int) -> Vector:
         """Return η_t of each agent, shape (agents,)."""
+        # Both factors lie in [0, 1], so that η does as well.
         return self.adaptation_weights(agents) * float(self.pace(t))
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,6 +99,7 @@ class Adaptation:
         return isinstance(other, Adaptation) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
+        # Weights may be an array, which has no hash; equal adaptations have equal rates.
         return hash(self.rate)
 
     def __str__(self) -> str:
@@ -109,18 +114,20 @@ def as_adaptation(value: object) -> Adaptation | None:
     """Return an adaptation as it is; a number, schedule or formula as the rate of all; None for constant opinions."""
     if value is None or isinstance(value, Adaptation):
         return value
-    return Adaptation(value)  # type: ignore[arg-type]  # what is no schedule is refused there
+    return Adaptation(value)  # type: ignore[arg-type]  # it raises for what is no schedule
 
 
 def _as_weights(value: Weights) -> float | Vector:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
+        # Fails the test of the range below, which gives one message for all wrong values.
         array = np.array(np.nan)
     if array.ndim > 1 or array.size == 0 or not np.all((array >= 0) & (array <= 1)):
         rule = "adaptation_weight must be a number from 0 to 1, or one for each agent"
         raise AdaptationError(message(rule, got=repr(value)[:80], remedy="use 0 for an agent who never adapts"))
     if array.ndim == 0:
         return float(array)
+    # Read-only, because models and their results share it.
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""The physics, written once: y_t = gain ∘ (x + ε_t) + coupling_scale ∘ (A y_{t−1}), and x adapts to y.
+"""The equations of a step, written once: y_t = gain ∘ (x + ε_t) + coupling_scale ∘ (A y_{t−1}), and x adapts to y.
 
 Peer pressure enters in homogeneous coordinates, ρ_t = weight/relief with both in [0, 1], so that no pressure, however
 large, turns into ∞/∞. The same source serves NumPy arrays here and, compiled, single numbers in the engine.
@@ -22,6 +22,8 @@ def coefficients(relief: Number, weight: Number, stubbornness: Number, degree: N
     >>> coefficients(0.0, 1.0, 2.0, 4.0)  # ρ = ∞: the neighbours' mean
     (0.0, 0.25)
     """
+    # s/(s + ρd) with ρ = weight/relief, multiplied out by relief: no term is infinite. Divisions and not a product with
+    # 1/total, which would round twice: the gain of an agent without neighbours must be exactly 1.
     own = relief * stubbornness  # type: ignore[operator]
     total = own + weight * degree  # type: ignore[operator]
     return own / total, weight / total
@@ -33,6 +35,7 @@ def adapted(hidden: Number, public: Number, rate: Number) -> Number:
     >>> adapted(1.0, 3.0, 0.25)
     1.5
     """
+    # This form leaves x exactly unchanged at rate 0 and where y = x; (1 − η) x + η y would round.
     return hidden + rate * (public - hidden)  # type: ignore[operator, no-any-return]
 
 
@@ -42,4 +45,5 @@ def least_relief(dtype: DTypeLike) -> float:
     With relief 0 both are 0/0 there, where the gain is 1; with this one, agents with neighbours give their own opinion
     a weight far below rounding.
     """
+    # The root, because relief·s must not underflow for small s either: 1e-154 in float64, 1e-19 in float32.
     return float(np.sqrt(np.finfo(dtype).tiny))

@@ -17,6 +17,8 @@ class PeerPressureError(Exception):
     """Base class of all errors that this package raises on purpose."""
 
 
+# Also a ValueError, and others below a MemoryError or OSError, so that code that does not know this package catches
+# them as usual.
 class InvalidInputError(PeerPressureError, ValueError):
     """A value that enters the package breaks a rule."""
 
@@ -72,6 +74,7 @@ def first_few(items: Iterable[object], total: int) -> str:
     >>> first_few(["a", "b", "c", "d"], total=9)
     'a, b, c and 6 more (9 in all)'
     """
+    # islice, because items may be a generator over millions of them.
     shown = [str(item) for item in islice(items, SHOWN)]
     rest = f" and {total - len(shown)} more ({total} in all)" if total > len(shown) else ""
     return ", ".join(shown) + rest
@@ -85,6 +88,7 @@ def did_you_mean(wanted: object, known: Iterable[object]) -> str:
     """
     from difflib import get_close_matches
 
+    # Bounded, because a network may have millions of labels and matching compares with each.
     by_text = {str(name).casefold(): name for name in islice(known, SEARCHED)}
     close = get_close_matches(str(wanted).casefold(), by_text, n=1)
     return f" (did you mean {by_text[close[0]]!r}?)" if close else ""

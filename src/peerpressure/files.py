@@ -21,6 +21,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """
     target = Path(path)
     try:
+        # In the folder of the target: a rename is atomic only within one file system.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
         remedy = "write to a folder that exists and may be written to"
@@ -31,9 +32,12 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
+            # Before the rename, or a power failure could leave the new name with no content.
             os.fsync(file.fileno())
+        # mkstemp creates files that only their owner can read; this restores what open() would have given.
         os.chmod(name, 0o666 & ~umask())
         os.replace(name, target)
+    # KeyboardInterrupt as well: no partial file may be left behind.
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)

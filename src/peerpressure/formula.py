@@ -30,6 +30,7 @@ MAX_NODES = 60
 # No node prints longer than 25 characters (a 23-character number and its comma), so that the canonical text of an
 # accepted formula is accepted, too.
 MAX_LENGTH = 25 * MAX_NODES
+# Far below the limits of Python's own parser, which depend on its version.
 MAX_NESTING = 50
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
@@ -91,6 +92,8 @@ class Number(Node):
         return np.float64(self.value)
 
     def __str__(self) -> str:
+        # Up to 1e15 an integer prints exactly without an exponent; repr gives the shortest text that reads back the
+        # same.
         return f"{self.value:.0f}" if self.value.is_integer() and self.value < 1e15 else repr(self.value)
 
 
@@ -123,6 +126,8 @@ class Negative(Node):
         return -self.operand.evaluate(t)
 
     def __str__(self) -> str:
+        # -(-t) and -t^2 need no parentheses; -(a + b) and -(a*b) keep theirs, or the sign would bind to the first
+        # operand.
         return f"-{self.operand.inside(self.operand.binding >= SIGN_BINDING)}"
 
 
@@ -197,7 +202,9 @@ class Expression:
         """Return the value at each t, in the shape of t: inf where it overflows, NaN where it is undefined."""
         times = np.asarray(t, dtype=np.float64)
         values = np.empty(times.shape)
+        # Overflow and undefined values are part of the result; schedules check it and name the time.
         with np.errstate(all="ignore"):
+            # Assigned, because a constant formula evaluates to a scalar, which this broadcasts to the shape of t.
             values[...] = self.tree.evaluate(times)
         return values
 
@@ -230,6 +237,7 @@ def parse(text: str) -> Expression:
     """
     if not isinstance(text, str):
         raise FormulaError(message("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'"))
+    # Before parsing, whose time and memory grow with the length.
     if len(text) > MAX_LENGTH:
         rule = f"a formula must have at most {MAX_LENGTH} characters"
         raise FormulaError(message(rule, got=len(text), remedy="give the values as a table instead"))
@@ -251,6 +259,7 @@ _FOUND: Mapping[type[ast.AST], str] = {
     ast.Set: "a set",
     ast.Dict: "a dictionary",
 }
+# Characters with which Python would start text, a comment or a continued line.
 _FORBIDDEN_CHARACTERS: Mapping[str, str] = {
     "'": "text in quotes",
     '"': "text in quotes",
@@ -272,6 +281,7 @@ _OTHER_OPERATORS: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.Invert: ("~", ALLOWED),
     ast.MatMult: ("@", ALLOWED),
 }
+# Names from other notations, for which the closest spelling would be a wrong suggestion.
 _OTHER_NAMES: Mapping[str, str] = {"ln": "log", "x": "t", "n": "t", "T": "t", "power": "^", "pow": "^"}
 _WORD_OR_NUMBER = re.compile(r"(?P<word>[A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -300,18 +310,21 @@ class _Reader:
         except SyntaxError as error:
             reason = error.msg.split(". ")[0]
             self.fail(f"something unreadable ({reason})", self.column((error.offset or 1) - 1))
+        # Deep nesting raises one or the other, depending on the version of Python.
         except (ValueError, MemoryError, RecursionError):
             self.fail("nesting too deep to read", self.column(0), "write it more simply")
         return self.copy(tree)[0]
 
     def fail(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
         """Raise a FormulaError that names what was found, and where."""
+        # Non-ASCII characters may be invisible or look like others; their escapes do not.
         shown = ascii(self.text if len(self.text) <= 60 else f"{self.text[:57]}...")
         got = f"{found} at column {column + 1} of {shown}"
         raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
 
     def column(self, offset: int) -> int:
         """Return the column in the user's text of an offset in the parsed text."""
+        # Python reports some errors one column before or behind the text.
         return self.columns[min(max(offset, 0), len(self.columns) - 1)]
 
     def check_characters(self) -> None:
@@ -325,6 +338,7 @@ class _Reader:
             nesting += (letter == "(") - (letter == ")")
             if nesting > MAX_NESTING:
                 self.fail(f"more than {MAX_NESTING} nested parentheses", column, "write it more simply")
+        # Python accepts 2if and 0x1f, and warns about others; a missing * is the likely reason for all of them.
         for match in _WORD_OR_NUMBER.finditer(self.text):
             following = self.text[match.end() : match.end() + 1]
             if match["word"] is None and (following.isalpha() or following == "_"):
@@ -333,6 +347,7 @@ class _Reader:
 
     def copy(self, source: ast.expr) -> tuple[Node, float | None]:
         """Return the copy of a node of Python's tree, and its value if it does not depend on t."""
+        # Counted during the copy, so that a deep tree is rejected before the recursion gets deep.
         self.nodes += 1
         column = self.column(source.col_offset)
         if self.nodes > MAX_NODES:
@@ -343,6 +358,7 @@ class _Reader:
             case ast.Name(id=name):
                 return self.name(name, column), CONSTANTS.get(name)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                # A leading plus changes nothing, and would not survive the canonical text.
                 return self.copy(operand)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner, value = self.copy(operand)
@@ -359,15 +375,18 @@ class _Reader:
                 self.fail(f"the operator {symbol}", column, remedy)
             case _:
                 self.fail(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
+        # Constant parts are evaluated here, so that 1/0 is an error of the formula and not of a later step.
         return node, self.constant(node, column) if all(value is not None for _, value in copies) else None
 
     def number(self, value: object, column: int) -> tuple[Node, float]:
         """Return a literal as a float."""
+        # Excludes bool, which is an int, as well as complex numbers and None.
         if type(value) not in {int, float}:
             self.fail(f"the word {value}", column)
         try:
             number = float(value)  # type: ignore[arg-type]
         except OverflowError:
+            # float() raises for an int of more than 308 digits, but returns inf for 1e999.
             number = math.inf
         if math.isinf(number):
             self.fail("a number too large for a double", column, "keep numbers below 1.8e308")
@@ -401,6 +420,7 @@ class _Reader:
     def unknown(self, name: str, column: int) -> NoReturn:
         """Reject a name, and suggest the closest known one."""
         near = difflib.get_close_matches(name.lower(), NAMES, 1)
+        # Exact knowledge first, similarity of spelling second.
         suggestion = _OTHER_NAMES.get(name) or (near[0] if near else None)
         shown = name if len(name) <= 30 else f"{name[:27]}..."
         self.fail(f"the unknown name '{shown}'", column, f"did you mean {suggestion}?" if suggestion else ALLOWED)

@@ -1,4 +1,4 @@
-"""The model: agents on a network with hidden opinions, who show public ones under growing peer pressure.
+"""The model: agents on a network with hidden opinions and with public opinions under growing peer pressure.
 
 ``Model.update(t)`` is the affine map of one step. The rest of the package reads it, directly or as the linear operator
 of ``statespace``.
@@ -75,10 +75,12 @@ class Update:
 
     def couple(self, public: Vector) -> Vector:
         """Return C y for y of shape (agents,) or (agents, batch)."""
+        # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
         return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
 
     def couple_adjoint(self, vector: Vector) -> Vector:
         """Return Cᵀ v = A (coupling_scale ∘ v), as A is symmetric."""
+        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is A diag(c).
         return np.asarray(self.adjacency @ (self._columns(self.coupling_scale, vector) * vector))
 
     @staticmethod
@@ -92,7 +94,7 @@ class Update:
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
-    """Agents with hidden opinions x₀ who show noisy public opinions y_t under peer pressure ρ_t.
+    """Agents with hidden opinions x₀ and noisy public opinions y_t under peer pressure ρ_t.
 
     y_t = g_t ∘ (x₀ + ε_t) + C_t y_{t−1},  g_t = s/(s + ρ_t d),  C_t = (S + ρ_t D)⁻¹ρ_t A.
 
@@ -102,8 +104,8 @@ class Model:
     Parameters
     ----------
     network : Network or TemporalNetwork
-        Who listens to whom. A temporal network is kept as the attribute ``temporal_network``, and ``network`` is its
-        aggregate: all pairs that ever meet, with their mean weights.
+        Weighted edges between agents. A temporal network is the attribute ``temporal_network``, and ``network`` is its
+        aggregate: all pairs that are ever linked, with their mean weights.
     hidden : sequence of float
         Hidden opinions x₀, one for each agent.
     stubbornness : float or sequence of float, default 1.0
@@ -159,9 +161,12 @@ class Model:
         *,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
+        # The dataclass is frozen; only the constructor sets fields.
         keep = object.__setattr__
+        # ``temporal_network`` is an argument for ``dataclasses.replace``, which passes every field to the constructor.
         temporal = network if isinstance(network, TemporalNetwork) else temporal_network
         network = network.aggregate if isinstance(network, TemporalNetwork) else network
+        # First, because the checks of the other parts need the number of agents.
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
@@ -174,6 +179,7 @@ class Model:
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden' or a vector with one opinion for each agent"
             raise ModelError(message(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))
+        # s > 0 for all agents makes S + ρD invertible at every pressure, 0 included.
         bad = np.flatnonzero(self.stubbornness <= 0)
         if bad.size:
             got = f"{self.s[bad[0]]:g} at agent {network.labels[bad[0]]!r} ({bad.size} such in all)"
@@ -183,6 +189,7 @@ class Model:
     def _per_agent(self, name: str, value: PerAgent) -> Vector:
         n = self.network.n
         try:
+            # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             rule = f"{name} must hold one number for each agent"
@@ -220,6 +227,7 @@ class Model:
     @cached_property
     def consensus_value(self) -> float:
         """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough."""
+        # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
         weights = self.s / self.s.max()
         return float(weights @ self.x0 / weights.sum())
 
@@ -233,8 +241,10 @@ class Model:
         checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         relief, weight = self.pressure.homogeneous(t)
         if self.temporal_network is not None:
+            # An agent may be isolated at this step, for which relief 0 would give 0/0. A static network is connected.
             relief = np.maximum(relief, least_relief(np.float64))
         gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
+        # None and not zeros: readers then leave hidden opinions out of the state.
         adaptation_rate = None if self.adaptation is None else self.adaptation.at(t, self.n)
         return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
 
@@ -258,6 +268,8 @@ class Model:
         """
         before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
         A, d = self.adjacency_at(t), self.degrees_at(t)
+        # The square multiplied out, because differences along edges would need a matrix of their own. It cancels near
+        # consensus, where the energy is a small difference of large terms.
         disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
 
@@ -271,6 +283,7 @@ class Model:
             "temporal": self.temporal_network is not None,
         }
         network = self.network if self.temporal_network is None else self.temporal_network
+        # Prefixed, because networks choose the names of their arrays themselves.
         arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
         return facts, arrays | {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
 
@@ -311,6 +324,7 @@ def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(message("the network must be a Network", got=type(network).__name__, remedy=remedy))
+    # Otherwise there is one consensus per component, and no single consensus value.
     if not network.is_connected:
         rule = (
             "the network must be connected" if temporal_network is None else "all agents must meet, if only over time"
@@ -346,6 +360,7 @@ def _checked_noise(noise: object, n: int) -> Noise:
         remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
         raise ModelError(message("the noise must be a Noise", got=repr(noise), remedy=remedy))
     std = np.asarray(noise.std)
+    # Only here can the number of deviations be compared with that of the agents.
     if std.ndim and std.shape != (n,):
         rule = f"the noise must have one standard deviation, or one for each of the {n} agents"
         raise ModelError(message(rule, got=f"{std.size} of them", remedy="check their number"))

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, final
 from peerpressure.errors import InvalidInputError, message
 
 Kind = Literal["whole", "real", "probability", "flag", "text", "list", "per agent"]
+# Not None, which is a legal default of some parameters.
 REQUIRED: Final = ...  # the default of a parameter that has none
 
 _NOUNS: dict[Kind, str] = {"whole": "a whole number", "real": "a finite number", "probability": "a probability"}
@@ -121,6 +122,7 @@ class Parameter:
         """
         if self.kind not in _NOUNS:
             return value
+        # Anything that is no number becomes NaN, which fails every bound and gives the same message.
         number = _plain(value, whole=self.kind == "whole")
         if not self._admits(number):
             rule = f"{self.name}{f' of {owner}' * bool(owner)} must be {self.legal}"
@@ -147,6 +149,7 @@ def _plain(value: Any, *, whole: bool) -> float:
     try:
         return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
+        # An int too large for a double; it fails the test for a finite number.
         return math.inf
 
 
@@ -158,6 +161,7 @@ def with_defaults(member: Callable[..., Any], parameters: Iterable[Parameter]) -
     1.0
     """
     arguments = inspect.signature(member).parameters
+    # From the signature, so that a default is written in one place.
     defaults = {name: one.default for name, one in arguments.items() if one.default is not one.empty}
     return tuple(replace(one, default=defaults.get(one.name, REQUIRED)) for one in parameters)
 

@@ -1,7 +1,7 @@
 """Progress and cancellation of long computations.
 
 The verbs of the library take a callback ``should_stop``. ``cancellable`` makes it the callback of everything that the
-verb calls, and ``checkpoint`` asks it; so the functions in between need no argument for it. A model calls
+verb calls, and ``checkpoint`` calls it, so that the functions in between need no argument for it. A model calls
 ``checkpoint`` at every step that is read from it, and an engine between two blocks of steps.
 """
 
@@ -17,6 +17,7 @@ from peerpressure.errors import CancelledError
 
 ShouldStop: TypeAlias = Callable[[], bool]
 # One callback for each block of ``cancellable`` that is open, the outermost first.
+# A context variable and not a global: computations in other threads or tasks have callbacks of their own.
 _CALLBACKS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("should_stop", default=())
 
 
@@ -31,9 +32,11 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
     """
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
+        # Asked at once, so that a job that was cancelled in the queue does no work at all.
         checkpoint()
         yield
     finally:
+        # Also after an error, or a later computation in this thread would inherit the callback.
         _CALLBACKS.reset(token)
 
 
@@ -48,7 +51,7 @@ def checkpoint() -> None:
 def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
     """Give a function that is called with the number of steps done, out of ``total``; each call is a checkpoint.
 
-    ``True`` shows a bar if the error stream is a terminal; a callable is called with (done, total).
+    ``True`` displays a bar if the error stream is a terminal; a callable is called with (done, total).
     """
     with _display(progress, total) as show:
 
@@ -63,7 +66,9 @@ def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterato
 def _display(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
     if callable(progress):
         yield lambda done: progress(done, total)
+    # In a file or pipe a bar would be a stream of control characters.
     elif progress and sys.stderr.isatty():
+        # Imported here, because most calls need no bar and the import is slow.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -69,6 +69,7 @@ class Record:
                 )
             )
         if self.agents is not None:
+            # A tuple, so that a record can be hashed and a generator is consumed once.
             object.__setattr__(self, "agents", tuple(self.agents))
 
 
@@ -99,7 +100,7 @@ def simulate(
 ) -> Trajectory:
     """Run a model for a number of steps in independent replicates.
 
-    The noise of replicate r at step t for agent i depends on (seed, r, t, i) alone: the same seed gives the same bits
+    The noise of replicate r at step t for agent i depends only on (seed, r, t, i): the same seed gives the same bits
     whatever the number of threads.
 
     Parameters
@@ -126,7 +127,7 @@ def simulate(
     threads : int, optional
         The number of threads, by default the cores that this process may use.
     progress : bool or callable, default False
-        True shows a bar on a terminal; a function is called with (steps done, steps).
+        True displays a bar on a terminal; a function is called with (steps done, steps).
     should_stop : callable, optional
         Called between blocks of steps; the run is cancelled if it returns True.
 
@@ -159,19 +160,23 @@ def simulate(
     equation = model if isinstance(model, SDE) else None
     model = model_of(model)
     steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
+    # The start comes first, since it may determine the replicates and the seed.
     begin = _starting_state(model, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
     number = _seed(seed, begin)
     plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
+    # An Euler step is the discrete step with a pace, so that the same kernels serve both.
     plan = replace(plan, pace=equation.step, deviation=equation.deviations)
     engine = _exact(equation, device) if equation.path_method == "exact" else _engine(device)
     run = _execute(plan, begin, engine, progress, should_stop)
+    # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
     return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
 
 
 def _whole(value: object, name: str, *, least: int, most: int) -> int:
+    # True is an int in Python.
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         rule = f"{name} must be a whole number from {least} to {most}"
         raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
@@ -189,6 +194,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         raise InvalidInputError(
             message("start must be a Trajectory or a State", got=type(start).__name__, remedy=remedy)
         )
+    # The last axis is that of the agents, with or without replicates.
     if state.public.shape[-1] != model.n:
         rule = f"the start must be of the model's {model.n} agents"
         raise InvalidInputError(
@@ -201,6 +207,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
         rule = "a run must start from the opinions of all agents, as finite numbers"
         remedy = "start from a simulated run; outputs from a file may have gaps"
         raise InvalidInputError(message(rule, got="a start with missing or infinite ones", remedy=remedy))
+    # 0 is the default, which an explicit 0 cannot be distinguished from.
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
@@ -212,6 +219,7 @@ def _seed(seed: int | None, begin: State) -> int:
     if seed is None:
         return 0 if begin.seed is None else begin.seed
     number = _whole(seed, "the seed", least=0, most=2**64 - 1)
+    # With another seed the noise of earlier and later steps would not be that of any single run.
     if begin.seed not in (None, number):
         rule = f"a run is resumed with its own seed, {begin.seed}"
         raise InvalidInputError(message(rule, got=number, remedy=f"leave seed out; {_BRANCH}"))
@@ -224,7 +232,7 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     own = begin.replicates
     if isinstance(replicates, (int, np.integer)) or replicates is None:
         count = _whole((rows or 1) if replicates is None else replicates, "replicates", least=1, most=_MOST_REPLICATES)
-        # A count says how many, not which: a start that knows its numbers keeps them.
+        # A count is how many, not which: a start with numbers of its own keeps them.
         chosen = own if own is not None and own.size == count else np.arange(count)
     else:
         chosen = np.asarray(replicates)
@@ -238,6 +246,7 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     if rows not in (None, chosen.size):
         rule = f"the start holds {rows} replicates, and the run must have as many"
         raise InvalidInputError(message(rule, got=chosen.size, remedy="leave replicates out"))
+    # The same for replicates: row r continues with the noise of replicate r only if the numbers agree.
     if own is not None and not np.array_equal(own, chosen):
         rule = f"a run is resumed with its own replicates, {_listed(own)}"
         raise InvalidInputError(message(rule, got=_listed(chosen), remedy=f"leave replicates out; {_BRANCH}"))
@@ -269,8 +278,11 @@ def _plan(
     if last > _MOST_STEPS:
         raise InvalidInputError(message(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
+    # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
+    # Before the times are made into an array, which may be too large itself.
     _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
+    # Without steps the start is also the last state, and is recorded once.
     ends = [first, last] if steps else [first]
     return Plan(
         model=model,
@@ -296,13 +308,16 @@ def _check_size(
     from peerpressure.engine.plan import bytes_needed
 
     size, entries, at = precision.itemsize, model.network.adjacency.nnz, state_layout(model)
+    # 24 bytes are the three summaries in float64.
     numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
     recorded = replicates.size * times * numbers + 8 * times
     working = bytes_needed(model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden)
+    # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
     free = psutil.virtual_memory().available
     if recorded + working <= free:
         return
     remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
+    # The larger part decides which remedy helps.
     if recorded > working:
         remedy = "record less: record='summaries', Record(every=10) or Record(agents=[...])"
     rule = f"a run must fit in memory, of which {free / 1e9:.3g} GB is free"
@@ -311,6 +326,7 @@ def _check_size(
 
 def _engine(device: str) -> Callable[..., Result]:
     if device == "cpu":
+        # Imported on first use: numba is slow to import, and other parts of the package do not need it.
         from peerpressure.engine import runner
 
         return runner.run
@@ -344,11 +360,13 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
             start=start,
             start_step=plan.start_step,
             times=plan.times,
+            # No agents instead of all where states are not recorded, which saves their memory.
             agents=plan.agents if plan.keep_states else plan.agents[:0],
             report=report,
         )
         return replace(
             found,
+            # Exact paths are drawn in float64, and rounded once here.
             states=None if found.states is None or not plan.keep_states else found.states.astype(plan.dtype),
             summaries=found.summaries if plan.keep_summaries else None,
             final=found.final.astype(plan.dtype),
@@ -360,8 +378,10 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
 def _execute(
     plan: Plan, begin: State, run: Callable[..., Result], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
+    # An engine only calls ``report``, which is a checkpoint as well, so that it needs no code for cancellation.
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, begin.memory, report, begin.hidden)
+    # A value that is not finite passes to the neighbours at each step, so that the final state reveals it.
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(
@@ -369,6 +389,7 @@ def _execute(
             "rescale hidden opinions and noise"
         )
     summaries = None if result.summaries is None else tuple(np.moveaxis(result.summaries, 2, 0))
+    # The engine writes the three side by side, (replicates, times, 3).
     minimum, maximum, mean = summaries or (None, None, None)
     return Trajectory(
         model=plan.model,

@@ -1,6 +1,6 @@
 """The model as a linear state-space model, for discrete and continuous time alike.
 
-The state z = (y, x, u) holds the public opinions y, the hidden opinions x where they adapt, and the memory u of the
+The state z = (y, x, u) has the public opinions y, the hidden opinions x where they adapt, and the memory u of the
 noise where it is correlated in time. With n agents it has n, 2n or 3n entries, in this order, and moves by
 
     z_t = F_t z_{t−1} + B_t x₀ + G_t w_t,   z_0 = a + B_0 x₀ + G_0 w_0,   w_t independent, mean 0, variance I.
@@ -11,7 +11,7 @@ A step of the discrete `Model` with noise std σ_t and autocorrelation φ (0 if 
     y_t = C_t y_{t−1} + g_t ∘ x_t + g_t σ_t ∘ u_t,
     x_{t+1} = x_t + η_t ∘ (y_t − x_t),
 
-so that z_t holds x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
+so that z_t has x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
 where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has dense F, B and G.
 
 `initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
@@ -35,7 +35,7 @@ from peerpressure.sde._flow import NEGLIGIBLE, integrate
 
 System: TypeAlias = Model | SDE
 
-# Steps of an SDE hold dense matrices of this many rows, and multiply them at every step.
+# Steps of an SDE have dense matrices of this many rows, and multiply them at every step.
 LARGEST_SDE = 1_000
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
@@ -76,10 +76,10 @@ class StateLayout:
 class Transition(ABC):
     """One step z_t = F z_{t−1} + B x₀ + G w_t, as an operator.
 
-    ``layout`` says what z holds, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
+    ``layout`` is the layout of z, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
     z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
     C-ordered rows are passed as their transpose at no cost. They may leave out the noise memory, as columns of y and x
-    alone: it counts as 0 then, and the result leaves it out, too.
+    only: it counts as 0 then, and the result leaves it out, too.
     """
 
     layout: StateLayout
@@ -137,6 +137,7 @@ class ModelTransition(Transition):
     @cached_property
     def _innovation_std(self) -> float:
         """√(1−φ²), the part of u_t that is drawn at step t."""
+        # Factored, because 1 − φ² cancels for φ near 1.
         return math.sqrt((1 - self.phi) * (1 + self.phi))
 
     @property
@@ -151,12 +152,14 @@ class ModelTransition(Transition):
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update, n = self.layout, self.update, self.layout.agents
         coupled = _product(update.adjacency, columns[:n])
-        # Public opinions alone need no array of the whole state, and larger states have one to spare afterwards.
+        # A state of public opinions only is written over the product; a larger one leaves the product free for reuse.
         out, spare = (coupled, None) if columns.shape[0] == n else (np.empty_like(columns), coupled)
         public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
+        # Columns may leave out the noise memory, which is decided by their length.
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
             if noise is not None and self.draws:
+                # u_t first, since y_t contains the noise of its own step.
                 memory += self._innovation_std * noise
             public += _like(self.noise_std, columns) * memory
         elif noise is not None:
@@ -164,6 +167,7 @@ class ModelTransition(Transition):
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
             public += np.multiply(_like(update.gain, columns), preferred, out=spare)
+        # After y_t, because x_{t+1} adapts to the y_t of this step.
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
@@ -177,9 +181,11 @@ class ModelTransition(Transition):
         # Large arrays cost more to allocate than to fill, so that as few as possible are made.
         at, update, rate = self.layout, self.update, self.update.adaptation_rate
         public, hidden = columns[at.public], columns[at.hidden]
+        # Transposes of the parts of a step, in reverse order: adaptation, then coupling and gain, then noise.
         if at.has_hidden and rate is not None:
             public += _like(rate, columns) * hidden
             hidden *= _like(1 - rate, columns)
+        # Cᵀ = A diag(c), as A is symmetric.
         work = _like(update.coupling_scale, columns) * public
         coupled = _product(update.adjacency, work)
         if at.has_hidden:
@@ -187,14 +193,16 @@ class ModelTransition(Transition):
         noise = np.multiply(_like(self.noise_std, columns), public, out=work)
         if columns.shape[0] > at.memory.start:
             noise += columns[at.memory]
+            # u_{t−1} enters through φ u_{t−1} only.
             np.multiply(noise, self.phi, out=columns[at.memory])
         if columns.shape[0] > at.agents:
+            # Last, since gain and noise above still read the weights of y_t.
             public[...] = coupled
             coupled = columns
         return coupled, self._innovations(noise)
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
-        """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start alone."""
+        """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start only."""
         if self.layout.has_hidden:
             return np.zeros_like(columns[self.layout.public])
         return np.asarray(_like(self.update.gain, columns) * columns[self.layout.public])
@@ -212,8 +220,10 @@ class ModelTransition(Transition):
 
     def _innovations(self, noise: Vector) -> Vector:
         """Return the weights of w_t from those of u_t, in the same array."""
+        # White noise has an innovation of 1; the multiplication is saved.
         if self.phi:
             noise *= self._innovation_std
+        # Frozen noise has no draws after the start, and an empty result.
         return noise[: self.draws]
 
     def hidden_input(self) -> Vector:
@@ -237,6 +247,7 @@ class ModelTransition(Transition):
 
     def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
         """Write x + η ∘ (y − x) to ``out``."""
+        # None where hidden opinions are in the state but constant.
         rate = self.update.adaptation_rate
         if rate is None:
             out[...] = hidden
@@ -267,6 +278,7 @@ class DenseTransition(Transition):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layout", StateLayout(self.matrix.shape[0]))
+        # Rows of a root of the covariance: their norms are the standard deviations.
         object.__setattr__(self, "noise_std", np.linalg.norm(self.noise_root, axis=1))
 
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
@@ -299,6 +311,7 @@ class DenseTransition(Transition):
 
     def spread_bound(self, bound: Vector) -> Vector:
         """Return a bound on the std of y after the step, from one before it."""
+        # Standard deviations are subadditive whatever the correlations, so that this is a bound.
         return np.asarray(self.noise_std + np.abs(self.matrix) @ bound)
 
 
@@ -329,6 +342,7 @@ class InitialState:
             if self.layout.has_hidden:
                 out[self.layout.hidden] = hidden
         if noise is not None and self.draws:
+            # Unit variance: the stationary law of u, for AR(1) and frozen noise alike.
             out[self.layout.memory] = noise
         return out
 
@@ -360,8 +374,9 @@ def step_length(system: System) -> float:
 
 
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
-    """Return what the state of a system holds; ``hidden`` asks for hidden opinions even where they are constant."""
+    """Return the layout of the state of a system; ``hidden`` includes hidden opinions even where they are constant."""
     model = model_of(system)
+    # The SDE has constant hidden opinions by definition, which enter through B.
     adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
     return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
 
@@ -386,10 +401,12 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
     """Return a function from t to the step that leads to it, for passes in either direction of time.
 
-    The steps are kept where all of them are small, and made anew at each call where they are not.
+    The steps are kept where all of them are small, and made at each call where they are not.
     """
+    # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
+        # Making a step costs O(n), no more than the pass over the state that uses it.
         return lambda t: transition(model, t)
     kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
     return kept.__getitem__
@@ -400,6 +417,7 @@ def _model_transitions(model: Model, times: range, *, hidden: bool = False) -> I
     std, scale = model.noise.deviations(model.n), model.noise.scale(np.array(times))
     for t, factor in zip(times, scale, strict=True):
         update = model.update(t)
+        # The gain is applied to ε as to x: noise is part of the preferred opinion.
         yield ModelTransition(layout, update, update.gain * (std * factor), phi)
 
 
@@ -436,6 +454,7 @@ def retained(model: Model, last: int) -> Vector:
     factor = np.atleast_1d(np.asarray(adaptation.adaptation_weight, dtype=np.float64))
     staying = np.ones((last + 1, factor.size))
     staying[1:] -= adaptation.pace(np.arange(1, last + 1))[:, None] * factor
+    # A product of numbers in [0, 1] cannot overflow; underflow to 0 is the correct limit.
     return np.asarray(np.cumprod(staying, axis=0))
 
 
@@ -458,6 +477,7 @@ def _euler_transition(sde: SDE, k: int) -> DenseTransition:
     """Return Euler's step, by whose law paths drawn with that method are read."""
     h, one = sde.step, np.eye(sde.n)
     update = sde.update(sde.time(k))
+    # Independent between agents in a step of Euler; a longer, exact step correlates them through the coupling.
     noise = math.sqrt(h) * sde.noise_size(sde.time(k), update)
     return DenseTransition((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
 
@@ -475,6 +495,7 @@ def _hidden_matrix(sde: SDE, begin: float, end: float) -> Vector:
 
         return rate
 
+    # Of its own and not from the shift of the law, which is known for one x₀ only: estimation needs B itself.
     (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
     return np.asarray(flat.reshape(n, n))
 
@@ -484,10 +505,11 @@ def _like(values: Vector, columns: Vector) -> Vector:
 
 
 def _product(matrix: Any, columns: Vector) -> Vector:
-    """Return the product of a sparse matrix with columns, one by one where these are few and lie apart in memory."""
+    """Return the product of a sparse matrix with columns, one by one where these are few and contiguous in memory."""
     if columns.ndim == 2 and columns.shape[1] == 1:
         return np.asarray(matrix @ columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
+        # Columns contiguous, as in the input, so that later steps take this branch again.
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):
             out[:, column] = matrix @ columns[:, column]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+# Raised when a new version could misread an old file; other versions then raise an error instead.
 FORMAT = 1
 
 
@@ -29,6 +30,7 @@ def write_archive(path: str | Path, facts: Mapping[str, Any], arrays: Mapping[st
     """Write plain values and arrays to one .npz file, without pickle; a reader never sees half of it."""
     text = json.dumps({"format": FORMAT, **facts})
     with replacing(path) as file:
+        # JSON as bytes and not as a text array, whose dtype would pad and depend on the length.
         np.savez(file, facts=np.frombuffer(text.encode(), np.uint8), **arrays)
 
 
@@ -47,8 +49,11 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
         yield facts, arrays
     except FileNotFoundError:
         raise FileFormatError(message("a saved run must exist", got=path, remedy="check the path")) from None
+    # An OSError as well; it must not be wrapped a second time below.
     except FileFormatError:
         raise
+    # Everything that NumPy, zipfile, JSON and the constructors raise for damaged content; a MemoryError or an interrupt
+    # is no property of the file and propagates.
     except (
         OSError,
         EOFError,
@@ -64,12 +69,13 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
 
 
 def write_netcdf(data: xarray.Dataset, file: IO[bytes]) -> None:
-    """Write a data set as netCDF-4, which holds variables of any size, to an open file.
+    """Write a data set as netCDF-4, which stores variables of any size, to an open file.
 
     The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
     """
     sink = _Sink(file)
     data.to_netcdf(sink, engine="h5netcdf")
+    # Raised only after HDF5 has closed its handles.
     if sink.error is not None:
         raise sink.error
 
@@ -97,12 +103,15 @@ class _Sink(io.RawIOBase):
         return self._file.tell()
 
     def readinto(self, buffer: Any) -> int:
+        # HDF5 reads back what it wrote; after an error there is nothing consistent to read.
         data = b"" if self.error else self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def write(self, data: Any) -> int:
+        # Flushed at once, so that a full disk is noticed here and not in a destructor.
         self._try(lambda: (self._file.write(data), self._file.flush()))
+        # A success is reported even after an error, so that HDF5 continues to its regular end.
         return len(data)
 
     def truncate(self, size: int | None = None) -> int:
@@ -147,6 +156,7 @@ def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
         raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     names = {k: role for role, k in places.items()}
     rest = [k for k in range(table.width) if k not in names]
+    # A column that is named after an agent decides for the wide layout.
     if any(heading[k] in known for k in rest):
         twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
         if twice:
@@ -201,8 +211,10 @@ def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     replicates, r = np.unique(whole["replicate"].astype(np.int64), return_inverse=True)
     times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
     agents, a = np.unique(agent, return_inverse=True)
+    # One number per output makes duplicates a matter of counting.
     place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
     _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one output at a time")
+    # Combinations without a row are missing outputs, NaN.
     states = np.full(shape, np.nan)
     states.flat[place] = public
     final = np.full((replicates.size, model.n), np.nan)
@@ -215,6 +227,7 @@ def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = F
     import pandas
 
     given = rows[name]
+    # Text becomes NaN, which ``absent`` distinguishes from outputs that are missing.
     values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     absent = given.isna().to_numpy()
     text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))
@@ -227,6 +240,7 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
     """Return the positions of the agents; a label may also be given as its text, as a file has it."""
     labels = model.network.labels
     known: dict[Any, int] = {str(label): i for i, label in enumerate(labels)}
+    # Second, so that a label itself takes precedence over the text of another one.
     known |= {label: i for i, label in enumerate(labels)}
     found = rows["agent"].map(known).to_numpy(dtype=np.float64, na_value=np.nan)
     _check_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")

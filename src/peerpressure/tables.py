@@ -44,11 +44,13 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 # Single letters are accepted only on request, because they are common labels of agents as well.
 LETTERS: Mapping[str, str] = MappingProxyType({"t": "time", "i": "source", "j": "target", "y": "public"})
+# What the readers of compressed and plain files raise for truncated or corrupted content.
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
 SAMPLE = 100_000  # characters from which the separator is detected
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# 1,234 is one thousand or a decimal number; only the context can decide.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
 
@@ -63,7 +65,7 @@ class Row(NamedTuple):
 class Table:
     """Records of text fields; ``what`` names a record in messages.
 
-    ``heading`` holds the names of the columns, if they are known, and ``note`` the words of the comment right above the
+    ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
     first record, which may be such names.
     """
 
@@ -96,7 +98,7 @@ class Table:
         return [row.fields[k] for row in self.rows]
 
     def is_numeric(self, k: int) -> bool:
-        """Return whether a column holds numbers only, and at least one."""
+        """Return whether a column has numbers only, and at least one."""
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
 
     def numbers(self, k: int, name: str) -> NDArray[np.float64]:
@@ -111,6 +113,7 @@ class Table:
 
     def has_decimal_commas(self, k: int) -> bool:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
+        # Only among numbers: names may contain commas.
         with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
         with_point = next((row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])), None)
         if not with_comma:
@@ -134,6 +137,7 @@ class Table:
     def find(self, name: str) -> int:
         """Return the column of this name; case is ignored if that is unambiguous."""
         names = self.heading or ()
+        # Exact matches first, so that columns that differ in case only can be addressed.
         same = [k for k, other in enumerate(names) if other == name]
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
         if len(close) != 1:
@@ -176,6 +180,7 @@ def parse_table(text: str, what: str = "a row") -> Table:
     >>> table.column(0), table.numbers(1, "opinion")
     (['Anna'], array([0.5]))
     """
+    # One kind of line end, so that line numbers in messages agree with editors.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separator = _separator(text)
     rows = _without_empty_columns(list(_records(text, separator, what)))
@@ -189,11 +194,13 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
     {'target': 0, 'source': 1}
     """
     found: dict[str, int] = {}
+    # "Node_ID", "node id" and "NodeId" are one name.
     plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
     for role in roles:
         known = ROLES[role] | {letter for letter, of in LETTERS.items() if letters and of == role}
         columns = [k for k, name in enumerate(plain) if name in known]
         own = [k for k in columns if plain[k] == role]
+        # Several candidates are an error unless exactly one has the role's own name: a guess could be wrong unnoticed.
         if len(columns) > 1 and len(own) != 1:
             got = ", ".join(repr(names[k]) for k in columns)
             raise _format_error(
@@ -224,6 +231,7 @@ def naming(
     try:
         yield
     except InvalidInputError as error:
+        # Same class, because callers catch the specific error.
         raise type(error)(f"{file}: {error}") from None
     except FileNotFoundError:
         raise _format_error(f"{what} must exist", file, "check the path") from None
@@ -247,6 +255,7 @@ def read_bytes(file: Path) -> bytes:
     # A few kilobytes of gzip may expand to gigabytes.
     limit = psutil.virtual_memory().available // 8
     with gzip.open(file) as stream:
+        # One byte more than allowed, which distinguishes a file of just that size from a larger one.
         data = stream.read(limit + 1)
     if len(data) > limit:
         raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
@@ -257,11 +266,14 @@ def _decoded(data: bytes) -> str:
     """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; other encodings cannot be detected."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
+        # utf-8-sig drops the byte order mark of Excel, which would become part of the first name.
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
+        # The line is what a user can look up; an offset in bytes is not.
         line = data.count(b"\n", 0, error.start) + 1
         got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
         raise _format_error("a table must be UTF-8 text", got, remedy) from None
+    # UTF-16 without a mark decodes as UTF-8 with a zero after each letter.
     if "\0" in text:
         raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
     return text
@@ -270,15 +282,19 @@ def _decoded(data: bytes) -> str:
 def _separator(text: str) -> str:
     """Return the separator of the first line, or if it has several, the one that all lines have."""
     whole = len(text) <= SAMPLE
+    # A quoted field counts as one letter, since separators within it do not separate.
     lines = _QUOTED.sub("Q", text[:SAMPLE]).split("\n")[: None if whole else -1]
+    # Spaces only: a leading tab is an empty first field.
     lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
     present = [separator for separator in "\t;," if lines and separator in lines[0]]
+    # A comma or semicolon within names occurs in some lines only.
     found = [separator for separator in present if all(separator in line for line in lines)] or present
     if not found:
         return " "
     if "\t" in found:
         return "\t"  # names do not contain tabs
     if "," in found:
+        # Commas inside numbers are decimal signs, and another separator divides the fields.
         for separator in (";", " "):
             if all(_has_decimal_commas_only(line, separator) for line in lines):
                 return separator
@@ -316,6 +332,8 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
         nonlocal begins, number
         for line in lines:
             number += 1
+            # A comment is blanked only where a record begins: within a quoted field a # is text. Lines are still
+            # counted.
             yield "\n" if begins and _is_comment(line) else line + "\n"
             begins = False
 
@@ -332,6 +350,7 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
 
 def _without_empty_columns(rows: list[Row]) -> list[Row]:
     """Return the records without empty last columns, which spreadsheets often leave."""
+    # Only where all records have the same width; otherwise a missing last field would be lost.
     while rows and len(rows[0].fields) > 1 and len({len(row.fields) for row in rows}) == 1:
         if any(row.fields[-1] for row in rows):
             break

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import xarray
 
 Array: TypeAlias = NDArray[Any]
+# Spread and largest distance are derived from the extremes and not stored.
 SUMMARIES = ("minimum", "maximum", "mean", "spread", "max_distance")
+# Fields that may be None and are stored under their own names.
 _RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
 
 
@@ -107,6 +109,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         if self.hidden is None and self.model.adaptation is None:
+            # Filled in for callers that plot or export hidden opinions, whether they adapt or not.
             object.__setattr__(self, "hidden", self.model.x0[self.agents])
 
     @property
@@ -127,6 +130,8 @@ class Trajectory:
         if self.minimum is None or self.maximum is None:
             return None
         v = self.model.consensus_value
+        # The farthest agent is the lowest or the highest one, so that the extremes suffice and no state need be
+        # recorded.
         return np.maximum(self.maximum - v, v - self.minimum)
 
     @property
@@ -140,6 +145,7 @@ class Trajectory:
             remedy = "use record='all' or Record(agents=[...])"
             raise InvalidInputError(message("a path needs recorded states", got="a run without them", remedy=remedy))
         index = self.model.network.index(agent)
+        # Position among the recorded agents, which may be few and in any order.
         where = np.flatnonzero(self.agents == index)
         if not where.size:
             rule = f"agent {agent!r} must be among the recorded ones"
@@ -156,7 +162,7 @@ class Trajectory:
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
 
-        Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent alone
+        Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent only
         where hidden opinions are constant, and ``initial_hidden`` has x₀.
         """
         import xarray
@@ -171,6 +177,7 @@ class Trajectory:
             if self.hidden is not None:
                 variables["hidden"] = (dimensions[-self.hidden.ndim :], self.hidden)
             variables["initial_hidden"] = (("agent",), self.model.x0[self.agents])
+            # Only with states, since summaries have no agent axis.
             coordinates["agent"] = _coordinate(self.labels)
         facts = self.provenance()
         if self.seed >= 2**31:
@@ -184,16 +191,19 @@ class Trajectory:
         """
         data = self.to_xarray()
         if self.states is not None:
+            # Summaries have no agent axis and would be repeated for every agent.
             data = data[["public"] if self.hidden_path is None else ["public", "hidden"]]
         return data.to_dataframe().reset_index()
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, without pickle; a reader never sees half of it."""
         facts, arrays = self.model.parts()
+        # Together with the model these suffice to resume the run from the file.
         facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
         arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
         recorded = {name: getattr(self, name) for name in _RECORDED}
         final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
+        # None is left out, because an archive without pickle has arrays only.
         arrays |= {name: values for name, values in (recorded | final).items() if values is not None}
         storage.write_archive(path, facts, arrays)
 
@@ -247,7 +257,7 @@ class Trajectory:
         Raises
         ------
         InvalidInputError
-            If columns are missing, or rows hold unknown agents, other things than numbers, or an output twice.
+            If columns are missing, or rows have unknown agents, other things than numbers, or an output twice.
 
         Examples
         --------
@@ -258,6 +268,7 @@ class Trajectory:
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
         """
         parts = storage.outputs_from_frame(frame, model)
+        # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
         return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
 
@@ -281,6 +292,7 @@ class Trajectory:
 
 
 def _coordinate(labels: list[Any]) -> list[Any]:
-    """Return labels that an index can hold: as they are if all are numbers or all are text, else their text."""
+    """Return labels that fit into an index: as they are if all are numbers or all are text, else their text."""
+    # A mixed index would be of dtype object, which netCDF cannot store.
     kinds = {type(label) for label in labels}
     return labels if len(kinds) == 1 and kinds <= {int, float, str} else [str(label) for label in labels]

@@ -1,4 +1,4 @@
-"""What the kernels are given, in named groups."""
+"""The arguments of the kernels, in named groups."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from peerpressure.affine import adapted as plain_adapted, coefficients as plain_
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 
+# Inlined, so that the kernels share the formulas with NumPy and still vectorise. The NumPy error model leaves a
+# division by 0 as inf or nan: a branch that raises would stop vectorisation.
 coefficients = njit(forceinline=True, error_model="numpy")(plain_coefficients)
 adapted = njit(forceinline=True, error_model="numpy")(plain_adapted)
 
@@ -20,9 +22,11 @@ class Graph(NamedTuple):
     """A network as the kernels read it: agent i's neighbours are columns starts[i]…ends[i]−1.
 
     ``stride`` 0 means that one weight serves all edges. ``order`` is where the narrow kernel puts a row's sum, empty if
-    rows stand in the order of the agents.
+    rows are in the order of the agents.
     """
 
+    # 32 bits where they suffice: a step at one replicate is bound by the memory traffic of the graph. Unsigned, because
+    # a signed index costs a test for wraparound at each access.
     starts: NDArray[np.uint32] | NDArray[np.uint64]
     ends: NDArray[np.uint32] | NDArray[np.uint64]
     columns: NDArray[np.uint32]
@@ -32,7 +36,7 @@ class Graph(NamedTuple):
 
 
 class Agents(NamedTuple):
-    """What differs between agents; ``deviation`` and ``adaptation_weight`` have one entry if it is the same for all."""
+    """Constants of the agents; ``deviation`` and ``adaptation_weight`` have one entry if all agents share it."""
 
     stubbornness: NDArray[Any]
     degrees: NDArray[Any]
@@ -44,11 +48,12 @@ class Agents(NamedTuple):
 class Clock(NamedTuple):
     """Steps to make: the time of the first; peer pressure as weight/relief, the noise's scale and η at each.
 
-    ``pace`` is the share of the way to the map's value that a step goes: 1 in discrete time, and the length of a step
-    of the stochastic differential equation.
+    ``pace`` is the weight of the map's value in the next state, the rest being the present state: 1 in discrete time,
+    and the length of a step of the stochastic differential equation.
     """
 
     first: int
+    # Two numbers for one pressure, so that an infinite ρ needs no branch in the kernels: see ``affine``.
     relief: NDArray[np.float64]
     weight: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -83,10 +88,11 @@ class Changes(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """Where records go: a slot for each step (or −1), the agents to keep, what they show and hold, the summaries."""
+    """Where records go: a slot for each step (or −1), the recorded agents, public and hidden opinions, summaries."""
 
     slots: NDArray[np.int64]
     agents: NDArray[np.uint32]
+    # A record that is not asked for has a time axis of length 0: numba types all fields, so that None is no option.
     states: NDArray[Any]
     held: NDArray[Any]
     summaries: NDArray[np.float64]

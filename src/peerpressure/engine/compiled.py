@@ -1,7 +1,7 @@
-"""Keeps compiled kernels on disk honest.
+"""Invalidation of compiled kernels on disk.
 
-numba stores a compiled kernel beside its source and compiles anew when that one file changes. The kernels here inline
-functions from their neighbours, so an edit or an upgrade of a neighbour must throw the stored code away too.
+numba stores a compiled kernel beside its source and recompiles it when that one file changes. The kernels here inline
+functions from other modules, so that an edit or an upgrade of one of those must invalidate the stored code, too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from peerpressure import affine
 
 
 def _newest_source() -> float:
+    # The formulas of ``affine`` are inlined into every kernel, although they are outside of this package.
     sources = [*Path(__file__).parent.glob("*.py"), Path(affine.__file__)]
     return max(source.stat().st_mtime for source in sources)
 
@@ -23,9 +24,12 @@ def discard_stale_caches(*kernels: Any) -> None:
     newest = _newest_source()
     for kernel in kernels:
         folder = Path(kernel.stats.cache_path)
+        # numba's own naming: file stem, qualified name, then line number and Python version, which the pattern leaves
+        # open.
         stem = f"{Path(kernel.py_func.__code__.co_filename).stem}.{kernel.py_func.__qualname__}-"
+        # Without its index (.nbi) numba ignores the machine code (.nbc), and overwrites it at the next compilation.
         for index in folder.glob(f"{stem}*.nbi"):
-            # Another process may be doing the same, or the folder may be read-only: then it is theirs to mend.
+            # Another process may delete it at the same time, and the folder may be read-only; neither is an error here.
             with contextlib.suppress(OSError):
                 if index.stat().st_mtime < newest:
                     index.unlink()

@@ -1,8 +1,9 @@
 """Runs a plan on an NVIDIA accelerator with CuPy: the same counters, the same noise, the same map, to rounding.
 
-The state lies as (agents, replicates); a thread carries some replicates of the two agents that share a counter block.
-Rows of hubs are summed in pieces first. Sums over neighbours are taken in another order than on the processor, so the
-two engines agree to rounding, not to the bit; on one accelerator, runs are reproducible to the bit.
+The state is laid out as (agents, replicates); a thread updates one agent in some replicates, and its neighbour the
+other agent of the counter block. Rows of hubs are summed in pieces first. Sums over neighbours are taken in another
+order than on the processor, so that the two engines agree to rounding, not to the bit; on one accelerator, runs are
+reproducible to the bit.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_HELD, Plan, Result
 from peerpressure.errors import PeerPressureError, TooLargeError, message
 from peerpressure.noise import AR1, Frozen
 
+# A thread that sums a whole row would leave its warp waiting for the longest row; pieces bound that wait.
 _PIECE = 32  # neighbours in a piece of a hub's row
 _THREADS = 256
 _C_NAMES: dict[Any, str] = {np.uint32: "word", np.uint64: "wide_word"}
 
 
 def _cupy() -> Any:
-    """Return CuPy with a device that answers, or say what is missing."""
+    """Return CuPy if a device responds; raise an error that names what is missing otherwise."""
     try:
         import cupy
 
@@ -38,6 +40,7 @@ def _cupy() -> Any:
     return cupy
 
 
+# One module for each set of definitions: as compile-time constants they cost no registers or branches.
 @cache
 def _module(**definitions: Any) -> Any:
     source = resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text(encoding="utf-8")
@@ -55,10 +58,11 @@ def run(
     report: Callable[[int], None],
     held: NDArray[Any] | None = None,
 ) -> Result:
-    """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` now and then."""
+    """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` at intervals."""
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+    # A thread derives the replicate number of its counter from its position, without a table.
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"
         raise PeerPressureError(message(rule, got="gaps", remedy="run each stretch in a call of its own"))
@@ -74,6 +78,7 @@ class _Graph:
         self.columns = cupy.asarray(matrix.indices.astype(np.uint32))
         self.weights = cupy.asarray((matrix.data[:1] if uniform else matrix.data).astype(dtype))
         lengths = np.diff(matrix.indptr)
+        # Rows of at most one piece have none: the step sums them itself and saves the round trip to memory.
         counts = np.where(lengths > _PIECE, -(-lengths // _PIECE), 0)
         owner = np.repeat(np.arange(lengths.size), counts)
         first = np.cumsum(counts) - counts
@@ -90,13 +95,15 @@ class _Run:
     def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None) -> None:
         self.plan, self.cupy = plan, _cupy()
         size = plan.replicates.size
-        # Sixteen bytes a thread, the widest load there is, where there are replicates to fill them.
+        # Sixteen bytes per thread, the widest load of the hardware; a single replicate would waste all lanes but one.
         self.lanes = 1 if size == 1 else 16 // plan.dtype.itemsize
         self.packs = -(-size // self.lanes)
         self._refuse_if_too_large()
         self.real = plan.dtype.type
         self.draw = draw_of(plan.model.noise, plan.seed)
         union = plan.model.network.adjacency
+        # The union over time bounds the number of edges of every step, so that the compiled types never change in a
+        # run.
         self.edge = np.uint32 if union.nnz < 2**32 else np.uint64
         # A network that changes may lose its uniform weight on the way.
         self.uniform = plan.model.temporal_network is None and bool((union.data == union.data[0]).all())
@@ -130,8 +137,9 @@ class _Run:
         return self.cupy.asarray(values.astype(self.plan.dtype))
 
     def _meet(self, t: int) -> None:
-        """Bring the network of round t to the device, unless it is there."""
+        """Copy the network of step t to the device, unless it is there."""
         adjacency = self.plan.model.adjacency_at(t)
+        # Identity suffices: a temporal network returns one object for all steps of an unchanged network.
         if self.adjacency is adjacency:
             return
         self.adjacency = adjacency
@@ -140,13 +148,13 @@ class _Run:
         self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.packs * self.lanes), self.plan.dtype)
 
     def _starting_opinions(self, held: NDArray[Any] | None) -> Any:
-        """Return what agents hold where the run starts; one number stands for what does not move."""
+        """Return the hidden opinions at the start of the run; a placeholder of one number where they are constant."""
         if self.plan.model.adaptation is None:
             return self.cupy.zeros(1, self.plan.dtype)
         return self._upload(self.plan.model.x0 if held is None else held)
 
     def _arguments_beyond(self, adaptation_rate: float) -> tuple[Any, ...]:
-        """Return what the step takes where opinions adapt or time is continuous."""
+        """Return the further arguments of a step where opinions adapt or time is continuous."""
         if not self.beyond:
             return ()
         moving = np.int32(self.plan.model.adaptation is not None)
@@ -158,6 +166,8 @@ class _Run:
         entries = self.plan.model.network.adjacency.nnz
         correlated = draw_of(self.plan.model.noise, self.plan.seed).mode != FRESH
         moving = self.plan.model.adaptation is not None
+        # Two states, because a step reads one and writes the other; noise memory and hidden opinions are updated in
+        # place.
         state = n * width * self.plan.dtype.itemsize * (2 + correlated + moving)
         needed = state + entries * (4 + 2 * self.plan.dtype.itemsize) + n * 48
         free, _ = self.cupy.cuda.Device().mem_info
@@ -175,18 +185,20 @@ class _Run:
         return padded
 
     def _starting_memory(self, memory: NDArray[Any] | None) -> Any:
-        """Return where correlated noise stands: drawn if the run starts here, as it was if it goes on."""
+        """Return the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
         temporal = self.plan.model.noise.temporal
         if self.draw.mode == FRESH:
             return self.cupy.empty(1, self.plan.dtype)
         if isinstance(temporal, AR1) and memory is not None:
             return self._upload(memory)
         drawn = self.cupy.empty_like(self.public)
+        # Frozen noise belongs to no step: time 0 for every start gives a resumed run the draws of the first one.
         time = 0 if isinstance(temporal, Frozen) else self.plan.start_step
         arguments = (
             *self._size(), drawn, np.int32(self.draw.law), self.real(self.draw.shape), np.uint32(time),
             np.uint32(self.plan.replicates[0]), np.uint32(STREAM_HELD), *self._key(),
         )  # fmt: skip
+        # One thread for each pair of agents, because they share a counter block.
         self._launch("draw", self._threads() // 2, arguments)
         return drawn
 
@@ -198,6 +210,8 @@ class _Run:
 
     def _threads(self) -> int:
         """Return the number of threads of a step: one for each agent, in whole groups of eight, and each pack."""
+        # Agents i and i + 4 of a group share a counter block, so that a group is never cut; surplus threads write
+        # nothing.
         return -(-self.plan.model.n // 8) * 8 * self.packs
 
     def _launch(self, name: str, threads: int, arguments: tuple[Any, ...]) -> None:
@@ -208,6 +222,8 @@ class _Run:
         edges = (graph.columns, graph.weights)
         if graph.pieces:
             sizes = (self.index(graph.pieces), np.uint32(self.packs), graph.begins, graph.ends)
+            # Launches on one stream run in order, so that the step below reads complete sums without a barrier of its
+            # own.
             self._launch("sum_pieces", graph.pieces * self.packs, (*sizes, *edges, self.public, self.sums))
         law = (np.int32(draw.law), real(draw.shape), np.int32(draw.mode), real(draw.carry), real(draw.fresh))
         clock = (np.uint32(time), np.uint32(self.plan.replicates[0]))
@@ -218,6 +234,7 @@ class _Run:
             *self._arguments_beyond(adaptation_rate),
         )  # fmt: skip
         self._launch("step", self._threads(), arguments)
+        # Exchanged only after the launch: a step that wrote in place would mix times t − 1 and t between neighbours.
         self.public, self.output = self.output, self.public
 
     def finish(self, report: Callable[[int], None]) -> Result:
@@ -237,7 +254,8 @@ class _Run:
             if time in slots:
                 self._record(slots[time], chosen, states, held, summaries)
             if q % 64 == 63:
-                # Launches run ahead of the device; waiting here keeps progress true and Ctrl-C prompt.
+                # Launches are asynchronous; without this wait progress would run ahead of the device, and Ctrl-C would
+                # not stop it.
                 self.cupy.cuda.get_current_stream().synchronize()
                 report(q + 1)
         report(plan.steps)
@@ -267,5 +285,6 @@ class _Run:
             if kept is not None:
                 kept[:, slot] = self.cupy.asnumpy(values[:, : self.plan.replicates.size][chosen]).T
         if summaries is not None:
+            # Accumulated in float64 whatever the precision of the state, as on the processor.
             parts = (public.min(axis=0), public.max(axis=0), public.mean(axis=0, dtype=np.float64))
             summaries[:, slot] = np.stack([self.cupy.asnumpy(part) for part in parts], axis=1)

@@ -1,6 +1,6 @@
 // One step of the model on an accelerator, compiled at run time with these defined:
 //   REAL    float or double
-//   LANES   replicates that one thread carries side by side, 1 or 16 bytes' worth
+//   LANES   replicates of one thread, 1 or as many as 16 bytes contain
 //   INDEX   an integer that counts the threads, EDGE one that counts the edges: 32 bits where they suffice
 //   THREADS in a block
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
@@ -137,7 +137,7 @@ __device__ __forceinline__ void share_draws(
 }
 
 // One thread takes one agent in LANES replicates; consecutive threads take the two agents of a counter block. As
-// many resident threads as the processor holds hide the latency of the gathers better than more registers would.
+// many resident threads as possible hide the latency of the gathers better than more registers would.
 extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     word agents, word packs, const EDGE* __restrict__ starts, const word* __restrict__ columns,
     const REAL* __restrict__ weights, const word* __restrict__ piece_starts, const Pack* __restrict__ sums,
@@ -147,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     REAL relief, REAL weight, REAL scale, int law, REAL shape, int mode, REAL carry, REAL fresh,
     word time, word replicate, word k0, word k1
 #if BEYOND
-    // Hidden opinions that give way, if ``moving``, and the share of the way that a step goes.
+    // Hidden opinions, which adapt if ``moving``, and the length of the step: 1 in discrete time.
     , Pack* __restrict__ opinions, int moving, const REAL* __restrict__ adaptation_weight, int adaptation_weight_stride,
     REAL adaptation_rate, REAL pace
 #endif

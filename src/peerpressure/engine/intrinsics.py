@@ -1,7 +1,7 @@
-"""Machine instructions that Python has no word for, as numba intrinsics.
+"""Machine instructions without a Python equivalent, as numba intrinsics.
 
-Fused multiply-add is asked for explicitly and fast-math is never used, so every result is one fixed sequence of
-IEEE operations: the same bits come out whatever vector width, block size or number of threads is chosen.
+Fused multiply-add is explicit, and fast-math is not used for sums and products, so that every result is one fixed
+sequence of IEEE operations: the same bits for every vector width, block size and number of threads.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ bits_of_float32 = _reinterpret(types.uint32, types.float32, _I32)
 
 
 def _common_float(*operands: Any) -> Any:
+    # Any operand in float64 promotes the result, as in NumPy: constants must be cast by the caller to stay in float32.
     return types.float32 if all(operand == types.float32 for operand in operands) else types.float64
 
 
@@ -69,6 +70,9 @@ def _extremum(name: str) -> Any:
             function = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(kind, [kind, kind]), f"llvm.{name}.{suffix}"
             )
+            # Minimum and maximum do not round, so that these flags cannot change a result; without them LLVM keeps the
+            # order of a reduction and does not vectorise it. States that left the range of doubles are found after the
+            # run.
             return builder.call(function, arguments, fastmath=("nnan", "nsz"))
 
         return number(number, number), generate
@@ -87,6 +91,7 @@ def _prefetcher(locality: int) -> Any:
     def ask(typing_context: Any, array: Any, index: Any) -> tuple[Any, Callable[..., Any]]:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            # An address beyond the array is legal here, because a prefetch never faults; callers need no bounds check.
             address = builder.bitcast(builder.gep(data, [arguments[1]]), _I8.as_pointer())
             kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32])
             function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -110,6 +115,7 @@ class _Lanes:
         self.number = context.get_value_type(number)
         self.vector = ir.VectorType(self.number, WIDTH)
         is_double = number == types.float64
+        # Of one number, not of the vector: the noise buffer has no more, and aligned data are loaded as fast.
         self.alignment = 8 if is_double else 4
         name = f"llvm.fma.v{WIDTH}f{64 if is_double else 32}"
         self._fma = cgutils.get_or_insert_function(
@@ -138,6 +144,7 @@ class _Lanes:
         """Store to aligned memory without first reading the line that will be overwritten."""
         pointer = self.builder.bitcast(self.builder.gep(data, [offset]), self.vector.as_pointer())
         instruction = self.builder.store(value, pointer)
+        # A nontemporal store of a whole vector needs this alignment; ``aligned`` arrays and WIDTH guarantee it.
         instruction.align = 64
         instruction.set_metadata("nontemporal", self.builder.module.add_metadata([_I32(1)]))
 
@@ -182,6 +189,8 @@ def update_row(
         stride_, begin_, end_, pull_, jitter_, drift_ = arguments[3:9]
 
         before = builder.block
+        # A loop in LLVM's own blocks: the phi nodes keep the running sum in registers, which is the point of this
+        # function.
         head, body, done = (builder.append_basic_block(name) for name in ("row.head", "row.body", "row.done"))
         builder.branch(head)
         builder.position_at_end(head)
@@ -193,14 +202,17 @@ def update_row(
         builder.position_at_end(body)
         column = builder.zext(builder.load(builder.gep(columns_, [k])), _I64)
         row = lanes.load(public_, builder.mul(column, _I64(WIDTH)))
+        # Stride 0 reads the first weight for every edge, without a branch and from the nearest cache.
         weight = builder.load(builder.gep(weights_, [builder.mul(k, stride_)]))
         total.add_incoming(lanes.fma(lanes.splat(weight), row, total), body)
         k.add_incoming(builder.add(k, _I64(1)), body)
         builder.branch(head)
 
         builder.position_at_end(done)
+        # Noise and own opinion first, the sum over neighbours last: the narrow kernel rounds in this order as well.
         own = lanes.fma(lanes.splat(jitter_), lanes.load(noise_, arguments[10]), lanes.splat(drift_))
         result = lanes.fma(lanes.splat(pull_), total, own)
+        # Only worth it for large states: a small one is read again in the next step and should stay in the caches.
         with builder.if_else(arguments[13]) as (large, small):
             with large:
                 lanes.store_past_caches(result, output_, arguments[12])

@@ -1,7 +1,7 @@
-"""The kernel that carries one replicate, in chunks of agents: make the noise, gather the neighbours, update, record.
+"""The kernel for one replicate, in chunks of agents: draw the noise, gather the neighbours, update, record.
 
-It computes what ``wide`` computes, bit for bit. What a step reads once, the graph and the agents' constants, is read
-past the larger caches, which are left to the state that is gathered at random.
+It computes what ``wide`` computes, bit for bit. Data that a step reads once, the graph and the agents' constants, is
+prefetched past the larger caches, which are left to the state that is gathered at random.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from peerpressure.engine.random import U64, fill_narrow
 from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
 
-_STREAM_AHEAD = 256  # edges by which the reading of the graph runs ahead of their use
-_TILE = 64  # agents by which the reading of their constants runs ahead
+_STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
+_TILE = 64  # agents by which the constants are prefetched ahead of their use
 
 
 @njit(error_model="numpy")
 def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum w_ij·y_j over the neighbours of each agent of a chunk.
 
-    Within a chunk, rows stand in the order of their length: the branch at a row's end is then foreseen, and the
+    Within a chunk, rows are in the order of their length: the branch at the end of a row is then predicted, and the
     processor has the loads of many rows in flight.
     """
+    # k runs on from row to row, since rows are adjacent: the end of one is the start of the next.
     k = U64(graph.starts[first])
     for i in range(first, first + count):
         stop = U64(graph.starts[i + 1])
@@ -44,7 +45,7 @@ def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int,
 
 @njit(error_model="numpy")
 def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
-    """Do the same where one weight serves all edges."""
+    """Sum the neighbours of each agent where all edges have the same weight."""
     weight = graph.weights[0]
     k = U64(graph.starts[first])
     for i in range(first, first + count):
@@ -52,6 +53,8 @@ def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, 
         total = public.dtype.type(0)
         prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
         while k < stop:
+            # Not weight·Σy, although that is cheaper: the wide kernel multiplies edge by edge, and both must agree to
+            # the bit.
             total = fma(weight, public[graph.columns[k]], total)
             k += U64(1)
         pressure[graph.order[i]] = total
@@ -59,9 +62,11 @@ def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, 
 
 @njit(error_model="numpy")
 def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
-    """Do the same where rows stand in the order of the agents, with room between them."""
+    """Sum the neighbours of each agent where rows are in the order of the agents, with room between them."""
     for i in range(first, first + count):
         total = public.dtype.type(0)
+        # Ends are explicit here, because rows of a temporal network have room for later neighbours behind the present
+        # ones.
         for k in range(U64(graph.starts[i]), U64(graph.ends[i])):
             total = fma(graph.weights[k], public[graph.columns[k]], total)
         pressure[i - first] = total
@@ -83,18 +88,21 @@ def _move_beyond(
     noise: NDArray[Any],
     pressure: NDArray[Any],
 ) -> None:
-    """Update the agents of a chunk where hidden opinions adapt, or a step goes a part of the way only."""
+    """Update the agents of a chunk where hidden opinions adapt, or the step of an SDE is shorter than 1."""
     number = public.dtype.type
+    # Brownian increments over a step of length h have standard deviation √h; the drift is scaled by h itself.
     root, rest = np.sqrt(pace), number(1) - pace
     for i in range(count):
         agent = first + i
         gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
         jitter = root * (gain * (scale * agents.deviation[agent if agents.deviation.size > 1 else 0]))
         x = held[agent] if held.size else agents.hidden[agent]
+        # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
         if held.size:
             adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
+            # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
             held[agent] = adapted(held[agent], output[agent], adaptation_rate * adaptation_weight)
 
 
@@ -121,10 +129,12 @@ def _step_narrow(
     pressure: NDArray[Any],
 ) -> None:
     per_agent = agents.deviation.size > 1
+    # The model of the paper has a loop of its own, without the cases of the general step.
     plain = held.size == 0 and pace == 1
     for first in range(begin, end, CHUNK):
         count = min(CHUNK, end - first)
         _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
+        # One test per chunk selects a loop without any test inside.
         if graph.order.size == 0:
             _gather_roomy(graph, public, first, count, pressure)
         elif graph.stride:
@@ -150,6 +160,7 @@ def _step_narrow(
             continue
         for begin_tile in range(first, first + count, _TILE):
             end_tile = min(begin_tile + _TILE, first + count)
+            # One request per cache line of 64 bytes, for the tile after this one.
             for ahead in range(end_tile, end_tile + _TILE, 64 // public.itemsize):
                 prefetch_once(agents.stubbornness, U64(ahead))
                 prefetch_once(agents.degrees, U64(ahead))
@@ -190,6 +201,7 @@ def _noise_narrow(
             draw.k0,
             draw.k1,
         )
+    # Correlated noise: the memory is u of this step, from which a run can be resumed.
     if draw.mode != FRESH:
         number = noise.dtype.type
         carry, fresh = number(draw.carry), number(draw.fresh)
@@ -217,15 +229,19 @@ def run_narrow(
 ) -> None:
     """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
     number = states.dtype.type
+    # Allocated once per call and small enough for the first-level cache, as is a chunk of gathered sums.
     noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
     pressure = np.zeros(CHUNK, states.dtype)
     count, pace = agents.hidden.size, number(clock.pace)
     for spell in range(changes.spells.size - 1):
         apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+        # Layers inside spells: all replicates of the block share one graph, which is changed once for all of them.
         for layer in range(states.shape[0]):
             part = ledger_of(ledger, layer, 1)
             for q in range(changes.spells[spell], changes.spells[spell + 1]):
                 step = clock.first + q
+                # By the parity of the step and not of q, so that a segment that starts anywhere finds the state of its
+                # predecessor.
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
                 relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
                 _step_narrow(
@@ -234,6 +250,8 @@ def run_narrow(
                 )  # fmt: skip
                 if ledger.slots[q] >= 0:
                     keep(part, ledger.slots[q], output, held[layer], 1, begin, end, partial)
+                    # With all agents in one call the partial sums are complete; otherwise the caller reduces after the
+                    # last thread.
                     if end - begin == count and ledger.summaries.shape[1]:
                         reduce_summaries(part, ledger.slots[q], count, partial)
 

@@ -1,4 +1,4 @@
-"""The plan and the result of a run, without any compiler: common to the engines for processor and accelerator."""
+"""The plan and the result of a run, common to the engines for processor and accelerator; it does not import numba."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from peerpressure.affine import least_relief
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Frozen, Noise
 
-# Replicates that travel together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of float64,
-# which is what makes a random gather cost little per replicate.
+# Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
+# float64, so that a random gather costs little per replicate.
 WIDTH = 16
 NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
-# What the kernels call the laws, all of mean zero and unit variance. Any other law is drawn from its quantile function,
-# at shares that the kernels draw as UNIT, uniform on (0, 1).
+# Codes of the laws in the kernels, all of mean zero and unit variance. Any other law is drawn from its quantile
+# function, at shares that the kernels draw as UNIT, uniform on (0, 1).
 NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER, UNIT = range(7)
 LAW_CODES = {
     "none": NONE,
@@ -30,10 +30,11 @@ LAW_CODES = {
     "rademacher": RADEMACHER,
 }
 
-# Noise is drawn anew, carried by u ← carry·u + fresh·z, or read from memory.
+# Noise is drawn at each step, carried by u ← carry·u + fresh·z, or read from memory.
 FRESH, RECURRENT, HELD = range(3)
 
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
+# Streams 1 and 3 are the second ones of Student draws, so that no counter is used twice.
 STREAM_FRESH, STREAM_HELD = 0, 2
 
 
@@ -50,11 +51,13 @@ class Draw(NamedTuple):
 
 
 def draw_of(noise: Noise, seed: int) -> Draw:
-    """Say how the kernels make this noise; the key is the seed itself, split in two words."""
+    """Return how the kernels draw this noise; the key is the seed itself, split in two words."""
     mode, carry, fresh = FRESH, 0.0, 1.0
     if isinstance(noise.temporal, AR1):
         phi = noise.temporal.coefficient
+        # √(1 − φ²) keeps the variance at 1 for all times, given a stationary start.
         mode, carry, fresh = RECURRENT, phi, float(np.sqrt(1 - phi * phi))
+    # A law of SciPy is drawn and carried by Python, also where it is AR(1): the kernels only read its memory.
     if isinstance(noise.temporal, Frozen) or noise.law not in LAW_CODES:
         mode = HELD
     key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
@@ -86,9 +89,11 @@ class Plan:
     def readings(self, begin: int, end: int) -> tuple[Vector, Vector, Vector, Vector]:
         """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
         model = self.model
+        # k·h, and not a running sum of h, whose rounding errors would accumulate over the steps.
         times = np.arange(begin + 1, end + 1) * np.float64(self.pace)
         relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
         if model.temporal_network is not None:
+            # Only temporal networks have isolated agents, for which an infinite pressure would give 0/0.
             relief = np.maximum(relief, least_relief(self.dtype))
         scale = model.noise.scale(model.noise.time_scale.reading_times(times))
         adaptation_rate = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
@@ -120,6 +125,7 @@ def available_threads() -> int:
 
     ``NUMBA_NUM_THREADS`` and ``OMP_NUM_THREADS`` lower it, as users of compiled code on shared machines expect.
     """
+    # The affinity mask and not the number of processors: a batch system may grant a few cores of a large machine.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = [os.environ.get(name, "") for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")]
     return max(1, min([cores, *(int(text) for text in asked if text.isdigit())]))
@@ -130,10 +136,12 @@ def bytes_needed(
 ) -> int:
     """Return what blocks, graph and final states will take at most, before any of it is allocated.
 
-    ``memory`` and ``hidden`` say whether noise has a memory, and whether hidden opinions adapt.
+    ``memory`` and ``hidden`` are whether noise has a memory, and whether hidden opinions adapt.
     """
     runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
+    # At most one padded block per stretch of consecutive numbers.
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
     state = agents * lanes * itemsize * (2 + memory + hidden)
+    # Columns of both layouts and weights, while the kernels' copy exists beside the network itself.
     graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
     return state + graph + replicates.size * agents * itemsize * (1 + memory + hidden)

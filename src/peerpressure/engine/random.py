@@ -1,10 +1,10 @@
 """Noise as a pure function of (seed, replicate, step, agent): Philox-4x32-10, then the law's own transform.
 
 A counter-based generator has no state to pass around. The word at counter (block, step, replicate, stream) under
-the key that the seed gives is what it is, whoever computes it and in whatever order; so threads, batches, workers
-and restarts cannot change a result (Salmon, Moraes, Dror & Shaw, SC'11).
+the key that the seed gives does not depend on where or in which order it is computed, so that threads, batches,
+workers and restarts cannot change a result (Salmon, Moraes, Dror & Shaw, SC'11).
 
-One counter block of 128 bits serves two agents. Agents go in groups of GROUP = 8, and block 4g + l of group g
+One counter block of 128 bits serves two agents. Agents form groups of GROUP = 8, and block 4g + l of group g
 serves agents 8g + l and 8g + 4 + l, so that a group's noise is written in whole vectors. Draws are made in float64
 and rounded to the state's precision, so that a float32 run is its float64 twin to rounding.
 """
@@ -22,14 +22,16 @@ from numpy.typing import NDArray
 from peerpressure.engine.intrinsics import bits_of_float64, float64_from_bits, fma
 from peerpressure.engine.plan import GAUSSIAN, LAPLACE, RADEMACHER, STUDENT, UNIFORM, UNIT, WIDTH
 
-GROUP = 8  # agents whose noise is made in one go
-HALF = 4  # the two agents that share a counter block stand this far apart
+GROUP = 8  # agents whose noise is drawn together
+HALF = 4  # the distance of the two agents that share a counter block
 
 U64 = np.uint64
 Word: TypeAlias = np.uint64
 Four: TypeAlias = tuple[Word, Word, Word, Word]
 
 _LOW = U64(0xFFFFFFFF)
+# Multipliers and key increments of the reference implementation (Random123). They must not change: streams would no
+# longer match other implementations, and only these have passed the published statistical tests.
 _MULTIPLY_0, _MULTIPLY_1 = U64(0xD2511F53), U64(0xCD9E8D57)
 _WEYL_0, _WEYL_1 = U64(0x9E3779B9), U64(0xBB67AE85)
 _32 = U64(32)
@@ -37,6 +39,8 @@ _32 = U64(32)
 
 @njit(forceinline=True, error_model="numpy")
 def _round(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word, Word, Word]:
+    # The high half of each product is mixed with the other words and the low half passed on, which is the 4x32 round of
+    # the paper. The products themselves are passed on whole, and masked where they are read.
     p0 = (c0 & _LOW) * _MULTIPLY_0
     p1 = (c2 & _LOW) * _MULTIPLY_1
     return (p1 >> _32) ^ c1 ^ k0, p1, (p0 >> _32) ^ c3 ^ k1, p0, (k0 + _WEYL_0) & _LOW, (k1 + _WEYL_1) & _LOW
@@ -46,9 +50,10 @@ def _round(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     """Return the four 32-bit words, in uint64, of Philox-4x32-10 at counter c under key k.
 
-    Words are kept in 64 bits with rubbish above bit 31 between rounds: the 32 × 32 → 64 bit product reads the low
-    half only, and so the loop needs no shuffles.
+    Words are kept in 64 bits with undefined bits above bit 31 between rounds: the 32 × 32 → 64 bit product reads the
+    low half only, so that the loop needs no shuffles.
     """
+    # Ten rounds: seven pass all tests of randomness, and ten are the margin that the authors recommend.
     c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
     c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
     c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
@@ -62,6 +67,8 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     return c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
 
 
+# Bit patterns, because vectors of 64-bit integers have no conversion to doubles before AVX-512, while arithmetic on the
+# bits of a double is available everywhere.
 _ONE = U64(0x3FF0000000000000)  # the bits of 1.0
 _TWO_52 = U64(0x4330000000000000)  # the bits of 2⁵²
 _SQRT_HALF = U64(0x3FE6A09E667F3BCD)
@@ -72,31 +79,42 @@ _SIGN = U64(0x8000000000000000)
 @njit(forceinline=True, error_model="numpy")
 def _natural_log(u: float) -> float:
     """Return log u of a positive normal double to within 1 ulp or so, by the odd series of atanh in vectors."""
+    # Adding the offset in the integers moves the cut between exponents from 1 to √½, so that the mantissa lies in [√½,
+    # √2) and f near 0 for u near 1: there log u keeps its relative precision, as exponent·log 2 is exactly 0.
     shifted = bits_of_float64(u) + (_ONE - _SQRT_HALF)
     f = float64_from_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
+    # An integer in the low bits of 2⁵² is that integer as a double after 2⁵² is subtracted; no conversion is needed.
     exponent = float64_from_bits((shifted >> U64(52)) | _TWO_52) - (4503599627370496.0 + 1023.0)
     s = f / (f + 2.0)
     z = s * s
+    # log(1 + f) = 2 atanh(s) with s = f/(2 + f): even and odd powers of f collapse into one series in s², which at |s|
+    # ≤ 0.172 needs seven terms only. Minimax coefficients, those of fdlibm's log.
     p = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01)
     p = fma(p, z, 1.818357216161805012e-01)
     p = fma(p, z, 2.222219843214978396e-01)
     p = fma(p, z, 2.857142874366239149e-01)
     p = fma(p, z, 3.999999999940941908e-01)
     p = fma(p, z, 6.666666666666735130e-01)
+    # Smallest terms first; s + s is exact, and the large term exponent·log 2 is added with a single rounding.
     return fma(exponent, 0.6931471805599453, fma(s * z, p, s + s))
 
 
 @njit(forceinline=True, error_model="numpy")
 def _open_unit(high: Word, low: Word) -> float:
     """Return a double in (0, 1], 52 bits, from two 32-bit words."""
+    # 52 random bits below the exponent of 1.0 are uniform on [1, 2). Subtracting from 2 excludes 0 and includes 1, as
+    # the logarithm needs; the subtraction is exact.
     return 2.0 - float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE)
 
 
 @njit(forceinline=True, error_model="numpy")
 def _octant(bits: Word) -> tuple[float, float]:
     """Return cos and sin of an angle uniform on the circle: 52 bits choose it in an octant, three more the octant."""
+    # 1.11e-16 rounds to 2⁻⁵³, half a cell: angles are the centres of 2⁵² cells, so that reflections into the other
+    # octants neither repeat nor leave out an angle, and neither sine nor cosine is ever 0.
     angle = (float64_from_bits((bits >> U64(12)) | _ONE) - (1.0 - 1.11e-16)) * 0.78539816339744830962
     q = angle * angle
+    # Minimax polynomials of fdlibm for [0, π/4], where no argument reduction is needed.
     p = fma(1.58969099521155010221e-10, q, -2.50507602534068634195e-08)
     p = fma(p, q, 2.75573137070700676789e-06)
     p = fma(p, q, -1.98412698298579493134e-04)
@@ -108,7 +126,9 @@ def _octant(bits: Word) -> tuple[float, float]:
     p = fma(p, q, 2.48015872894767294178e-05)
     p = fma(p, q, -1.38888888888741095749e-03)
     p = fma(p, q, 4.16666666666666019037e-02)
+    # 1 − q/2 is rounded once by the fused operation before the small rest is added.
     cosine = fma(q * q, p, fma(q, -0.5, 1.0))
+    # Bits 0 to 2 are not part of the angle, which takes bits 12 and up, so that octant and angle are independent.
     swap = (bits & U64(1)) != U64(0)
     first = sine if swap else cosine
     second = cosine if swap else sine
@@ -131,6 +151,7 @@ def _centred_unit(high: Word, low: Word) -> float:
 def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return standard normals (Box & Muller)."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    # With 52 bits the radius reaches √(2·52·log 2) ≈ 8.5, which cuts off a share 2e-16 of the law.
     radius = math.sqrt(-2.0 * _natural_log(_open_unit(w0, w1)))
     cosine, sine = _octant((w2 << _32) | w3)
     return radius * cosine, radius * sine
@@ -140,6 +161,8 @@ def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape:
 def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return double exponentials: an exponential of mean 1/√2 with a sign from a bit that its uniform does not use."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    # The logarithm is ≤ 0; the sign bit is flipped rather than set, which is as fair. Bit 0 of w1 is among the twelve
+    # that the uniform discards.
     first = _natural_log(_open_unit(w0, w1)) * 0.70710678118654752440
     second = _natural_log(_open_unit(w2, w3)) * 0.70710678118654752440
     return (
@@ -152,6 +175,7 @@ def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: 
 def _uniform(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
     """Return draws uniform on (−√3, √3)."""
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
+    # √12, the inverse of the standard deviation of a uniform law on an interval of length 1.
     return _centred_unit(w0, w1) * 3.4641016151377545871, _centred_unit(w2, w3) * 3.4641016151377545871
 
 
@@ -164,9 +188,12 @@ def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: 
     """
     w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     v0, v1, v2, v3 = philox(c0, c1, c2, c3 + U64(1), k0, k1)
+    # expm1 and not u^(−2/ν) − 1: for many degrees of freedom the power is near 1 and the difference would cancel. The
+    # factor ν − 2 in place of ν scales to unit variance.
     power = -2.0 / shape
     first = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(w0, w1))))
     second = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(v0, v1))))
+    # Only the cosine is used: see above.
     return first * _octant((w2 << _32) | w3)[0], second * _octant((v2 << _32) | v3)[0]
 
 
@@ -208,10 +235,13 @@ def _wide(law: Any) -> Callable[..., None]:
         k0: Word,
         k1: Word,
     ) -> None:
+        # The partners are written even where count ≤ HALF, since the buffer always has space for a whole group.
         for j in range(min(count, HALF) * WIDTH):
             lane = U64(j) & U64(WIDTH - 1)
             agent = U64(j) // U64(WIDTH)
             first, second = law(block + agent, step, replicate + lane, stream, k0, k1, shape)
+            # The partner is HALF agents and not one agent further on, so that both stores of the vectorised loop are
+            # contiguous.
             out[j] = first
             out[HALF * WIDTH + j] = second
 
@@ -233,6 +263,7 @@ def _narrow(law: Any) -> Callable[..., None]:
         k0: Word,
         k1: Word,
     ) -> None:
+        # Whole groups even at the end of a chunk: the buffers have CHUNK entries, a multiple of GROUP.
         groups = (count + GROUP - 1) // GROUP
         for j in range(groups * HALF):
             first, second = law(block + U64(j), step, replicate, stream, k0, k1, shape)
@@ -269,6 +300,7 @@ def fill_wide(
     k1: Word,
 ) -> None:
     """Write the noise of ``count`` ≤ GROUP agents from ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
+    # Dispatch outside of the loops: a law is constant over a run, and a branch inside would stop vectorisation.
     if law == GAUSSIAN:
         _gaussian_wide(out, count, shape, block, step, replicate, stream, k0, k1)
     elif law == LAPLACE:

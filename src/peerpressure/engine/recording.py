@@ -1,4 +1,4 @@
-"""Keeping what is asked for: states of chosen agents, and summaries added up in one fixed order."""
+"""Records of a run: states of the chosen agents, and summaries that are added in one fixed order."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, p
     for block in range(whole):
         part = values[block * span : (block + 1) * span]
         for j in range(span):
+            # Sums in float64 for float32 states, too: a mean over many agents would otherwise lose digits to rounding.
             value = np.float64(part[j])
             low[j] = smaller(value, low[j])
             high[j] = larger(value, high[j])
             total[j] += value
+    # The rest of a chunk goes to the accumulators in the same order, although the loop is shorter.
     for j in range(values.size - whole * span):
         value = np.float64(values[whole * span + j])
         low[j] = smaller(value, low[j])
         high[j] = larger(value, high[j])
         total[j] += value
+    # The GROUP accumulators of a replicate are added in the order of their numbers, in both layouts.
     for lane in range(width):
         for j in range(lane + width, span, width):
             low[lane] = smaller(low[j], low[lane])
@@ -49,7 +52,8 @@ def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, p
 def _copy_agents(
     out: NDArray[Any], slot: int, agents: NDArray[np.uint32], values: NDArray[Any], width: int, begin: int, end: int
 ) -> None:
-    """Copy what chosen agents of a range show or hold to their place in the records."""
+    """Copy the public or hidden opinions of the chosen agents in a range to the records."""
+    # A test per agent instead of a search: records of few agents are short, and those of all agents need every one.
     for a in range(agents.size):
         agent = agents[a]
         if begin <= agent < end:
@@ -75,6 +79,7 @@ def keep(
         _copy_agents(ledger.held, slot, ledger.agents, held, width, begin, end)
     if ledger.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
+            # Threads begin at multiples of CHUNK, so that a chunk is always summed by one thread as a whole.
             _summarise_chunk(public, width, first, min(CHUNK, end - first), partial[first // CHUNK])
 
 
@@ -83,6 +88,7 @@ def reduce_summaries(ledger: Ledger, slot: int, agents: int, partial: NDArray[np
     """Combine the chunks' partial summaries, in order, into (minimum, maximum, mean) of each replicate."""
     for lane in range(ledger.summaries.shape[0]):
         low, high, total = partial[0, 0, lane], partial[0, 1, lane], partial[0, 2, lane]
+        # In the order of the chunks, never in that in which threads finish: floating-point addition is not associative.
         for chunk in range(1, partial.shape[0]):
             low = min(low, partial[chunk, 0, lane])
             high = max(high, partial[chunk, 1, lane])

@@ -1,7 +1,7 @@
 """Drives the kernels: cuts the work into blocks of replicates and segments of steps, and spreads it over threads.
 
-Nothing here can change a result: a state depends on (seed, replicate, step, agent) alone, and summaries are added in
-one fixed order.
+Nothing here can change a result: noise is a function of (seed, replicate, step, agent) only, and summaries are added
+in one fixed order.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
 from peerpressure.noise import AR1, Frozen
 
-_SEGMENT = 2e9  # bytes of state moved between two looks at progress and Ctrl-C: less than a second
-_SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads pays for the meeting at its end
+_SEGMENT = 2e9  # bytes of state between two checks of progress and Ctrl-C: less than a second
+_SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads outweighs the barrier at its end
 
 
 def run(
@@ -38,7 +38,7 @@ def run(
 ) -> Result:
     """Make the plan's steps from ``start``, (agents,) or (replicates, agents), calling ``report(steps done)``.
 
-    ``memory`` and ``held`` are the noise that is carried along and the hidden opinions, where a run goes on.
+    ``memory`` and ``held`` are the memory of the noise and the hidden opinions of a run that is resumed.
     """
     return _Run(plan, start, memory, held).finish(report)
 
@@ -50,7 +50,7 @@ class _Run:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
-        # SciPy's laws are transformed by Python, so their noise is brought to memory before each step.
+        # SciPy's laws are transformed by Python, so that their noise is written to memory before each step.
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
@@ -62,6 +62,7 @@ class _Run:
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
         opinions = plan.model.x0 if held is None else held
         for block in self.blocks:
+            # The kernels find the state of step t in row t mod 2.
             public = block.states[:, plan.start_step & 1]
             block.write(start if start.ndim == 1 else start[block.rows], public)
             if block.held.size:
@@ -70,13 +71,15 @@ class _Run:
             keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.held, block.width, block.partial)
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
-        """Bring correlated noise to where it stood: drawn if the run starts here, as it was if it goes on."""
+        """Set the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
         temporal = self.plan.model.noise.temporal
         if isinstance(temporal, AR1) and memory is not None:
             block.write(memory[block.rows], block.memory)
         elif isinstance(temporal, AR1):
+            # A stationary draw of unit variance, on a stream of its own: u of the start step is independent of all z_t.
             self._draw_into_memory(block, self.plan.start_step, STREAM_HELD)
         elif isinstance(temporal, Frozen):
+            # Step 0 whatever the start: a resumed run has the same frozen draws without storing them.
             self._draw_into_memory(block, 0, STREAM_HELD)
 
     def _draw_into_memory(self, block: Block, step: int, stream: int) -> None:
@@ -84,7 +87,9 @@ class _Run:
         draw(self.draw, step, block.first, stream, block.memory)
         noise = self.plan.model.noise
         if self.draw.law == UNIT:
+            # Computed in float64, from shares that have the precision of the state.
             block.memory[:] = noise.unit_quantiles(block.memory.astype(np.float64))
+            # Checked here, where the law can be named; after the run only a state that is not finite would be visible.
             if not np.isfinite(block.memory).all():
                 raise PeerPressureError(f"{noise} drew a value that is not finite; choose a law with lighter tails")
 
@@ -100,6 +105,7 @@ class _Run:
         """Give threads where there is work for more than one."""
         n, threads = self.plan.model.n, self.plan.threads
         parallel = threads > 1 and (len(self.blocks) > 1 or n * self.blocks[0].width >= _SPLIT_FROM)
+        # Starting threads takes longer than a run this small.
         if not parallel or n * self.plan.replicates.size * self.plan.steps < _SPLIT_FROM:
             yield None
             return
@@ -107,8 +113,9 @@ class _Run:
             yield pool
 
     def _segments(self) -> Iterator[tuple[int, int]]:
-        """Cut the steps into (begin, end], short enough for progress and Ctrl-C; one by one where Python draws."""
+        """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
+        # At least one step, however large the state is.
         size = max(1, int(_SEGMENT / (plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize)))
         if self.drawn_by_python:
             size = 1
@@ -133,6 +140,8 @@ class _Run:
         clock, slots = self._clock(begin, end), self._slots(begin, end)
         if self.temporal is not None:
             self.temporal.look_ahead(begin, end)
+        # Fewer blocks than threads: threads share the agents of each step, if it is large enough for that, instead of
+        # taking whole blocks.
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
         if pool is None or share_agents:
             for block in self.blocks:
@@ -141,6 +150,7 @@ class _Run:
                 else:
                     self._advance_block(block, clock, slots)
         else:
+            # list() waits for all blocks and raises the first error of a thread.
             list(pool.map(lambda block: self._advance_block(block, clock, slots), self.blocks))
         if self.temporal is not None:
             self.temporal.arrive()
@@ -148,6 +158,8 @@ class _Run:
     def _advance_block(self, block: Block, clock: Clock, slots: NDArray[np.int64]) -> None:
         if self.drawn_by_python:
             self._draw_custom(block, clock.first)
+        # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's first
+        # network.
         network = self._network(block) if self.temporal is None else self.temporal.copied()
         changes = self._unchanged(clock) if self.temporal is None else self.temporal.changes
         self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
@@ -159,16 +171,19 @@ class _Run:
         return no_changes(clock.relief.size, self.plan.dtype)
 
     def _draw_custom(self, block: Block, step: int) -> None:
+        # The draw overwrites the memory, which the recursion still needs.
         before = block.memory.copy()
         self._draw_into_memory(block, step, STREAM_FRESH)
         if isinstance(self.plan.model.noise.temporal, AR1):
             block.memory[:] = self.draw.carry * before + self.draw.fresh * block.memory
 
     def _advance_shared(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
-        """Let all threads take a part of the agents of each step; they meet at the end of every step."""
+        """Share the agents of each step among all threads, with a barrier at the end of every step."""
         assert pool is not None
         n, threads = self.plan.model.n, self.plan.threads
         chunks = -(-n // CHUNK)
+        # Whole chunks for each thread: the order of sums and the groups of the counter are then those of a single
+        # thread.
         cuts = [min(n, CHUNK * (chunks * i // threads)) for i in range(threads + 1)]
         network = self._network(block) if self.temporal is None else self.temporal.copied()
         for q in range(clock.relief.size):
@@ -179,12 +194,15 @@ class _Run:
             ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
+            # This thread takes the last part itself instead of waiting.
             *others, own = itertools.pairwise(cuts)
             parts = [pool.submit(self._call, block, network, same, one, ledger, *part) for part in others]
             self._call(block, network, same, one, ledger, *own)
             for part in parts:
+                # A barrier: the next step reads neighbours from all parts. It also raises the errors of the threads.
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:
+                # Here and not in the kernel, since no single call has seen all chunks.
                 reduce_summaries(ledger, slots[q], n, block.partial)
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> Ledger:
@@ -238,6 +256,7 @@ class _Temporal:
         self.events = Events(network, plan.dtype)
         self.graph = roomy_graph(network, max(plan.start_step, 1), plan.dtype)
         self.agents = agents._replace(degrees=np.empty_like(agents.degrees))
+        # Summed by the code that sums after a change, so that a resumed run has the degrees of an uninterrupted one.
         add_up_all(self.graph, self.agents.degrees)
         self.changes = no_changes(0, plan.dtype)
 
@@ -251,6 +270,7 @@ class _Temporal:
 
     def change(self, network: tuple[Graph, Agents], q: int) -> None:
         """Make the changes that come before step q of the segment."""
+        # The last entry of spells is the number of steps, not the start of a spell.
         spell = int(np.searchsorted(self.changes.spells[:-1], q))
         if spell < self.changes.spells.size - 1 and self.changes.spells[spell] == q:
             begin, end = self.changes.cuts[spell : spell + 2]
@@ -258,4 +278,5 @@ class _Temporal:
 
     def arrive(self) -> None:
         """Make all the changes of the segment, which has ended."""
+        # Only now: blocks that started late had to copy the network of the segment's beginning.
         apply_changes(self.graph, self.agents.degrees, self.changes, 0, self.changes.cuts[-1])

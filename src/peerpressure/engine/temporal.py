@@ -1,7 +1,7 @@
-"""Networks that change while a run lasts: rows with room for all who ever meet, and changes applied between steps.
+"""Temporal networks during a run: rows with room for all neighbours over time, and changes applied between steps.
 
-A row holds its present neighbours in the order of the agents and nothing else, so that a step costs what its own
-network costs, and a network that has changed is, bit for bit, the one that a run would have started with.
+A row has its present neighbours only, in the order of the agents: the cost of a step is that of its own network, and a
+network after changes is equal, bit for bit, to the one with which a run would start at that step.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph
     """Return the network of step t with room in each row for every neighbour that the agent ever has."""
     present, room = network.at(t), np.diff(network.aggregate.adjacency.indptr)
     kind: Any = np.uint64 if room.sum(dtype=np.int64) > np.iinfo(np.uint32).max else np.uint32
+    # Rows never move: room for every neighbour over time makes an insertion local to its row.
     starts = np.concatenate([[0], np.cumsum(room, dtype=np.int64)])
     degrees = np.diff(present.indptr)
+    # Zeros in the unused room, which no kernel reads, since it stops at ``ends``.
     columns, weights = np.zeros(starts[-1], np.uint32), np.zeros(starts[-1], dtype)
+    # Sorted columns fix the order of the sums, and allow the binary search of a change.
     ordered = present.sorted_indices()
     places = np.repeat(starts[:-1] - ordered.indptr[:-1], degrees) + np.arange(ordered.nnz)
     columns[places], weights[places] = ordered.indices, ordered.data
@@ -40,6 +43,7 @@ def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph
 
 def copy_of(graph: Graph) -> Graph:
     """Return a graph whose rows can change while the original stays."""
+    # Starts never change, and are shared.
     return graph._replace(ends=graph.ends.copy(), columns=graph.columns.copy(), weights=graph.weights.copy())
 
 
@@ -50,16 +54,17 @@ def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
 
 
 class Events:
-    """A temporal network's changes in the order in which a run meets them, over and over if they are periodic."""
+    """A temporal network's changes in the order of a run, repeated if they are periodic."""
 
     def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any]) -> None:
         self.network = network
         self.dtype = dtype
+        # Events at step 1 are part of the network with which a run starts.
         later = network.event_times > 1
         times = network.event_times[later]
         parts: list[NDArray[Any]] = [network.sources[later], network.targets[later], network.weights[later]]
         if network.period is not None:
-            # Before the first step of the next period, all that has changed is put back.
+            # Before the first step of the next period, every changed weight returns to its first value.
             back = _difference(network)
             times = np.concatenate([times, np.full(back[0].size, network.period + 1)])
             parts = [np.concatenate(pair) for pair in zip(parts, back, strict=True)]
@@ -83,7 +88,8 @@ class Events:
         )
 
     def _met(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return which events fall in steps begin + 1…end, and in which round each."""
+        """Return which events occur in steps begin + 1…end, and at which step each."""
+        # A run from step 0 starts with the network of step 1, which its first step then has already.
         begin = max(begin, 1)
         period = self.network.period
         if period is None:
@@ -106,9 +112,10 @@ def _difference(network: TemporalNetwork) -> list[NDArray[Any]]:
     assert network.period is not None
     first, last = network.at(1), network.at(network.period)
     changed = (first != last).tocoo()
+    # Undirected: a change of the pair sets both entries.
     once = changed.row < changed.col
     i, j = changed.row[once], changed.col[once]
-    # SciPy returns a sparse matrix where no entry is asked for.
+    # SciPy returns a sparse matrix for an empty selection.
     return [i, j, np.asarray(first[i, j]) if i.size else np.zeros(0)]
 
 
@@ -131,6 +138,7 @@ def _set_weight(graph: Graph, row: int, column: int, weight: Any) -> None:
             graph.ends[row] -= 1
         return
     if not present:
+        # From the end, since each entry moves into the one behind it. There is room: the pair is in the aggregate.
         place = end
         while place > low:
             before = place - U64(1)
@@ -143,7 +151,8 @@ def _set_weight(graph: Graph, row: int, column: int, weight: Any) -> None:
 
 @njit(error_model="numpy")
 def _add_up(graph: Graph, row: int, degrees: NDArray[Any]) -> None:
-    """Sum a row anew, so that no rounding gathers over many changes."""
+    """Recompute the sum of a row: differences added at each change would accumulate rounding errors."""
+    # In float64 also for float32 weights, and rounded once when it is stored.
     total = 0.0
     for k in range(U64(graph.starts[row]), U64(graph.ends[row])):
         total += graph.weights[k]
@@ -164,6 +173,7 @@ def apply_changes(graph: Graph, degrees: NDArray[Any], changes: Changes, begin: 
         i, j, weight = changes.sources[e], changes.targets[e], changes.weights[e]
         _set_weight(graph, i, j, weight)
         _set_weight(graph, j, i, weight)
+    # Degrees are summed after all changes, since an agent may occur in several of them.
     for e in range(begin, end):
         _add_up(graph, changes.sources[e], degrees)
         _add_up(graph, changes.targets[e], degrees)

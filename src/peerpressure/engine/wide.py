@@ -1,8 +1,8 @@
-"""The kernel that carries WIDTH replicates side by side: gather the neighbours, make the noise, update, record.
+"""The kernel for WIDTH replicates at a time: draw the noise, gather the neighbours, update, record.
 
-State is laid out as (agent, replicate), so that one gathered neighbour row serves all replicates. ``narrow`` computes
-the same numbers, bit for bit, one replicate at a time. Both take a range of agents, so that threads can share one large
-step. Neither is compiled for threads: they release the interpreter's lock, and Python's own threads run them.
+The state is laid out as (agent, replicate), so that one gathered neighbour row serves all replicates. ``narrow``
+computes the same numbers, bit for bit, one replicate at a time. Both take a range of agents, so that threads can share
+one large step. Neither uses numba's threads: they release the interpreter's lock, and are run by threads of Python.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flu
 
 @njit(error_model="numpy")
 def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> None:
-    """Ask for the neighbours of the next agents while the noise of these is being made."""
+    """Prefetch the neighbours of the next agents; the noise of the present ones is computed meanwhile."""
     for agent in range(begin, end):
         k = U64(graph.starts[agent])
         stop = min(U64(graph.ends[agent]), k + U64(_LOOK_AHEAD))
         while k < stop:
             base = U64(graph.columns[k]) * U64(WIDTH)
+            # A row of WIDTH doubles is two cache lines, each of which needs a request of its own.
             prefetch(public, base)
             prefetch(public, base + U64(WIDTH // 2))
             k += U64(1)
@@ -51,6 +52,7 @@ def _noise_wide(
     if draw.mode != FRESH:
         number = noise.dtype.type
         carry, fresh = number(draw.carry), number(draw.fresh)
+        # The memory has the layout of the state, (agent, replicate).
         base = U64(agent * WIDTH)
         for j in range(count * WIDTH):
             if draw.mode == RECURRENT:
@@ -70,8 +72,9 @@ def _own_part(
     held: NDArray[Any],
     base: int,
 ) -> None:
-    """Turn one agent's noise into all that it says but for its neighbours: jitter·z + (gain·x + rest·y_before)."""
+    """Turn the noise of one agent into its next state without the neighbours: jitter·z + (gain·x + rest·y_before)."""
     for lane in range(WIDTH):
+        # Adapted opinions differ between replicates, while constant ones are a single number per agent.
         x = held[U64(base + lane)] if held.size else hidden
         own = fma(rest, public[U64(base + lane)], gain * x)
         noise[U64(offset + lane)] = fma(jitter, noise[U64(offset + lane)], own)
@@ -79,7 +82,7 @@ def _own_part(
 
 @njit(error_model="numpy")
 def _adapt(held: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
-    """Move what one agent holds towards what it shows."""
+    """Adapt the hidden opinion of one agent to its public opinion."""
     for lane in range(WIDTH):
         held[U64(base + lane)] = adapted(held[U64(base + lane)], output[U64(base + lane)], rate)
 
@@ -101,16 +104,20 @@ def _step_wide(
     memory: NDArray[Any],
     noise: NDArray[Any],
 ) -> None:
-    """Make a step of the paper's model: one hidden opinion serves all replicates, and none remembers what it said."""
+    """Make a step of the paper's model: constant hidden opinions, and no weight of an agent's own y_{t−1} on y_t."""
     per_agent = agents.deviation.size > 1
+    # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches.
     past_caches = output.nbytes > _CACHE
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
+        # One group ahead, so that these loads overlap with the noise of the present group.
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
         _noise_wide(noise, memory, draw, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
             gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+            # Noise is added to the hidden opinion, so that the gain scales both. The parentheses fix the order of
+            # rounding.
             jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
             drift = gain * agents.hidden[agent]
             update_row(
@@ -139,7 +146,7 @@ def _step_beyond(
     held: NDArray[Any],
     noise: NDArray[Any],
 ) -> None:
-    """Make a step in which hidden opinions adapt, or agents go a part of the way only."""
+    """Make a step in which hidden opinions adapt, or of an SDE with steps shorter than 1."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
     per_agent, own_rates = agents.deviation.size > 1, agents.adaptation_weight.size > 1
@@ -152,9 +159,12 @@ def _step_beyond(
             gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
             jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
             base = agent * U64(WIDTH)
+            # The noise buffer then has all but the neighbours, which update_row adds with jitter 1 and drift 0: fma(1,
+            # z, 0) is z exactly, so that one row kernel serves both kinds of step.
             _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, held, base)
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
+                # Not past the caches: the adaptation right below reads the output again.
                 pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
             if held.size:
@@ -179,15 +189,17 @@ def run_wide(
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
-    ``states`` is (layers, 2, agents·WIDTH): the state at an even time lies in row 0, at an odd time in row 1.
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1.
     """
     number = states.dtype.type
+    # One group at a time: the buffer is 1 kB and never leaves the first-level cache.
     noise = np.zeros(GROUP * WIDTH, states.dtype)
     count, pace = agents.hidden.size, number(clock.pace)
     plain = held.size == 0 and clock.pace == 1
     for spell in range(changes.spells.size - 1):
         apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
         for layer in range(states.shape[0]):
+            # Rows of the last layer may be fewer than WIDTH; padding is then not recorded.
             part = ledger_of(ledger, layer, WIDTH)
             for q in range(changes.spells[spell], changes.spells[spell + 1]):
                 step = clock.first + q

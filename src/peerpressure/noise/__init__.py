@@ -1,7 +1,7 @@
 """Noise of public opinions: ε_t = std_i · scale_t · u_t, with u_t of mean zero and unit variance.
 
 A noise is a law for u (its class), a standard deviation for all agents or one for each, a scale over time, and a
-correlation in time: drawn anew at each step (white, as in the paper), drawn once (frozen), or autoregressive (AR(1)). A
+correlation in time: drawn at each step (white, as in the paper), drawn once (frozen), or autoregressive (AR(1)). A
 new law is one class with its declared parameters in `_laws.py` and one line in `LAWS`.
 """
 
@@ -68,10 +68,12 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
         raise NoiseError(
             message(f"the law must be one of {', '.join(LAWS)}", got=repr(name), remedy="check the spelling")
         )
+    # It takes no arguments, while its dictionary has the fields of all laws.
     if name == NoNoise.law:
         return NoNoise()
     kind = dict(rest.pop("temporal"))
     word = kind.pop("kind")
+    # The other kinds have no parameters, so that their word is enough.
     rest["temporal"] = AR1(**kind) if word == "ar1" else word
     rest["time_scale"] = schedule_from_dict(rest["time_scale"])
     if name == "custom":
@@ -83,6 +85,7 @@ def _scipy_distribution(name: str, args: Sequence[float], kwds: Mapping[str, flo
     from scipy import stats
 
     family = getattr(stats, name, None)
+    # A file is data from elsewhere: only distributions of SciPy may be looked up by name, and no other attribute.
     if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
         rule = "a saved custom noise must name a distribution of scipy.stats"
         raise NoiseError(message(rule, got=repr(name), remedy="distributions defined elsewhere cannot be loaded"))

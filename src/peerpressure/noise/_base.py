@@ -22,6 +22,7 @@ Deviation: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
     """Return a valid standard deviation: one number, or a read-only vector with one for each agent."""
     try:
+        # A copy, which the caller cannot change afterwards; it is made read-only below.
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         rule = "a standard deviation must be a number, or one number for each agent"
@@ -29,6 +30,7 @@ def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
     if array.ndim > 1 or array.size == 0:
         rule = "standard deviations must be one number or a vector with one for each agent"
         raise NoiseError(message(rule, got=f"shape {array.shape}", remedy="flatten them"))
+    # The condition is stated for legal values and negated, because every comparison with NaN is false.
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         where = f" at agent {bad[0]}" if array.ndim else ""
@@ -76,6 +78,7 @@ class Noise(ABC):
         time_scale: Schedule | float | str = Constant(1.0),  # noqa: B008 — frozen, so sharing it is safe
         temporal: Temporal | str = "white",
     ) -> None:
+        # The dataclass is frozen, so that fields are set past its guard.
         object.__setattr__(self, "std", _as_deviation(std))
         object.__setattr__(self, "time_scale", as_schedule(time_scale))
         object.__setattr__(self, "temporal", as_temporal(temporal))
@@ -113,6 +116,7 @@ class Noise(ABC):
 
         It is ∞ for a law whose density has jumps, or that has no density.
         """
+        # Correct for laws with jumps in the density or without one; smooth laws override it.
         return math.inf
 
     def deviations(self, agents: int) -> NDArray[np.float64]:
@@ -126,12 +130,13 @@ class Noise(ABC):
     def time_covariance(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return K with K[a, b] = E u_a u_b · scale_a · scale_b; an agent's covariance is std_i² K."""
         scale = self.scale(times)
+        # Agents are independent and share the time course, so that one matrix over times serves all of them.
         return self.temporal.correlation(times) * scale[:, None] * scale[None, :]
 
     @property
     def is_zero(self) -> bool:
         """Whether the standard deviation of every agent is 0."""
-        # Steps ask this one by one, and np.any takes microseconds for a single number.
+        # Read at every step, and np.any takes microseconds for a single number.
         return not (self.std if isinstance(self.std, float) else self.std.any())
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,6 +147,7 @@ class Noise(ABC):
 
     def _parameters(self) -> dict[str, Any]:
         """Return plain values of the parameters that this law adds."""
+        # Derived from the fields, so that a new law needs no code of its own for files.
         own = {f.name for f in fields(self)} - {"std", "time_scale", "temporal"}
         return {name: getattr(self, name) for name in sorted(own)}
 
@@ -149,6 +155,7 @@ class Noise(ABC):
         return type(other) is type(self) and isinstance(other, Noise) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
+        # Deviations may be arrays, which have no hash; equal noises still have equal hashes.
         return hash((self.law, self.temporal, self.shape))
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import NoiseError, message
 
 # All kinds are one recursion, u_t = φ u_{t−1} + √(1−φ²) z_t with independent z_t and u_1 of unit variance. Each has
-# φ as ``coefficient``; ``has_memory`` says whether u_{t−1} must be stored to draw u_t.
+# φ as ``coefficient``; ``has_memory`` is whether u_{t−1} must be stored to draw u_t.
 
 
 @final
@@ -26,6 +26,7 @@ class White:
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) for all pairs of the given times."""
         t = np.asarray(times)
+        # By times and not positions, so that a time that occurs twice correlates with itself.
         return np.asarray(t[:, None] == t[None, :], dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,12 +89,15 @@ class AR1:
     has_memory: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        # At ±1 the innovation √(1−φ²) vanishes: 1 is frozen noise, and −1 a sign that alternates. The comparison is
+        # false for NaN as well.
         if not -1 < self.coefficient < 1:
             rule = "the AR(1) coefficient must lie strictly between -1 and 1"
             raise NoiseError(message(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""
+        # Floats, because unsigned times would wrap around in the difference.
         t = np.asarray(times, dtype=np.float64)
         return np.asarray(self.coefficient ** np.abs(t[:, None] - t[None, :]))
 
@@ -108,6 +112,7 @@ class AR1:
 
 
 Temporal: TypeAlias = White | Frozen | AR1
+# Instances can be shared, since they have no state.
 _TEMPORAL_WORDS: Mapping[str, Temporal] = {"white": White(), "frozen": Frozen()}
 
 

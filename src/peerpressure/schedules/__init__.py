@@ -55,8 +55,10 @@ def as_schedule(value: object) -> Schedule:
     """
     if isinstance(value, Schedule):
         return value
+    # Before sequences, because a text is one, too.
     if isinstance(value, str):
         return Formula(value)
+    # bool is a number as well; ``Constant`` checks for it.
     if isinstance(value, numbers.Real):
         return Constant(cast(float, value))
     if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)):
@@ -100,6 +102,7 @@ def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
     legal = [one.name for one in declared]
     needed = [one.name for one in declared if one.default is REQUIRED]
     given = {name: value for name, value in data.items() if name != "kind"}
+    # Checked here, because a wrong keyword would raise a TypeError that names no file and no remedy.
     if not set(needed) <= set(given) <= set(legal):
         rule = f"a {kind} schedule takes {', '.join(legal)}" + f" and needs {', '.join(needed)}" * bool(needed)
         got = ", ".join(map(str, given)) or "none of them"

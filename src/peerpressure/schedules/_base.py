@@ -47,6 +47,7 @@ class Schedule(ABC):
         """Check the declared parameters, and store them as plain numbers."""
         for one in self.parameters:
             value = one.check(getattr(self, one.name), ScheduleError, owner=type(self).__name__)
+            # Plain numbers make schedules that were given 2 and np.float64(2) equal, in files as well.
             object.__setattr__(self, one.name, value)
 
     @abstractmethod
@@ -80,6 +81,7 @@ class Schedule(ABC):
     def log(self, t: ArrayLike) -> Array:
         """Return the natural logarithm of ρ_t, −∞ where ρ_t = 0."""
         times = as_times(t)
+        # log of a negative ρ would be NaN without an error, hence the check of ρ itself.
         self._checked(times)
         with np.errstate(all="ignore"):
             return self.log_pressure(times)
@@ -99,6 +101,7 @@ class Schedule(ABC):
         """
         times = as_times(t)
         rho = self._checked(times)
+        # 1/ρ where ρ ≥ 1 and 1 elsewhere, so that relief is finite for ρ = 0 as well.
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
     def reading_times(self, t: Array) -> Array:
@@ -109,11 +112,13 @@ class Schedule(ABC):
     @final
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `schedule_from_dict` builds an equal schedule."""
+        # Fields with init=False are derived, such as the tree of a formula.
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
         return {"kind": self.kind, **plain}
 
     def _checked(self, times: Array) -> Array:
+        # Overflow, 1/0 and log 0 are legal results here: ∞ and −∞ have a meaning for the model.
         with np.errstate(all="ignore"):
             rho = self.pressure(times)
         # One comparison catches NaN as well as negative values.
@@ -140,6 +145,7 @@ def as_times(t: ArrayLike) -> Array:
         times = np.asarray(t)
     except ValueError:
         times = np.asarray(None)
+    # Excludes booleans, complex numbers and text, which astype would convert without an error.
     if times.dtype.kind not in "iuf":
         rule = "times must be a real number or an array of them"
         raise ScheduleError(message(rule, got=repr(t)[:80], remedy="pass t = 1, 2, … or an array of these"))

@@ -64,6 +64,7 @@ class Constant(Schedule):
     def growth(self) -> Growth:
         """Bounded, with every sum divergent."""
         basis = f"ρ_t = {self.value:g} for every t, so no term 1/ρ_t ever shrinks"
+        # Also for the value 0, with 1/ρ = ∞: a sum with infinite terms diverges.
         return Growth(True, True, True, basis=basis, exponent=0.0)
 
     @property
@@ -104,6 +105,7 @@ class Linear(Schedule):
     def __post_init__(self) -> None:
         """Check the parameters, and that ρ_1, the first pressure in use, is not negative."""
         Schedule.__post_init__(self)
+        # ρ_1 = 0 is legal: agents then ignore their neighbours at the first step.
         if self.offset < -self.slope:
             rule = f"offset of Linear must be at least −slope = {-self.slope:g}"
             raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
@@ -144,6 +146,7 @@ class Linear(Schedule):
         if not total_degree > 0:
             rule = "tuning needs a network with edges"
             raise ScheduleError(message(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
+        # A scalar s counts once for each agent in the sum.
         return cls(slope=float(np.broadcast_to(s, (network.n,)).sum()) / total_degree)
 
     def pressure(self, t: Array) -> Array:
@@ -196,6 +199,8 @@ class Power(Schedule):
 
     def pressure(self, t: Array) -> Array:
         """Return scale·t^exponent."""
+        # The direct form is exact to an ulp, while exp(log) multiplies rounding errors by the size of the logarithm; it
+        # is used only where the direct form fails.
         rho = self.scale * t**self.exponent
         # t^exponent may leave the range of doubles where its product with the scale does not.
         lost = np.isinf(rho) | (rho == 0)
@@ -248,6 +253,7 @@ class Logarithmic(Schedule):
 
     def pressure(self, t: Array) -> Array:
         """Return scale·log(1 + t)."""
+        # log1p keeps its digits for the small t of continuous time.
         return self.scale * np.log1p(t)
 
     def log_pressure(self, t: Array) -> Array:
@@ -303,6 +309,7 @@ class StretchedExponential(Schedule):
 
     def log_pressure(self, t: Array) -> Array:
         """Return t^exponent · log base."""
+        # Finite long after ρ itself has overflowed, which for 2^√t happens at t ≈ 10⁶.
         return t**self.exponent * math.log(self.base)
 
     @property

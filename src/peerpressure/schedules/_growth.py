@@ -94,7 +94,7 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     ----------
     .. [1] Hardy (1910), Orders of Infinity, Cambridge University Press.
     """
-    # Runs of neighbouring t, which reveal what powers of ten alone would hide, such as parity.
+    # Runs of neighbouring t, which reveal a dependence on parity and the like; powers of ten do not.
     runs = np.add.outer(10.0 ** np.arange(3, 16), np.arange(64.0))
     rho = pressure(runs)
     if not np.all(rho >= 0):
@@ -102,12 +102,14 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     if np.all(rho == 0):
         basis = "estimated: ρ_t is 0 at every t probed from 1e3 on"
         return Growth(True, True, True, basis=basis, estimated=True)
+    # Local exponents sample ρ at distant points, and assume that it is smooth in between.
     if _is_rough(pressure):
         return _unknown("neighbouring values of ρ_t differ by more than a smooth growth allows")
     tail = _find_tail(pressure)
     if tail is None:
         return _unknown("the local exponent of ρ_t does not settle within the range of doubles")
     (far, p), (middle, p_middle) = tail.at(0), tail.at(1)
+    # A power law has a constant local exponent; a logarithmic factor changes it by 1/log t, far above rounding.
     is_power = abs(p - p_middle) <= 1e-9 * abs(p) + 1e-12
     horizon = np.exp(tail.u[:1])
     # Rounding gives 0.9999999999 for an exponent of 1.
@@ -130,10 +132,12 @@ def _unknown(why: str) -> Growth:
 
 def _is_rough(pressure: Callable[[Array], Array]) -> bool:
     """Return whether ρ jumps between neighbouring integers t at the largest t where it is finite."""
+    # From the largest: second differences of a smooth log ρ fall with t, so that jumps stand out there.
     for start in (1e8, 1e6, 1e4, 1e2):
         with np.errstate(all="ignore"):
             run = np.log(pressure(start + np.arange(64.0)))
         if np.all(np.isfinite(run)):
+            # Second differences: they remove any local power or exponential growth and leave jumps.
             return bool(np.any(np.abs(np.diff(run, 2)) > 1e-3))
         # Smooth growth switches between 0, finite and overflow at most once.
         if np.count_nonzero(np.diff(np.isfinite(run))) > 1:
@@ -146,18 +150,22 @@ def _find_tail(pressure: Callable[[Array], Array]) -> _Tail | None:
     nearest = NEAREST
     horizon = FARTHEST
     while horizon > nearest:
+        # Geometric in u = log t, the variable in which Bertrand's test compares; two halvings of u.
         u = horizon * 2.0 ** (-np.arange(2 * STEPS_PER_HALVING + 1) / STEPS_PER_HALVING)
+        # Wide enough that rounding of log ρ, divided by it, stays below NOISE; narrow enough for a local exponent.
         half_width = u / 200
         with np.errstate(all="ignore"):
             below, log_rho, above = (np.log(pressure(np.exp(u + k * half_width))) for k in (-1, 0, 1))
             exponents = (above - below) / (2 * half_width)
             changes = np.diff(exponents)
+        # Values near overflow or underflow have lost digits or are infinite.
         in_range = np.all((np.abs(below) < LARGEST_LOG) & (np.abs(above) < LARGEST_LOG))
         if in_range and (np.all(changes >= -NOISE) or np.all(changes <= NOISE)):
             tail = _Tail(u, log_rho, exponents)
             return None if _breaks_off(pressure, tail) else tail
         if np.any(np.isinf(above)):
             nearest = NEAREST_OF_FAST
+        # In log t, so that a nearer horizon still spans the same two halvings.
         horizon /= math.sqrt(2.0)
     return None
 
@@ -165,6 +173,7 @@ def _find_tail(pressure: Callable[[Array], Array]) -> _Tail | None:
 def _breaks_off(pressure: Callable[[Array], Array], tail: _Tail) -> bool:
     """Return whether a power law fails soon after its horizon, as in a sawtooth or behind a threshold."""
     (u, p), (_, p_middle) = tail.at(0), tail.at(1)
+    # Up to where the next horizon tried was, and not farther than where intermediate overflow is a likely cause.
     beyond = np.linspace(u, max(u, min(math.sqrt(2.0) * u, WITHIN_REACH)), 64)
     expected = tail.log_rho[0] + p * (beyond - u)
     with np.errstate(all="ignore"):
@@ -180,6 +189,7 @@ def _is_bounded(tail: _Tail) -> bool | None:
         return True
     if p_middle * u_middle <= NOISE:
         return None
+    # The exponent of decay of p·u from U/2 to U: log ρ converges if p·u falls like a negative power of u.
     order = math.log2(p * u / (p_middle * u_middle))
     # log log t, the slowest growth in use, has −0.16 here.
     return False if order > -0.25 else True if order < -0.4 else None
@@ -188,6 +198,7 @@ def _is_bounded(tail: _Tail) -> bool | None:
 def _sum_diverges(tail: _Tail, power: int) -> bool | None:
     """Return whether Σ 1/ρ_t^power diverges, by the tests of Cauchy and Bertrand."""
     u, p = np.transpose([tail.at(halvings) for halvings in range(3)])
+    # Σ ρ^(−k) with ρ ~ t^p is the p-series with exponent kp.
     gap = power * p - 1.0
     q = gap * u
     if q[0] <= NOISE:
@@ -204,6 +215,7 @@ def _sum_diverges_near_border(q: Array, u: Array) -> bool | None:
         return _sum_diverges_at_border(q, u) if q[0] > 1 else True
     # 1/q is nearly linear in 1/u, so this is 1/q in the limit; 0 where p itself settles above the border.
     limit, earlier = 2.0 / q[:2] - 1.0 / q[1:]
+    # Clearly q > 1 in the limit, even if the extrapolation has not settled.
     if max(limit, earlier) < 0.8:
         return False
     settled = abs(limit - earlier) < 0.02 * limit
@@ -214,6 +226,7 @@ def _sum_diverges_near_border(q: Array, u: Array) -> bool | None:
 
 def _sum_diverges_at_border(q: Array, u: Array) -> bool | None:
     """Decide where q falls towards 1: ρ ~ t log t (log log t)^r diverges exactly when r ≤ 1."""
+    # Next member of the logarithmic scale; constant r identifies the factor (log log t)^r.
     r = (q - 1.0) * np.log(u)
     if np.ptp(r) < 0.03 * r[0]:
         return bool(r[0] < 1.01)

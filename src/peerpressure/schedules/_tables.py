@@ -14,7 +14,7 @@ from peerpressure.parameters import Parameter
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth, estimate_growth
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # relative error of a time up to which it counts as the whole number below it
 
 
 @final
@@ -40,6 +40,7 @@ class Table(Schedule):
 
     def __init__(self, values: ArrayLike) -> None:
         try:
+            # Without a dtype, so that text and booleans are recognised below instead of being converted.
             array = np.array(values)
         except ValueError:
             array = np.asarray(None)
@@ -52,6 +53,7 @@ class Table(Schedule):
         if bad.size:
             got = f"{array[bad[0]]:g} at t = {bad[0] + 1}"
             raise ScheduleError(message(rule, got=got, remedy="correct that value"))
+        # The hash depends on the values.
         array.flags.writeable = False
         object.__setattr__(self, "values", array)
 
@@ -75,11 +77,12 @@ class Table(Schedule):
             rule = f"this table has {length} values, for whole t from 1 to {length}"
             remedy = "give more values, take fewer steps, or use a formula"
             raise ScheduleError(message(rule, got=f"t = {time:.17g}", remedy=remedy))
+        # The table has ρ_1 at index 0: there is no ρ_0.
         looked_up: Array = self.values[t.astype(np.intp) - 1]
         return looked_up
 
     def reading_times(self, t: Array) -> Array:
-        """Return t rounded up to a whole number, since ρ_k holds from time k − 1 to k."""
+        """Return t rounded up to a whole number, since ρ_k applies from time k − 1 to k."""
         # A product such as 100·0.07 is a rounding error above the whole number 7.
         return np.maximum(np.ceil(t - _ROUNDING * np.maximum(t, 1.0)), 1.0)
 
@@ -138,6 +141,7 @@ class Formula(Schedule):
         """Parse the formula, and check its first value, which every use needs."""
         expression = parse(self.formula)
         object.__setattr__(self, "expression", expression)
+        # Canonical text, so that equal formulas in different spelling are equal schedules.
         object.__setattr__(self, "formula", expression.text)
         self(1)
 
@@ -147,6 +151,7 @@ class Formula(Schedule):
 
     def log_pressure(self, t: Array) -> Array:
         """Return the logarithm of the value; inf where the value overflows."""
+        # Unlike closed forms, a formula has no logarithm that survives overflow.
         return np.log(self.pressure(t))
 
     @property

@@ -1,8 +1,8 @@
 """The model in continuous time: the stochastic differential equation and its Fokker–Planck equation.
 
 ``SDE`` is the equation. ``moments_at`` and ``moments_of`` give its exact Gaussian law, and ``transition`` that of
-one step, from which ``exact_paths`` are drawn. ``fokker_planck`` holds densities, exact and on a grid; ``convergence``
-says how fast discrete steps come to the equation.
+one step, from which ``exact_paths`` are drawn. ``exact_density`` and ``solve_density`` give densities,
+exact and on a grid; tables in ``_convergence`` measure how fast discrete steps converge to the equation.
 """
 
 from peerpressure.sde._densities import GaussianDensity, exact_density

@@ -1,4 +1,4 @@
-"""How fast discrete steps come to the equation: tables of exact errors, and of paths with shared noise.
+"""Convergence of discrete steps to the equation: tables of exact errors, and of paths with shared noise.
 
 Euler–Maruyama is of weak order 1 here, for mean and variance alike; and of strong order 1, not ½, because the noise
 does not depend on the state. The weak errors are exact, for the scheme's own moments are.
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Powers of 2, so that multiples of the step are exact and end at whole times.
 HALVINGS = tuple(2.0**-k for k in range(7))
 
 
@@ -84,14 +85,17 @@ def strong_errors(
     """
     import pandas as pd
 
+    # The reference path has an error of its own, 1/``finer`` of that of the finest step, as the order is 1.
     reference = min(steps) / finer
     lengths = [step_count(h, reference) for h in steps]
     paths = _coupled_paths(sde, until, reference, [*lengths, 1], replicates, seed)
+    # Averaged over agents first: they are dependent, while replicates are independent and give the standard error.
     squares = [np.mean((path - paths[-1]) ** 2, axis=0) for path in paths[:-1]]
     rows = []
     for h, square in zip(steps, squares, strict=True):
         error = math.sqrt(float(square.mean()))
         spread = float(square.std(ddof=1)) / math.sqrt(replicates)
+        # Delta method: the standard error of a square root is that of the square over twice the root.
         rows.append((h, error, spread / (2 * error) if error else 0.0))
     return pd.DataFrame(rows, columns=["step", "error", "standard_error"])
 
@@ -129,6 +133,7 @@ def _coupled_paths(
     draw, drawn = draw_of(sde.noise, seed), np.zeros((replicates, sde.n))
     equations = [with_step(sde, length * reference) for length in lengths]
     start = np.tile(sde.start_state[:, None], (1, replicates))
+    # One array for all is safe, since a step returns a new one.
     paths = [start] * len(lengths)
     gathered = np.zeros((len(lengths), sde.n, replicates))
     for k in range(1, step_count(until, reference) + 1):
@@ -136,6 +141,7 @@ def _coupled_paths(
         gathered += drawn.T
         for i, length in enumerate(lengths):
             if k % length == 0:
+                # A sum of ``length`` unit increments, scaled back to the unit variance that a step expects.
                 z = gathered[i] / math.sqrt(length)
                 paths[i] = euler_step(equations[i], k // length, paths[i], z)
                 gathered[i] = 0.0

@@ -21,7 +21,7 @@ from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianDensity:
-    """The density of some agents, or sums of agents, at one time; ``names`` says which, in the order of the axes."""
+    """The density of some agents, or sums of agents, at one time; ``names`` lists them in the order of the axes."""
 
     time: float
     names: tuple[Hashable, ...]
@@ -29,6 +29,8 @@ class GaussianDensity:
     covariance: Vector
 
     def __post_init__(self) -> None:
+        # Of the correlation matrix, so that agents with noise of very different size do not pass for a degenerate law.
+        # The threshold is a few hundred times the rounding error of the largest eigenvalue.
         values = np.linalg.eigvalsh(self._correlation)
         if not values[0] > 1e-13 * values[-1]:
             rule = "a density needs noise in every direction, and time for it to act"
@@ -42,11 +44,13 @@ class GaussianDensity:
 
     @property
     def _correlation(self) -> Vector:
+        # A variance of 0 becomes a row of zeros, and with it an eigenvalue 0, instead of 0/0.
         scale = np.where(self.std > 0, self.std, np.inf)
         return np.asarray(self.covariance / np.outer(scale, scale))
 
     @cached_property
     def _root(self) -> Vector:
+        # Factored as a correlation and scaled back: better conditioned than the covariance.
         return np.asarray(self.std[:, None] * np.linalg.cholesky(self._correlation))
 
     def logpdf(self, points: ArrayLike) -> Vector:
@@ -58,6 +62,8 @@ class GaussianDensity:
         if at.shape[-1] != k:
             rule = f"points must hold {k} numbers each, one for each of the names"
             raise InvalidInputError(message(rule, got=f"shape {at.shape}", remedy="put the names on the last axis"))
+        # Whitening: with covariance RRᵀ, R⁻¹(z − μ) is standard normal, and the determinant is read off the diagonal.
+        # The inverse of the covariance would square the condition number.
         standard = np.linalg.solve(self._root, (at - self.mean).reshape(-1, k).T)
         constant = k / 2 * math.log(2 * math.pi) + float(np.log(np.diag(self._root)).sum())
         return np.asarray(-0.5 * np.sum(standard**2, axis=0) - constant).reshape(at.shape[:-1])
@@ -67,7 +73,7 @@ class GaussianDensity:
         return np.exp(self.logpdf(points))
 
     def marginal(self, names: Sequence[Hashable]) -> GaussianDensity:
-        """Return the density of some of the names alone.
+        """Return the marginal density of some of the names.
 
         >>> both = GaussianDensity(1.0, ("a", "b"), np.zeros(2), np.array([[4.0, 1.0], [1.0, 2.0]]))
         >>> both.marginal(["b"])
@@ -130,10 +136,10 @@ def projection(
     return tuple(labels[i] for i in chosen), np.eye(n)[chosen]
 
 
-# The Fokker–Planck equation of one or two quantities alone, out of a whole network.
+# The Fokker–Planck equation of one or two quantities of a network, closed without the other agents.
 #
-# What is seen is z = W y. Its density obeys an equation of its own, whose drift is the conditional mean of the true
-# one:
+# The observed quantities are z = W y. Their density obeys an equation of its own, whose drift is the conditional mean
+# of the true one:
 #
 #     E[W(b − B y) | z] = α + Γ (z − μ),   μ = W m,   α = W(b − B m),   Γ = −W B P Wᵀ (W P Wᵀ)⁻¹.
 #
@@ -154,7 +160,7 @@ class Drift(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is known at one time of z = W y and of the rest: the mean of y, and cov(y, z) of shape (agents, axes)."""
+    """The joint law of y and z = W y at one time: the mean of y, and cov(y, z) of shape (agents, axes)."""
 
     sde: SDE
     rows: Vector
@@ -170,19 +176,21 @@ class Seen:
         """Return the coefficients of z's own equation."""
         W = self.rows
         B, b = self.sde.drift(self.time)
+        # W P Wᵀ is symmetric, so that Γ from the right is a solve with the transpose; no inverse is formed.
         slope = -np.linalg.solve(W @ self.cross, (W @ (B @ self.cross)).T).T
         noise = W * self.sde.noise_size(self.time)
         return Drift(W @ (b - B @ self.mean), slope, W @ self.mean, 0.5 * np.sum(noise**2, axis=1))
 
 
 def seen_at(sde: SDE, rows: Vector, times: Vector) -> list[Seen]:
-    """Return what is known of z = W y at each of the increasing times."""
+    """Return the joint law of y and z = W y at each of the increasing times."""
     laws = zip(times, gaussian_path(sde, times), strict=True)
+    # Only cov(y, z) is kept: covariances of all agents at all times would not fit into memory.
     return [Seen(sde, rows, float(t), mean, covariance @ rows.T) for t, (mean, covariance) in laws]
 
 
 def require_independent_axes(rows: Vector) -> None:
-    """Refuse two sums that share an agent: their noise would go across the cells."""
+    """Raise for two sums that share an agent: their noise is correlated, while cells exchange mass along axes only."""
     count = rows.shape[0]
     shared = count == 2 and bool(np.any((rows[0] != 0) & (rows[1] != 0)))
     if count > 2 or shared:

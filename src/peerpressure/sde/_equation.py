@@ -32,7 +32,7 @@ Method: TypeAlias = Literal["auto", "exact", "euler"]
 LARGEST_EXACT = 500
 # Up to this size "auto" chooses exact paths.
 LARGEST_AUTO = 200
-# Times before the first whole step at which schedules are checked; only the equation reads them there.
+# Times before the first whole step at which schedules are checked; discrete models do not read them there.
 FIRST_TIME = 1e-12
 EARLY_TIMES = np.geomspace(1e-6, 1.0, 61)
 
@@ -91,6 +91,7 @@ class SDE:
         if self.method == "exact" and self.n > LARGEST_EXACT:
             rule = f"exact paths are drawn for up to {LARGEST_EXACT} agents"
             raise ModelError(message(rule, got=f"{self.n:,}", remedy="use method='euler' with a small step"))
+        # Eigenvalues of B lie in [0, 2], so that 1 − hλ leaves [−1, 1] for h > 1.
         if self.path_method == "euler" and self.step > 1:
             rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
             raise ModelError(message(rule, got=f"{self.step:g}", remedy="use a step of at most 1, better 0.1"))
@@ -156,6 +157,7 @@ class SDE:
 
     def update(self, t: float) -> Update:
         """Return the discrete model's affine map at the pressure of a real time t."""
+        # Solvers evaluate the equation here only, so that each of them can be cancelled.
         checkpoint()
         gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, self.network.degrees)
         return Update(gain, coupling_scale, self.x0, self.network.adjacency)
@@ -173,6 +175,7 @@ class SDE:
     def deviations(self) -> Vector:
         """The deviation of each agent's noise before the gain: σ/s as printed, σ in the model."""
         std = self.noise.deviations(self.n)
+        # The gain multiplies by s/(s + ρd), so that dividing by s leaves the printed factor 1/(s + ρd).
         return std / self.s if self.scaling == "printed" else std
 
     def noise_size(self, t: float, update: Update | None = None) -> Vector:
@@ -208,6 +211,7 @@ def _check_model(model: object) -> None:
 
 
 def _check_early_times(schedule: Schedule) -> None:
+    # A table is constant from time 0 to 1 and was checked when it was made.
     if isinstance(schedule, Table):
         return
     try:
@@ -219,6 +223,7 @@ def _check_early_times(schedule: Schedule) -> None:
 
 
 def _check_first_noise(time_scale: Schedule) -> None:
+    # ∫ t^(−2γ) dt diverges at 0 from γ = ½ on. The margin absorbs the rounding error of the estimated γ.
     if steepness(time_scale) >= 0.5 - 1e-6:
         rule = "in continuous time noise must not gather an infinite variance at once, as t^(−½) does"
         got = f"a factor {time_scale.formula_text} over time"
@@ -234,11 +239,13 @@ def steepness(time_scale: Schedule) -> float:
     """
     if isinstance(time_scale, Table):
         return 0.0
+    # A ratio over two decades this near to 0 gives the leading power, whatever is added to it at larger t.
     earlier, later = time_scale(np.array([FIRST_TIME / 100, FIRST_TIME]))
     return float(max(0.0, np.log(earlier / later) / np.log(100))) if later > 0 else 0.0
 
 
 def _checked_step(step: object) -> float:
+    # True would pass as the number 1.
     value = math.nan if isinstance(step, bool) or not isinstance(step, numbers.Real) else float(step)
     if not (math.isfinite(value) and value > 0):
         rule = "the step must be a positive, finite number"

@@ -22,7 +22,7 @@ from peerpressure.schedules import Constant, Table
 from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
-ROUNDING = 1e-9  # by how much a time may differ from the whole number that it means, as 100·0.07 does
+ROUNDING = 1e-9  # difference up to which a time counts as a whole number, as 100·0.07 does as 7
 NEGLIGIBLE = 1e-12  # absolute tolerance, as a share of the typical size of a quantity
 
 
@@ -57,10 +57,13 @@ def smooth_pieces(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, f
         if end > begin:
             yield begin, end, sde
         return
+    # Otherwise rounding would leave pieces of length 1e-15 beside the jumps, each with a solver of its own.
     first, last = _on_whole(begin), _on_whole(end)
     inner = (float(k) for k in range(math.floor(first) + 1, math.ceil(last)))
     for a, b in itertools.pairwise([first, *inner, last]):
         if b > a:
+            # Read in the middle, where rounding of the ends cannot choose the neighbouring entry. Without the cut,
+            # error control would shrink its steps at every jump.
             yield a, b, _with_constants(sde, (a + b) / 2)
 
 
@@ -85,6 +88,8 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
     if begin == 0 and (gathered := first_noise(sde)).any():
         if times[0] == 0:
             yield flow
+        # The integrand is infinite at 0, so that the solver starts a little later, from the exact integral up to there.
+        # The columns change by O(FIRST_TIME) in that interval, which is within the tolerance.
         begin, times = FIRST_TIME, times[times > 0]
         flow = Flow(flow.columns, flow.covariance + np.diag(gathered))
         if not times.size:
@@ -104,7 +109,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
 
 
 def first_noise(sde: SDE) -> Vector:
-    """Return the variance that noise gathers up to FIRST_TIME, where its scale grows without bound towards time 0.
+    """Return the variance of the noise up to FIRST_TIME, where its scale grows without bound towards time 0.
 
     With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ). It is 0 for all other noise, which needs no such care.
     """
@@ -122,11 +127,15 @@ def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float
     def rate(t: float, flat: Vector) -> Vector:
         update = sde.update(t)
         out = np.empty_like(flat)
+        # Views into the flat vectors of the solver; nothing is copied.
         columns, moved = flat[:size].reshape(shape), out[:size].reshape(shape)
         np.subtract(update.couple(columns), columns, out=moved)
+        # Only the last column, the mean, is driven; the others give the transition matrix.
         moved[:, -1] += update.gain * centred
         if carried:
             covariance, spread = flat[size:].reshape(n, n), out[size:].reshape(n, n)
+            # P is symmetric, so that PBᵀ is the transpose of BP: one sparse product instead of two, and a derivative
+            # that is symmetric to the bit, which keeps P so.
             half = update.couple(covariance) - covariance
             np.add(half, half.T, out=spread)
             spread.flat[:: n + 1] += sde.noise_size(t, update) ** 2
@@ -137,12 +146,15 @@ def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float
 
 def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Vector:
     """Return the absolute tolerance of each number."""
+    # Opinions are centred on the consensus value, so that their scale is the range and not the magnitude: a common
+    # offset of all opinions must not loosen the tolerance.
     opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state])))
     columns = np.full(flow.columns.shape, NEGLIGIBLE)
     columns[:, -1] *= max(opinions, float(np.abs(flow.columns[:, -1]).max())) or 1.0
     if not carried:
         return columns.ravel()
     begin, end = ends
+    # Not at the start itself, where a noise scale may be 0 or very large.
     noise = float(sde.noise_size(begin + min(1.0, (end - begin) / 2)).max())
     size = max(noise**2, float(flow.covariance.max())) or 1.0
     return np.concatenate([columns.ravel(), np.full(sde.n**2, NEGLIGIBLE * size)])
@@ -160,10 +172,12 @@ def integrate(
     from scipy.integrate import DOP853
 
     pending = list(times)
+    # The solver reports states after steps only.
     while pending and pending[0] == begin:
         yield flat
         pending.pop(0)
     for a, b, piece in _pieces_towards(sde, begin, pending[-1] if pending else begin):
+        # Stepped by hand and not with solve_ivp, which would store the dense output of every step.
         solver = DOP853(rate_of(piece), a, flat, b, rtol=TOLERANCE, atol=tolerance)
         while solver.status == "running":
             message = solver.step()
@@ -177,6 +191,7 @@ def _pieces_towards(sde: SDE, begin: float, end: float) -> Iterator[tuple[float,
     if end >= begin:
         yield from smooth_pieces(sde, begin, end)
         return
+    # Same pieces in both directions, so that jumps of tables are never crossed within a piece.
     for a, b, piece in reversed(list(smooth_pieces(sde, end, begin))):
         yield b, a, piece
 
@@ -188,6 +203,7 @@ def _due(solver: Any, pending: list[float]) -> Iterator[Vector]:
     interpolate = None
     while pending and (solver.t - pending[0]) * solver.direction >= -slack:
         t = pending.pop(0)
+        # The state itself, where the end of a piece is asked for: the interpolant has order 7, the solution order 8.
         if abs(t - solver.t) <= slack:
             yield solver.y.copy()
             continue

@@ -1,4 +1,4 @@
-"""Cells on one axis or two, and what a density holds on average in each."""
+"""The Fokker–Planck equation on a grid of one or two axes, by finite volumes and uniformisation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._flow import real_times
 
-# Standard deviations from the mean to the edges: beyond lie 2e-9 of a Gaussian law.
+# Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0
 # Cells that the narrowest deviation should span, and those that it must.
 FINE, COARSE = 3.0, 1.5
@@ -31,7 +31,7 @@ POINTS = 3
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells of equal width on each axis; ``edges`` holds cells + 1 numbers for each."""
+    """Cells of equal width on each axis; ``edges`` has cells + 1 numbers for each."""
 
     edges: tuple[Vector, ...]
 
@@ -57,11 +57,14 @@ class Grid:
 
     def average(self, density: GaussianDensity) -> Vector:
         """Return the average of a density over each cell, by Gauss's rule."""
+        # Averages and not values at centres: finite volumes evolve averages, and the difference is of the order of the
+        # error.
         nodes, weights = leggauss(POINTS)
         axes = [centres[:, None] + width / 2 * nodes for centres, width in zip(self.centres, self.widths, strict=True)]
         points = np.stack(np.meshgrid(*(axis.ravel() for axis in axes), indexing="ij"), axis=-1)
         values = density.pdf(points).reshape([size for cells in self.shape for size in (cells, POINTS)])
         for axis in range(len(self.shape)):
+            # Each pass removes the axis of nodes behind ``axis``; half the weights sum to 1, which makes it an average.
             values = np.tensordot(values, weights / 2, axes=([axis + 1], [0]))
         return np.asarray(values)
 
@@ -71,14 +74,16 @@ class Grid:
 
 
 def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) -> Grid:
-    """Return a grid that holds all these densities, with edges six standard deviations from every mean.
+    """Return a grid that contains all these densities, with edges six standard deviations from every mean.
 
-    Where no number of ``cells`` is given, the narrowest deviation spans ``FINE`` of them. Agents who come to agree have
-    a density like a ridge along the diagonal, which is narrow in no single axis.
+    Where no number of ``cells`` is given, the narrowest deviation spans ``FINE`` of them. Agents close to
+    consensus have a density like a ridge along the diagonal, which is narrow along no single axis.
     """
     low = np.min([density.mean - REACH * density.std for density in densities], axis=0)
     high = np.max([density.mean + REACH * density.std for density in densities], axis=0)
+    # In units of the grid, so that the axes are comparable and 1/narrowest is a number of cells.
     scale = np.outer(high - low, high - low)
+    # The smallest eigenvalue and not the smallest variance, because of the ridge.
     narrowest = np.sqrt(min(float(np.linalg.eigvalsh(density.covariance / scale)[0]) for density in densities))
     least, most = LIMITS[low.size]
     count = max(least, min(most, int(np.ceil(FINE / narrowest)))) if cells is None else cells
@@ -113,7 +118,7 @@ def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) 
 
 # Mean number of jumps in one mixture; e^(−qτ) of more would come near underflow.
 MOST_JUMPS = 400.0
-# Ratio of drift to noise across a cell from which mass only goes with the drift.
+# Ratio of drift to noise across a cell from which mass moves with the drift only.
 STEEP = 100.0
 # Weight of the jumps beyond the last that is taken.
 TRUNCATION = 1e-15
@@ -121,7 +126,7 @@ TRUNCATION = 1e-15
 
 @final
 class Chain:
-    """The Markov chain of one time step: where mass stays, and the share that goes up and down along each axis."""
+    """The Markov chain of one time step: the shares of mass that stay, and that move up and down along each axis."""
 
     def __init__(self, grid: Grid, drift: Drift) -> None:
         rates = [_rates(grid, drift, axis) for axis in range(len(grid.shape))]
@@ -145,6 +150,7 @@ class Chain:
 
     def advance(self, density: Vector, tau: float) -> Vector:
         """Return exp(τA) p."""
+        # Cut into parts of which each has a mixture without underflow; A is the same in all of them.
         parts = int(np.ceil(self.rate * tau / MOST_JUMPS))
         for _ in range(parts):
             density = self._mixture(density, self.rate * tau / parts)
@@ -152,6 +158,7 @@ class Chain:
 
     def _mixture(self, density: Vector, jumps: float) -> Vector:
         weights = _poisson(jumps)
+        # Sums and products of non-negative numbers only: no cancellation, so that the density cannot become negative.
         total = np.asarray(weights[0] * density)
         for weight in weights[1:]:
             density = self.jump(density)
@@ -161,10 +168,12 @@ class Chain:
 
 def _poisson(mean: float) -> Vector:
     """Return the weights of 0, 1, 2, … jumps, up to where the rest is negligible; they sum to 1."""
+    # Nine standard deviations of the Poisson law, and some more for small means, where its tail is heavier.
     last = int(mean + 9.0 * np.sqrt(mean) + 20.0)
     weights = np.exp(-mean) * np.cumprod(np.concatenate([[1.0], mean / np.arange(1, last + 1)]))
-    # Seen from the end, so that the sum of small numbers is right.
+    # Summed from the end, since the small terms would be lost in a sum that starts with the large ones.
     needed = int(np.flatnonzero(np.cumsum(weights[::-1])[::-1] > TRUNCATION)[-1]) + 1
+    # Normalised, so that truncation and rounding do not lose mass step by step.
     return np.asarray(weights[:needed] / weights[:needed].sum())
 
 
@@ -172,6 +181,8 @@ def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Vector, Vector]:
     """Return the rates at which mass crosses the inner faces of an axis, upwards and downwards."""
     velocity = np.asarray(drift.offset[axis])
     for other, centres in enumerate(grid.centres):
+        # Fluxes are taken at the faces: edges along their own axis, centres along the other. The outer edges are left
+        # out, which is the boundary without flux.
         places = grid.edges[axis][1:-1] if other == axis else centres
         shape = [1] * len(grid.shape)
         shape[other] = -1
@@ -184,6 +195,7 @@ def _exchange(advection: Vector, sde: float) -> tuple[Vector, Vector]:
     """Return D/Δ² β(−P) and D/Δ² β(P), from u/Δ and D/Δ²."""
     # Here β differs from its limit, the upwind flux, by less than rounding.
     upwind = np.abs(advection) >= STEEP * sde
+    # Without noise on an axis the ratio would be a division by 0; all faces are upwind then.
     ratio = np.divide(advection, sde, out=np.zeros_like(advection), where=~upwind)
     up = np.where(upwind, np.maximum(advection, 0.0), sde * _bernoulli(-ratio))
     return up, np.where(upwind, np.maximum(-advection, 0.0), sde * _bernoulli(ratio))
@@ -195,7 +207,9 @@ def _bernoulli(x: Vector) -> Vector:
     >>> _bernoulli(np.array([-1.0, 0.0, 1.0])).round(6)
     array([1.581977, 1.      , 0.581977])
     """
+    # The next term, x²/12, is below rounding there; expm1 avoids the cancellation of eˣ − 1 elsewhere.
     small = np.abs(x) < 1e-8
+    # The inner where keeps 0/0 out of the branch that is not used, which NumPy evaluates as well.
     return np.where(small, 1.0 - x / 2, x / np.expm1(np.where(small, 1.0, x)))
 
 
@@ -215,7 +229,7 @@ def _after(axis: int) -> tuple[slice, ...]:
 class DensityPath:
     """A density on a grid at some times, beside the exact one.
 
-    ``density`` holds averages over cells, shape (times, cells) or (times, cells, cells); ``exact`` is the Gaussian law
+    ``density`` has averages over cells, shape (times, cells) or (times, cells, cells); ``exact`` is the Gaussian law
     at each time. ``mass_error`` and ``lowest`` are the worst over every step that was made, recorded or not.
     """
 
@@ -274,6 +288,7 @@ def solve_density(
     # Ends and middles of all steps, in turn.
     seen = seen_at(sde, rows, np.sort(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2])))
     laws = [law.density(names) for law in seen[::2]]
+    # Exact comparison is safe: the times asked for are among the steps unchanged.
     exact = tuple(law for law in laws if law.time in set(when.tolist()))
     grid = cells if isinstance(cells, Grid) else grid_around(laws, cells)
     if len(grid.shape) != len(rows):
@@ -284,10 +299,12 @@ def solve_density(
 
 def _march(middles: list[Seen], steps: Vector, grid: Grid, exact: tuple[GaussianDensity, ...]) -> DensityPath:
     density = grid.average(exact[0])
+    # The tails beyond the grid and the quadrature leave the mass slightly off 1.
     density /= density.sum() * grid.volume
     kept, mass_error, lowest = [density], 0.0, float(density.min())
     times = np.array([law.time for law in exact])
     for middle, tau, t in zip(middles, np.diff(steps), steps[1:], strict=True):
+        # Coefficients of the middle of the step, which makes the scheme of second order (midpoint Magnus).
         density = Chain(grid, middle.drift()).advance(density, float(tau))
         mass_error = max(mass_error, abs(float(density.sum()) * grid.volume - 1.0))
         lowest = min(lowest, float(density.min()))
@@ -303,7 +320,8 @@ def _steps(times: Vector, time_step: float) -> Vector:
         raise InvalidInputError(message(rule, got=repr(time_step), remedy="0.05 is the default"))
     ends = [times[:1]]
     for a, b in itertools.pairwise(times):
-        # Equal steps in ∫ dt/min(1, t), which is log t up to time 1 and t − 1 after it.
+        # Equal steps in ∫ dt/min(1, t), which is log t up to time 1 and t − 1 after it: the density widens from a point
+        # at first, so that early steps must be short relative to t.
         count = math.ceil((_clock(b) - _clock(a)) / time_step)
         ends.append(np.array([*(_unclock(u) for u in np.linspace(_clock(a), _clock(b), count + 1)[1:-1]), b]))
     return np.concatenate(ends)

@@ -17,7 +17,7 @@ from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, LARGEST_EXACT, SDE
 from peerpressure.sde._flow import NEGLIGIBLE, Flow, first_noise, integrate, real_times, solve_flow
 
-# Numbers that one backward run carries along, of which the solver holds some twenty copies.
+# Numbers in the state of one backward pass, of which the solver keeps some twenty copies.
 BLOCK = 2**20
 
 
@@ -34,26 +34,30 @@ def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, V
 
 
 def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector]:
-    """Run all times of a block in one go; later ones start first, and earlier ones join as they are passed."""
+    """Solve for all times of a block in one backward pass; later ones start first, earlier ones join when reached."""
     k, n, v = *weights.shape, sde.consensus_value
     state = np.empty((0, k, n + 1 + k))
+    # State of one sum: its adjoint λ (agents), the integral for its mean (1), and those for its covariances (sums).
     fresh = np.concatenate([weights, np.zeros((k, 1 + k))], axis=1)[None]
     gathered = first_noise(sde)
     last = FIRST_TIME if gathered.any() else 0.0
     for begin, end in itertools.pairwise([*times[times > 0][::-1], last]):
         state = _back_to(sde, np.concatenate([state, fresh]), begin, end)
+    # The variance up to FIRST_TIME, which the pass leaves out because the noise is unbounded there.
     state[..., n + 1 :] += np.einsum("tan,n,tbn->tab", state[..., :n], gathered, state[..., :n])
     if times[0] == 0:
         state = np.concatenate([state, fresh])
     state = state[::-1]
     adjoint, mean, covariance = state[..., :n], state[..., n], state[..., n + 1 :]
-    # The sums of the weights carry the consensus value, on which all is centred.
+    # Everything is centred on the consensus value, which the sum of the weights multiplies.
     return mean + adjoint @ (sde.start_state - v) + v * weights.sum(axis=1), covariance
 
 
 def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
     n = sde.n
     tolerance = np.full(state.shape, NEGLIGIBLE)
+    # The transition matrix is substochastic, so that |λ|₁ does not grow backwards in time: it bounds the means and,
+    # squared, the covariances.
     size = np.abs(state[..., :n]).sum(axis=2).max()
     opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
     tolerance[..., n] *= size * opinions
@@ -70,10 +74,11 @@ def _rate(sde: SDE, t: float, state: Vector) -> Vector:
     """Return the rate of change, with growing t, of adjoints, means and covariances."""
     n, update = sde.n, sde.update(t)
     adjoint = state[..., :n]
+    # One sparse product for the adjoints of all sums and times.
     rows = adjoint.reshape(-1, n)
     out = np.empty_like(state)
     out[..., :n] = adjoint - update.couple_adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
-    # Time runs backwards here, so that what is gathered up comes with a minus.
+    # The solver goes backwards in time, so that the integrals accumulate with a minus sign.
     out[..., n] = -(adjoint @ (update.gain * (sde.x0 - sde.consensus_value)))
     noisy = adjoint * sde.noise_size(t, update)
     out[..., n + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
@@ -88,7 +93,7 @@ def _blocks(size: int, times: Vector) -> Iterator[Vector]:
 
 # Moments of all agents or of weighted sums, for any times.
 
-# The solver holds some twenty matrices of this size, 160 MB, and a unit of time takes a second.
+# The solver keeps some twenty matrices of this size, 160 MB, and a unit of time takes a second.
 LARGEST_COVARIANCE = 1_000
 
 
@@ -117,14 +122,16 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
     mean, variance = np.empty((2, when.size, sde.n))
     covariance = np.zeros((sde.n, sde.n))
     for i, (own, covariance) in enumerate(gaussian_path(sde, when)):
+        # Only the last covariance is returned: all of them would take n² numbers per time.
         mean[i], variance[i] = own, np.diag(covariance)
+    # The solver may leave −1e-17 for an agent without noise.
     return GaussianMoments(mean, np.maximum(variance, 0.0), covariance)
 
 
 def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoments:
     """Return mean and variance of the sums cᵀy with these weights, shape (sums, agents), at increasing real times.
 
-    Few sums of many agents come from the adjoint equation, in sparse products alone; many times of few agents come
+    Few sums of many agents come from the adjoint equation, in sparse products only; many times of few agents come
     from the whole covariance.
 
     >>> from peerpressure.model import Model
@@ -133,6 +140,7 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
     array([[500.]])
     """
     when, rows = real_times(times), checked_weights(sde, weights)
+    # The adjoint costs sums × times vectors, the covariance n of them.
     if sde.n > LARGEST_COVARIANCE or rows.shape[0] * when.size <= sde.n:
         return GaussianMoments(*adjoint_moments(sde, rows, when))
     mean, variance = np.empty((2, when.size, rows.shape[0]))
@@ -150,6 +158,7 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
         rule = f"the covariance of all agents is worked out for up to {LARGEST_COVARIANCE:,} of them"
         remedy = "ask for some weighted sums of agents with moments_of"
         raise InvalidInputError(message(rule, got=f"{n:,}", remedy=remedy))
+    # Centred, because the distance to consensus may be far below the magnitude of v.
     start = Flow((sde.start_state - v)[:, None], np.zeros((n, n)))
     for flow in solve_flow(sde, start, 0.0, times):
         yield flow.columns[:, 0] + v, flow.covariance
@@ -195,6 +204,7 @@ class StepLaw:
         try:
             return np.asarray(scale[:, None] * np.linalg.cholesky(correlation))
         except np.linalg.LinAlgError:
+            # A law that is singular, or nearly so: rounding leaves eigenvalues slightly below 0, which count as 0.
             values, vectors = np.linalg.eigh(correlation)
             return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
@@ -230,10 +240,12 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     if n > LARGEST_EXACT:
         rule = f"exact steps are worked out for up to {LARGEST_EXACT} agents"
         raise InvalidInputError(message(rule, got=f"{n:,}", remedy="use method='euler'"))
+    # The extra column of zeros becomes the shift c, driven by the hidden opinions.
     start = Flow(np.eye(n, n + 1), np.zeros((n, n)))
+    # Transition matrix, shift and covariance in one pass: they share the coefficients at each stage.
     (flow,) = solve_flow(sde, start, begin, np.array([end]))
     F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
-    # What is left of the start's weight goes to the consensus value, on which the flow is centred.
+    # The flow is centred on the consensus value, which has the weight that the start has lost.
     return StepLaw(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
 
 
@@ -241,6 +253,7 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
     """Yield the laws of the steps of length h that end at first·h, …, last·h."""
     if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):
         # Nothing changes from step to step, and so the first one's law serves all.
+        # The same object each time: callers recognise it by identity and keep what they derive from it.
         same = transition(sde, 0.0, sde.step)
         yield from (same for _ in range(first, last + 1))
         return
@@ -270,11 +283,15 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
         raise InvalidInputError(message(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
     B, b = sde.drift(t)
     relief, weight = sde.homogeneous(t)
+    # M in homogeneous coordinates; the common factor relief cancels in every product below.
     root = np.sqrt(relief * sde.s + weight * sde.network.degrees)
+    # Symmetric up to rounding; eigh reads one triangle only, so that both are averaged.
     values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
     _require_stationary(sde, t, float(values[0]))
     v = sde.consensus_value
     ones = np.ones(sde.n)
+    # Solved for the deviation from v: where pressure is high, the slowest eigenvalue is small and v itself would be
+    # multiplied by rounding errors of 1/λ.
     centred = (vectors.T @ (root * (b - v * (B @ ones)))) / values
     spread = vectors.T @ (vectors * ((root * sde.noise_size(t)) ** 2)[:, None])
     covariance = vectors @ (spread / np.add.outer(values, values)) @ vectors.T

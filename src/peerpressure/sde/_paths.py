@@ -1,8 +1,8 @@
 """Paths drawn from the exact law of each step, with the engine's noise.
 
-The noise of replicate r at step k for agent i depends on (seed, r, k, i) alone. Replicates are stepped in blocks of a
-fixed width in which each has its own place, and a matrix product gives a column the same bits whatever stands beside
-it; so a path does not depend on which others are drawn with it.
+The noise of replicate r at step k for agent i depends only on (seed, r, k, i). Replicates are stepped in blocks of a
+fixed width in which each has its own column, and a matrix product of a fixed shape computes a column to the same bits
+whatever the other columns are, so that a path does not depend on which others are drawn with it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def exact_paths(
 
     ``replicates`` are their numbers; ``times`` are the recorded steps, counted from step 0 of the equation and
     ``start_step`` among them where the start is to be kept; ``agents`` are the recorded ones, by index. The result
-    holds their states, and the minimum, maximum and mean over all agents.
+    has their states, and the minimum, maximum and mean over all agents.
     """
     from peerpressure.engine.plan import Result
 
@@ -82,6 +82,7 @@ class _Blocks:
 
         self.public = public
         self.draw = draw_of(sde.noise, seed)
+        # By the replicate's number and not its position in this call, so that every call places it in the same column.
         numbers, members = np.unique(replicates // WIDTH, return_inverse=True)
         self.blocks = [(int(b), np.flatnonzero(members == i)) for i, b in enumerate(numbers)]
         self.lanes = replicates % WIDTH
@@ -89,6 +90,7 @@ class _Blocks:
     def advance(self, step: int, matrix: Vector, shift: Vector, root: Vector) -> None:
         """Take every replicate through one step y ← F y + c + R z."""
         for block, rows in self.blocks:
+            # Always WIDTH columns: BLAS may choose another kernel, and another rounding, for another shape.
             whole = np.zeros((self.public.shape[1], WIDTH))
             whole[:, self.lanes[rows]] = self.public[rows].T
             moved = matrix @ whole + shift[:, None] + root @ self._noise(step, block).T
@@ -99,6 +101,7 @@ class _Blocks:
         from peerpressure.engine.plan import STREAM_FRESH
 
         drawn = np.zeros((WIDTH, self.public.shape[1]))
+        # The draws of all columns, also of those that are not used, for the price of one call.
         draw_narrow(self.draw, step, block * WIDTH, STREAM_FRESH, drawn)
         return drawn
 
@@ -138,6 +141,7 @@ def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Vector, Vector]]:
         t = sde.time(k)
         update = sde.update(t)
         mean = (1 - h) * mean + h * update(mean)
+        # M P Mᵀ as M (M P)ᵀ: two sparse products, and M is never formed.
         half = (1 - h) * covariance + h * update.couple(covariance)
         covariance = (1 - h) * half + h * update.couple(np.ascontiguousarray(half.T)).T
         covariance.flat[:: n + 1] += h * sde.noise_size(t, update) ** 2
