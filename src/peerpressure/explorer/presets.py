@@ -35,6 +35,7 @@ class Preset:
 
 
 def scale_free(n: int, m: int, seed: int | None = None) -> dict[str, Any]:
+    # Without a seed of its own the network changes with the seed of the run, as users expect of a fresh draw.
     """Return the section of a scale-free network; without a seed it is drawn from that of the run."""
     return {"generator": "barabasi_albert", "n": n, "m": m} | ({} if seed is None else {"seed": seed})
 
@@ -62,6 +63,8 @@ def published(
     m: int, pressure: Mapping[str, Any], steps: int, noise: float = NOISE, *, replicates: int = 1, **more: Any
 ) -> dict[str, Any]:
     """Return a scenario with the network, agents and seed of the reproduced figures, so that it shows their numbers."""
+    # Values are written out rather than drawn: the figures use generators of their own, whose streams differ from a
+    # scenario's.
     hidden, stubbornness = agents_drawn(AGENTS, SEED)
     return {
         "network": scale_free(AGENTS, m, SEED),
