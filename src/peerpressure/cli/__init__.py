@@ -81,11 +81,11 @@ def invoke(arguments: Sequence[str]) -> int:
         # Flushed here, where a closed pipe can still be handled; at the end of the process it would print a traceback.
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads the output any more; the flush at the end of the process must not fail again.
+        # The reader of the output is gone; the flush at the end of the process must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except InvalidFileError as error:
-        # All lines have the same status; max only consumes the generator.
+        # All lines have the same status; max consumes the generator, which prints them.
         return max(print_error(line, USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
         return print_error(*_explain(error))

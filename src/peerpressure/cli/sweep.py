@@ -35,8 +35,8 @@ class FileFirst(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``run`` before an argument that is no command."""
-        # ``peerpressure sweep sweep.toml`` is what users type first; a file cannot be named like a command without its
-        # suffix.
+        # ``peerpressure sweep sweep.toml`` is the short form; sweep files have a suffix, so that none is taken for a
+        # command.
         if args and args[0] not in (*self.commands, "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)

@@ -31,10 +31,10 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answe
 # Output in encodings that lack Greek letters and mathematical signs
 
 TRANSLITERATE = "peerpressure.transliterate"  # the name of the codec error handler
+# Unicode decomposition covers letters and digits; these signs have none, or a misleading one.
 SIGNS = {
     **dict.fromkeys("−–—‑", "-"),
     **dict.fromkeys("‘’′", "'"),
-    # Unicode decomposition covers letters and digits; these signs have none, or a misleading one.
     **dict.fromkeys("“”″", '"'),
     **{"≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "∝": "~", "±": "+-", "×": "x", "·": "*", "∘": "*", "⁄": "/"},
     **{"→": "->", "←": "<-", "↦": "->", "∞": "inf", "√": "sqrt", "∫": "int", "∂": "d", "‖": "||", "°": " deg"},
@@ -67,7 +67,7 @@ def _ascii_sign(sign: str) -> str:
     name = unicodedata.name(sign, "")
     if sign.isascii() or sign in SIGNS:
         return SIGNS.get(sign, sign)
-    # Letters with accents are words of a language rather than symbols, and become escapes like all others.
+    # An accented Greek letter is part of a Greek word rather than of a formula, and is escaped like other letters.
     if name.startswith("GREEK ") and " LETTER " in name and " WITH " not in name:
         letter = name.rpartition(" LETTER ")[2].removeprefix("FINAL ").lower()
         return letter.capitalize() if "CAPITAL" in name else letter
@@ -100,7 +100,7 @@ def transliterate_output() -> None:
 
 def has_unicode() -> bool:
     """Return whether the output can hold every character."""
-    # The normalised name of the codec: utf-8, UTF8 and utf8 are spelled in many ways.
+    # The codec's own name, since utf-8, UTF8 and u8 are one encoding.
     return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
 
 
@@ -165,7 +165,7 @@ def listing_problems() -> Iterator[None]:
 def open_scenario(path: Path) -> Scenario:
     """Return the scenario in a file, or raise an error that lists all its problems."""
     with listing_problems():
-        # Imported here, since validation takes long to load and most commands do without it.
+        # Imported here, so that ``--help`` does not load the validation.
         from peerpressure.scenario import load_scenario
 
         return load_scenario(path)

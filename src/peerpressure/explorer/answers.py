@@ -129,7 +129,7 @@ def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
 def pressure_answer(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
     """Return ρ_t as text and at some times (null beyond the range of doubles), and the outcome."""
     pressure = built.model.pressure
-    # From t = 1 on, since ρ_t is not defined at 0 for all schedules.
+    # From the first step on, since ρ_t need not be defined at 0.
     times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.time_step
     verdict = verdict_facts(built, limits)
     kept = ("outcome", "words", "estimated", "reason", "kappa")

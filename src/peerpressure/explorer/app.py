@@ -34,7 +34,7 @@ from peerpressure.explorer.security import LOOPBACK, Guard
 STATIC = Path(__file__).parent / "static"
 # Python knows this type only on systems that list it.
 mimetypes.add_type("font/woff2", ".woff2")
-# Tab names become keys of dictionaries and reach logs, so that their length and characters are bounded.
+# Tab names become keys of a dictionary, so that their length is bounded.
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -78,7 +78,7 @@ def create_app(
 def _endpoint(path: str, route: ApiRoute, queue: JobQueue, cache: ModelCache) -> Route:
     async def handle(request: Request) -> Response:
         async def disconnected() -> None:
-            # Until the body is read completely, messages are parts of it; afterwards only the disconnection comes.
+            # The body has been read by now, so that any other message can be dropped.
             while (await request.receive())["type"] != "http.disconnect":
                 pass
 

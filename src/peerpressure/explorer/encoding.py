@@ -30,7 +30,7 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     places, parts, offset = {}, [], 0
     for name, array in arrays.items():
         assert array.dtype.name in DTYPES, f"{name} is {array.dtype}"
-        # No copy on little-endian machines for arrays that are contiguous already.
+        # On little-endian machines, which are nearly all, astype changes nothing and makes no copy.
         body = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
         # Offsets count from the end of the header, whose length depends on them when they are written.
         places[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset}
@@ -67,8 +67,8 @@ def plain(value: Any) -> Any:
 def plain_labels(labels: Sequence[Hashable]) -> list[Any] | None:
     """Return the labels of agents as JSON can hold them; None where agents are only numbered."""
     if isinstance(labels, range):
-        # int and str are JSON; other labels, such as tuples, only have to be readable.
         return None
+    # int and str are JSON; other labels, such as tuples, only have to be readable.
     return [label if isinstance(label, int | str) else str(label) for label in labels]
 
 

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 @final
 @dataclass(eq=False)
 class CancellationToken:
-    """Tells a job to stop: once it is cancelled, or ``seconds`` after it was started."""
+    """Signals a job to stop: once it is cancelled, or ``seconds`` after it was started."""
 
     seconds: float
     # An event, because it is set by the thread of the event loop and read by the thread of the job.
@@ -49,7 +49,7 @@ class CancellationToken:
         return self._cancelled.is_set() or overdue
 
     def reason(self) -> SupersededError | TimeLimitError:
-        """Return the error that says why the job was stopped."""
+        """Return the error that states why the job was stopped."""
         # A cancelled job may be overdue as well; that nobody waits for it is the more useful answer.
         return SupersededError() if self._cancelled.is_set() else TimeLimitError(self.seconds)
 
@@ -57,7 +57,7 @@ class CancellationToken:
 @final
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The newest job of a client: its token, its future, and an event that wakes whoever waits for the result."""
+    """The newest job of a client: its token, its future, and an event that wakes the request that waits for the result."""
 
     token: CancellationToken
     future: Future[Any]
@@ -75,9 +75,9 @@ class JobQueue:
     """Threads that run the jobs of all tabs; a new job of a client supersedes the one before it."""
 
     def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         # NumPy and compiled loops release the global lock, so that threads suffice and models need not be copied to
         # processes.
-        self.limits = limits
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="explorer")
         self._newest: dict[Client, _Job] = {}
         self._lock = threading.Lock()
@@ -115,8 +115,7 @@ class JobQueue:
         finally:
             for one in cancellations:
                 one.cancel()
-            # Also after success, where it does nothing, and after an exception of the event loop, where the thread must
-            # not go on.
+            # Also after success, where it does nothing, and if the request itself is cancelled, when the thread must end.
             job.cancel()
             # A newer job may have taken this place already.
             if self._newest.get(client) is job:
@@ -134,7 +133,6 @@ class JobQueue:
     def close(self) -> None:
         """Cancel all jobs and accept no more; threads end at their next checkpoint."""
         self._closed = True
-        # A copy of the keys: cancelled jobs remove themselves while the loop runs.
         for client in [*self._newest]:
             self.cancel(client)
         # Solvers in C cannot be cancelled; waiting for them would delay the end of the server.

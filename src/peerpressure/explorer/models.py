@@ -36,7 +36,7 @@ Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 DEFAULTS: Mapping[str, Any] = {"run": {"steps": 1}}
 NETWORK_BYTES, DRAWING_BYTES = 64 * 2**20, 16 * 2**20  # kept between requests
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
-# Text formats only: archives and binary arrays can hold far more than their size tells.
+# Text formats only: archives and binary arrays can hold far more than their size suggests.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
 _PER_AGENT = ("hidden", "stubbornness", "start")
 

@@ -35,7 +35,6 @@ class Preset:
 
 
 def scale_free(n: int, m: int, seed: int | None = None) -> dict[str, Any]:
-    # Without a seed of its own the network changes with the seed of the run, as users expect of a fresh draw.
     """Return the section of a scale-free network; without a seed it is drawn from that of the run."""
     return {"generator": "barabasi_albert", "n": n, "m": m} | ({} if seed is None else {"seed": seed})
 

@@ -97,7 +97,7 @@ def one_step_events(contacts: Events, weighted: bool) -> Events:
     weights = np.add.reduceat(contacts.weights, first) if weighted else np.ones(first.size)
     started = contacts.taken(first)._replace(weights=weights)
     # An edge ends after its step unless the same pair has a contact in the next step.
-    # It is known from the last contact of each group, the one before the first of the next group.
+    # The last contact of each group, which precedes the first one of the next group, determines this.
     goes_on = np.append(same_pair & (next_step == 1), False)[np.append(first[1:], contacts.times.size) - 1]
     ended = started.taken(np.flatnonzero(~goes_on))
     ended = Events(ended.times + 1, ended.sources, ended.targets, np.zeros(ended.times.size))
@@ -111,8 +111,7 @@ def _is_number(value: object) -> bool:
 
 def _snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
     # Rounding errors must not move a time stamp such as 0.3, at a resolution of 0.1, into the step before.
-    # The tolerance is far above the rounding error of a division, some 1e-16, and far below the resolution of any
-    # clock.
+    # The tolerance, 1e-9 of the step number, is far above the rounding error of the division, some 1e-16 of it.
     nearest = np.rint(values)
     return np.where(np.abs(values - nearest) <= 1e-9 * np.maximum(1, np.abs(nearest)), nearest, values)
 

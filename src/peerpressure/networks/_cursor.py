@@ -152,8 +152,8 @@ class Cursor:
         self._counts = np.bincount(self._rows[self._live], minlength=self._n)
 
     def _build(self) -> StepNetwork:
-        indptr = np.zeros(self._n + 1, np.int32)
         # 32-bit indices, for which the stepping kernels are compiled.
+        indptr = np.zeros(self._n + 1, np.int32)
         np.cumsum(self._counts, out=indptr[1:])
         entries = (self._weights.take(self._live), self._columns.take(self._live), indptr)
         adjacency = csr_array(entries, shape=(self._n, self._n))

@@ -582,7 +582,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             "Complete",
             "All agents are linked with each other.",
             lambda n: n * (n - 1) / 2,
-            # 900 agents have 404,550 edges.
+            # 900 agents have 404,550 edges, within the limit of the explorer.
             (number_of_agents(_up_to(900, 3, start=30)),),
         ),
         "k2": Generator(

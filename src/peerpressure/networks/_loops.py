@@ -109,8 +109,8 @@ def sweep_windows(
             # A link from before s is present at s already.
             reach[s] = max(s, top)
         if (s - 1) % window == 0 and (s - 1) // window < len(component_counts):
-            # The union over s…s + window − 1 contains the links of the forest from up to its last step; each removes
-            # one component.
+            # Links of the forest that begin up to the last step of the window belong to its union; each removes one
+            # component.
             within = before
             for first in range(s, s + window):
                 within += counts[first]

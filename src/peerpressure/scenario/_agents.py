@@ -85,7 +85,7 @@ class TwoCamps(Section):
         """Return one value for each agent."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
         above = rng.permutation(network.n) < round(self.share * network.n)
-        # Drawn after the groups, so that std does not change who is in them.
+        # Drawn after the groups, so that std does not change their members.
         return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, network.n)
 
 
@@ -262,8 +262,8 @@ def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | flo
 
 
 def _checked(formula: str) -> str:
+    # Built only to raise an error for an invalid formula.
     Adaptation(formula)
-    # Built only to raise what the formula violates.
     return formula
 
 

@@ -252,7 +252,6 @@ def scenario_from(
     """
     places = lines or {}
     problems: list[Problem] = []
-    # Sections are validated apart from each other, so that one error does not hide those of other sections.
     invalid: set[str] = set()
     context = {"folder": folder}
     try:

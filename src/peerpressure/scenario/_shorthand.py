@@ -31,7 +31,7 @@ def network_section(words: str) -> dict[str, Any]:
     if words in NAMED:
         return {"named": words}
     if words in RECORDED:
-        # Without the nights, in which nobody meets.
+        # Without the nights, which have no contacts.
         # Repeated, because a diagnosis is about t → ∞, when all recorded contacts would have ended.
         return {"recorded": words, "skip_quiet": 12, "repeat": True}
     name, *given = words.split(":")

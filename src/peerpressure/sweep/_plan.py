@@ -303,8 +303,8 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        # Cached: with millions of units the hash of all keys takes seconds.
         """The hash of the columns and the order of the final table."""
+        # Cached: with millions of units the hash of all keys takes seconds.
         return order_digest(list(self.values), [unit.key for unit in self.units])
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Status output is for people and is polled; the ledger keeps all of them.
+# A status lists at most this many failures, since it is polled; the ledger keeps all of them.
 _MOST_FAILURES = 100
 _FOLDER = "units"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
@@ -110,7 +110,7 @@ def remove_results(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    # Only folders and names of this module's form, so that other files of the user in the folder are never touched.
+    # Only folders of this module's form; callers match the names, so that other files in the folder are never touched.
     for shard in sorted((folder / _FOLDER).glob("[0-9a-f][0-9a-f]")):
         with os.scandir(shard) as entries:
             yield from entries
@@ -270,7 +270,7 @@ class Failure(NamedTuple):
 class SweepStatus:
     """The number of units in each state, the first failures, and an estimate of the remaining time.
 
-    ``active`` tells whether a process runs the sweep now; ``seconds_left`` is None before the first unit is done.
+    ``active`` is True while a process runs the sweep; ``seconds_left`` is None before the first unit is done.
     """
 
     planned: int
