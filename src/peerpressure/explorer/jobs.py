@@ -57,7 +57,7 @@ class CancellationToken:
 @final
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The newest job of a client: its token, its future, and an event that wakes the request that waits for the result."""
+    """The newest job of a client: its token, its future, and an event that wakes the waiting request."""
 
     token: CancellationToken
     future: Future[Any]
@@ -115,7 +115,7 @@ class JobQueue:
         finally:
             for one in cancellations:
                 one.cancel()
-            # Also after success, where it does nothing, and if the request itself is cancelled, when the thread must end.
+            # Also after success, where it does nothing, and if the request itself is cancelled: the thread must end.
             job.cancel()
             # A newer job may have taken this place already.
             if self._newest.get(client) is job:

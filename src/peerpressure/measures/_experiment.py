@@ -76,9 +76,9 @@ class Experiment:
     progress: bool = False
 
     @cached_property
-    # Cached, because building draws the network and the agents, and all results must be about the same ones.
     def system(self) -> Model | SDE:
         """The simulated system: the model, or its SDE where time is continuous."""
+        # Cached, because building draws networks and agents, which is slow, and all results are about this system.
         return self.scenario.system()
 
     @property

@@ -224,7 +224,7 @@ class Scenario(Section):
     privacy: Privacy | None = None
     output: Output = Output()
 
-    # Cached, because sections are immutable and drawing a network is expensive.
+    # Cached: sections are immutable, and drawing a network is expensive.
     @cached_property
     def temporal_network(self) -> TemporalNetwork | None:
         """Temporal network, drawn from its own seed or from that of the run; None if the network is constant."""

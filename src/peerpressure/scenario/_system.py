@@ -132,8 +132,8 @@ class CustomLawSection(LawSection):
         return values | {"args": [], "kwds": values.pop("parameters")}
 
 
+# Keys of all laws whose constructors take them, declared once.
 _OVER_TIME: dict[str, Any] = {
-    # Keys of all laws whose constructor takes them, in one place.
     "temporal": (TemporalSection, "white"),
     "time_scale": (ScaleSection, SCHEDULE_SECTIONS["constant"].model_validate({"value": 1.0})),
 }

@@ -156,7 +156,7 @@ class Pool:
 
     def _remove(self, worker: Worker) -> None:
         self.workers.remove(worker)
-        # After an orderly exit kill does nothing, so one path serves dead, silent and finished workers.
+        # After an orderly exit kill does nothing, so one path serves dead and finished workers.
         how = worker.end()
         self._work.lost(worker.batch, how)
         self._false_starts += not worker.ready
