@@ -26,6 +26,7 @@ from peerpressure.version import __version__
 
 __all__ = ["app", "invoke", "main"]
 
+# Without Rich's markup, help is plain text, and Rich need not be imported for it.
 app = typer.Typer(name="peerpressure", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
@@ -65,6 +66,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "paper": paper.paper,
     "version": version,
 }
+# Registered in the order of the table, which is the order of the help.
 for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(sweep.app)
@@ -74,13 +76,16 @@ def invoke(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; errors become single lines on the error stream."""
     transliterate_output()
     try:
+        # standalone_mode=False: Typer would otherwise print errors in its own format and end the process.
         status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
+        # Flushed here, where a closed pipe can still be handled; at the end of the process it would print a traceback.
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads the output any more; the flush at the end of the process must not fail again.
+        # The reader of the output is gone; the flush at the end of the process must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except InvalidFileError as error:
+        # All lines have the same status; max consumes the generator, which prints them.
         return max(print_error(line, USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
         return print_error(*_explain(error))
@@ -100,6 +105,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         case PeerPressureError():
             return str(error), FAILURE
         case OSError():
+            # A message without the name of the file would not help.
             return f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE
         case _:
             return "there is not enough memory; ask for fewer --steps", FAILURE

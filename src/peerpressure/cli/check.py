@@ -25,11 +25,13 @@ def check(
     """
     from peerpressure.scenario import Problem, ScenarioError
 
+    # Typed constructors, since mypy cannot infer the types of empty containers in one assignment.
     summary, found, problems = "", dict[str, str](), list[Problem]()
     try:
         summary, found = _summary(file)
     except ScenarioError as error:
         problems = [*error.problems]
+    # The same keys in both cases, so that a program need not distinguish them.
     if as_json:
         listed = [problem.to_dict() for problem in problems]
         print_json({"file": file, "valid": not problems, "problems": listed, "found": found})
@@ -39,6 +41,7 @@ def check(
     else:
         print("\n".join([f"{file}: {summary}", *(f"  {key}: {text}" for key, text in found.items())]))
     if problems:
+        # After the output: an error would replace the list of problems by one line.
         raise typer.Exit(USAGE)
 
 
@@ -50,9 +53,11 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
     from peerpressure.scenario._loading import findings, parse_toml
     from peerpressure.scenario._section import read_text
 
+    # The key ``scenario`` names a file in a sweep, and no section of a scenario has this name.
     if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):
         plan = load_sweep(file).plan
         return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", {}
     scenario = load_scenario(file)
     length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
+    # The model is built, not run, so that the size and all values are those of the run.
     return f"{scenario.system()!r}, {length}, up to {amount(disk_needed(scenario))} on disk", findings(scenario)

@@ -68,11 +68,14 @@ def diagnose(
 
     Example: peerpressure diagnose --graph karate --dynamics failing:0.2 --adaptation 0.01 --steps 500
     """
+    # Typer cannot express that one of two parameters is required.
     if file is None and graph is None:
         raise typer.BadParameter("name a scenario file, or give --graph", param_hint="'FILE'")
+    # A file has the length of its run; without one the changes need a number of steps.
     if file is None and dynamics is not None and steps is None:
         raise typer.BadParameter("give --steps, the time over which the graph changes", param_hint="'--dynamics'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
+    # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}
     with listing_problems():
         scenario = _scenario(file, {name: value for name, value in given.items() if value is not None})
@@ -80,6 +83,7 @@ def diagnose(
         from peerpressure.theory import diagnose as diagnose_model
 
         show_stage("diagnosing")
+        # Without a file, steps are optional and None skips the forecast.
         verdict = diagnose_model(scenario.system(), steps if file is None else scenario.run.steps)
     if as_json:
         print_json(verdict.to_dict())
@@ -99,8 +103,10 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:
         "pressure": ("pressure", _shorthand.pressure_section),
         "noise": ("noise", _shorthand.noise_section),
     }
+    # A whole section is replaced, so that keys of the former kind do not remain.
     fields = {field: read(str(given[name])) for name, (field, read) in readers.items() if name in given}
     fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
     fields |= {"time.continuous": True} if "continuous" in given else {}
+    # Without a file a run of one step completes the scenario; the verdict is about t → ∞ and does not depend on it.
     data: dict[str, Any] = {"run": {"steps": 1}} if file is None else open_scenario(file).model_dump(exclude_none=True)
     return scenario_from(with_fields(data, fields))

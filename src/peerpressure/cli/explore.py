@@ -31,19 +31,23 @@ def explore(
 
     Example: peerpressure explore scenario.toml
     """
+    # Before any import that loads NumPy.
     _limit_blas_threads()
     from peerpressure.explorer.limits import Limits
     from peerpressure.explorer.models import page_state
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
 
+    # Validated before a port is opened, so that errors in the file are reported like those of other commands.
     default = None if file is None else page_state(open_scenario(file), Limits())
     with open_socket(host, port) as listening:
+        # The port is read from the socket, since 0 stands for any free one.
         address, names = address_of(host, listening.getsockname()[1]), names_for(host)
         if not is_loopback(host):
             typer.echo(_warning(host, sorted(names)))
         typer.echo(f"Explorer at {address} (Ctrl-C ends it)")
         ready = partial(_open, address) if browser else lambda: None
         still_computing = serve(listening, hosts=names, default=default, when_ready=ready)
+    # The terminal may be gone by now, and the process must still end.
     try:
         typer.echo("Explorer ended")
     finally:

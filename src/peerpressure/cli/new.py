@@ -25,6 +25,7 @@ def new(
     from peerpressure.scenario import shipped_schema, starter_text
 
     contents = {STARTER: starter_text(), SCHEMA: shipped_schema()}
+    # Asked before the folder is created, so that an error leaves nothing behind.
     if (folder / STARTER).exists():
         raise typer.BadParameter(f"{folder / STARTER} is there already; name another folder", param_hint="'FOLDER'")
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,5 +40,6 @@ def _write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:
+        # The schema is the same for all scenarios, so that an existing one is kept.
         if path.name == STARTER:
             raise

@@ -13,6 +13,7 @@ from peerpressure.cli.terminal import AsJson, check_folder, columns, print_json,
 if TYPE_CHECKING:
     from peerpressure.reproduction.paper import Reproduction
 
+# Bounds against typing errors, well above what the experiments need.
 MOST_STEPS = 10_000_000
 MOST_REPLICATIONS = 100_000
 
@@ -50,6 +51,7 @@ def paper(
     Example: peerpressure paper --out build/paper --seed 14
     """
     check_folder(out)
+    # The line appears before the imports, which take a while.
     with progress_line() as show_stage:
         show_stage("loading")
         from peerpressure.reproduction.paper import Request, reproduce

@@ -57,8 +57,10 @@ def recover(
         show_stage("estimating")
         methods = [method] if method else asked.methods
         look, prior = scenario.observation(), scenario.prior()
+        # Options override [observe], which overrides the defaults.
         found = [recover_opinions(system, seen, name, look, prior, target or asked.target) for name in methods]
         table = _table(found)
+        # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
             _write(table, out)
     if as_json:
@@ -71,6 +73,7 @@ def _table(found: list[Estimate]) -> pd.DataFrame:
     import pandas as pd
 
     parts = [one.to_dataframe().assign(method=one.method) for one in found]
+    # Columns in a fixed order: scripts read them by position as well.
     return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
 
 
@@ -91,6 +94,7 @@ def _write(table: pd.DataFrame, out: Path) -> None:
     from peerpressure.files import replacing
 
     with replacing(out) as file:
+        # Written atomically, with the same bytes on all systems.
         file.write(table.to_csv(index=False, lineterminator="\n").encode())
 
 
@@ -98,6 +102,7 @@ def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None
     from peerpressure.recovery._estimate import heading, rows
 
     for one in found:
+        # The terminal shows one replicate; all of them may be thousands of rows.
         first = table[(table["method"] == one.method) & (table["replicate"] == table["replicate"].min())]
         lines = [
             (str(row.agent), f"{row.value:.4f}", f"{row.std:.4f}") if row.identified else (str(row.agent), "open", "")

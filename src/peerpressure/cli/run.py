@@ -33,10 +33,12 @@ def run(
     """
     scenario = open_scenario(file)
     folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
+    # All that can fail because of arguments fails before the simulation, which may take hours.
     check_folder(folder)
     from peerpressure.measures import Experiment, disk_needed
     from peerpressure.report.run import check_space, may_be_written, run_files, write_run
 
+    # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
     check_space(folder, disk_needed(scenario))
@@ -56,6 +58,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
     from peerpressure.measures import measure
 
     names = ["spread", "max_distance", "mean"]
+    # Measures that make sense for this scenario; the others would be trivial.
     names += ["hidden_spread"] if experiment.run.final.hidden is not None else []
     names += ["isolated"] if experiment.model.temporal_network is not None else []
     names += ["recovery_error", "standard_error"] if experiment.scenario.observe is not None else []
@@ -76,6 +79,7 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
     return {
         "privacy": {
             name: {
+                # JSON has no infinity, and null would mean unknown.
                 "epsilon": "infinite" if math.isinf(budget.epsilon) else budget.epsilon,
                 "delta": budget.delta,
                 "sensitivity": budget.sensitivity,

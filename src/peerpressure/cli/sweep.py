@@ -35,6 +35,8 @@ class FileFirst(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``run`` before an argument that is no command."""
+        # ``peerpressure sweep sweep.toml`` is the short form; sweep files have a suffix, so that none is taken for a
+        # command.
         if args and args[0] not in (*self.commands, "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -75,6 +77,7 @@ def run_file(
 
         loaded = load_sweep(file)
     folder = out or loaded.folder or _beside(file)
+    # Checked here for a message that names --out; the sweep itself would report a failed mkdir.
     check_folder(folder)
     from peerpressure.sweep import run_sweep
 
@@ -83,6 +86,7 @@ def run_file(
     )
     _print_status(found, folder, as_json=as_json)
     if found.failed:
+        # The table of failures comes first; the error line and the exit status are for scripts.
         raise typer.Exit(print_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
 
 
@@ -117,6 +121,7 @@ def collect(
 
     folder = _folder(place)
     target = out or folder / "table.csv"
+    # Read before the target is opened: an unfinished sweep leaves an existing table unchanged.
     table = collect_results(folder, partial=partial)
     write_table(table, target)
     if as_json:
@@ -148,7 +153,9 @@ def plot(
     check_folder(out or folder)
     from peerpressure.sweep import collect as collect_results
 
+    # A plot of what is done so far is useful while the sweep runs.
     table = collect_results(folder, partial=True)
+    # Matplotlib is imported while the line is visible, since that takes a while.
     with progress_line() as show_stage:
         from peerpressure.plotting import save
         from peerpressure.plotting.sweep import sweep_plot
@@ -182,6 +189,7 @@ def _beside(file: Path) -> Path:
 
 def _folder(place: Path) -> Path:
     """Return the folder of a sweep from itself or from the file that describes it."""
+    # A folder suffices: the sweep file may have changed or moved since.
     if place.is_dir():
         return place
     with listing_problems():

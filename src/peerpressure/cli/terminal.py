@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
 
 
+# 2 is what shells and Typer use for wrong arguments, 130 what shells report for Ctrl-C (128 + SIGINT).
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for another program.")]
@@ -30,6 +31,7 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answe
 # Output in encodings that lack Greek letters and mathematical signs
 
 TRANSLITERATE = "peerpressure.transliterate"  # the name of the codec error handler
+# Unicode decomposition covers letters and digits; these signs have none, or a misleading one.
 SIGNS = {
     **dict.fromkeys("−–—‑", "-"),
     **dict.fromkeys("‘’′", "'"),
@@ -53,6 +55,8 @@ def transliterated(text: str) -> str:
         # One mark serves a whole exponent such as −1.
         mark = POSITIONS.get(kind, "")
         parts.append(mark if mark != height else "")
+        # Superscripts, subscripts and ligatures decompose into plain signs; canonical decompositions have no <kind> and
+        # keep the letter.
         plain = "".join(chr(int(code, 16)) for code in rest.split()) if kind.startswith("<") else sign
         parts.append("".join(map(_ascii_sign, plain)))
         height = mark
@@ -63,15 +67,18 @@ def _ascii_sign(sign: str) -> str:
     name = unicodedata.name(sign, "")
     if sign.isascii() or sign in SIGNS:
         return SIGNS.get(sign, sign)
+    # An accented Greek letter is part of a Greek word rather than of a formula, and is escaped like other letters.
     if name.startswith("GREEK ") and " LETTER " in name and " WITH " not in name:
         letter = name.rpartition(" LETTER ")[2].removeprefix("FINAL ").lower()
         return letter.capitalize() if "CAPITAL" in name else letter
     if unicodedata.combining(sign):
         return ""  # a bar or a hat over a letter
+    # Escapes are ugly but lossless; a question mark would hide which character was meant.
     return sign.encode("ascii", "backslashreplace").decode()
 
 
 def _handle(error: UnicodeError) -> tuple[str | bytes, int]:
+    # The same handler may be asked to decode or translate, which it cannot.
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
@@ -83,14 +90,17 @@ def _handle(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def transliterate_output() -> None:
     """Let both output streams transliterate what their encoding lacks; nothing changes for UTF-8."""
+    # An error handler of the codec works for all output, also of libraries, and costs nothing where it is not needed.
     codecs.register_error(TRANSLITERATE, _handle)
     for stream in (sys.stdout, sys.stderr):
+        # Under test runners and in notebooks the streams are other objects.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=TRANSLITERATE)
 
 
 def has_unicode() -> bool:
     """Return whether the output can hold every character."""
+    # The codec's own name, since utf-8, UTF8 and u8 are one encoding.
     return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
 
 
@@ -113,6 +123,7 @@ class InvalidFileError(PeerPressureError):
 
 def print_error(message: str, status: int) -> int:
     """Print a message as one line on the error stream, and return the exit status."""
+    # One line, so that scripts and logs can take it as one record.
     print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status
 
@@ -120,17 +131,20 @@ def print_error(message: str, status: int) -> int:
 @contextlib.contextmanager
 def progress_line() -> Iterator[Callable[[str], None]]:
     """Give a function that shows the current stage, on the error stream and only if that is a terminal."""
+    # In a log file a progress line would leave thousands of control characters.
     if not sys.stderr.isatty():
         yield lambda stage: None
         return
     from rich.console import Console
 
+    # The dots of the spinner are Braille characters.
     with Console(stderr=True).status("starting", spinner="dots" if has_unicode() else "line") as status:
         yield status.update
 
 
 def check_folder(out: Path) -> None:
     """Check that a path can become a folder, before any work is done."""
+    # The first existing ancestor decides: folders are created as needed, but not below a file.
     there = next((place for place in (out, *out.parents) if place.exists()), Path())
     if not there.is_dir():
         raise typer.BadParameter(f"{there} is a file; name a folder", param_hint="'--out'")
@@ -144,12 +158,14 @@ def listing_problems() -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
+        # The exception lists the problems; its cause would only add the internals of the validation.
         raise InvalidFileError(str(error).splitlines()) from None
 
 
 def open_scenario(path: Path) -> Scenario:
     """Return the scenario in a file, or raise an error that lists all its problems."""
     with listing_problems():
+        # Imported here, so that ``--help`` does not load the validation.
         from peerpressure.scenario import load_scenario
 
         return load_scenario(path)
@@ -184,6 +200,7 @@ def show(*parts: Table | str) -> None:
     for part in parts:
         if isinstance(part, str):
             # Unwrapped, so that a path in it can be copied.
+            # markup=False: square brackets in a label or path are no styles.
             console.print(part, highlight=False, soft_wrap=True, markup=False)
         else:
             console.print(part)
@@ -197,6 +214,7 @@ def facts(rows: Sequence[tuple[str, str]]) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
+        # Transliteration changes the length of texts, and Rich computes widths before the stream encodes them.
         table.add_row(as_printed(name), as_printed(value))
     return table
 

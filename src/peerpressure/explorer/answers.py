@@ -88,6 +88,8 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
     """Return the verdict with the forecast for the end of the run, None where that takes too long."""
     model = built.model
     exact = 2 * model.network.adjacency.nnz * model.n * built.steps
+    # Up to MOST_AGENTS the forecast is exact, with matrices of agents × agents; above it is a simulation of 64
+    # replicates.
     affordable = exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * built.steps <= limits.work
     verdict = _diagnosed(built, limits, built.steps) if affordable else None
     return None if verdict is None else _plain_verdict(verdict)
@@ -96,6 +98,7 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
 def _diagnosed(built: BuiltScenario, limits: Limits, steps: int | None = None) -> Verdict | None:
     if _events_to_follow(built.model) > limits.rounds:
         return None
+    # A verdict accompanies other answers, and has a shorter limit than a whole job.
     deadline = time.monotonic() + limits.verdict_seconds
     try:
         return diagnose(built.system, steps, should_stop=lambda: time.monotonic() > deadline)
@@ -126,6 +129,7 @@ def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
 def pressure_answer(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
     """Return ρ_t as text and at some times (null beyond the range of doubles), and the outcome."""
     pressure = built.model.pressure
+    # From the first step on, since ρ_t need not be defined at 0.
     times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.time_step
     verdict = verdict_facts(built, limits)
     kept = ("outcome", "words", "estimated", "reason", "kappa")
@@ -161,11 +165,14 @@ def _checked_agents(body: Mapping[str, Any]) -> list[int | str]:
 
 def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) -> Thinning:
     """Return as many times as can be afforded: the adjoint of each runs back through all steps before it."""
+    # Per step of the adjoint: one sparse product, and some vector operations of about 10 numbers per agent.
     size = built.model.network.adjacency.nnz + 10 * built.model.n
+    # Times are spread over the run, so that the adjoints run through half of the steps on average, hence the factor 2.
     most = 2 * limits.exact // (functionals * built.steps * size)
     if most < MIN_TIMES:
         what = "steps × edges of exact moments"
         remedy = "take fewer steps, or a smaller network; curves are still simulated"
+        # The check raises with the usual message; with fewer than MIN_TIMES the estimate is above the limit.
         limits.check("exact", MIN_TIMES * functionals * built.steps * size // 2, what=what, remedy=remedy)
     return thinned(built.steps, min(most, CONTINUOUS_TIMES if built.continuous else limits.times))
 
@@ -179,6 +186,7 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     model = built.model
     # Hidden opinions that adapt are a second path beside the public ones.
     numbers = model.n * (1 if model.adaptation is None else 2)
+    # As many times as fit into one picture; one number for each agent, time and kind of opinion.
     thinning = thinned(built.steps, min(limits.times, limits.states // numbers))
     arrays = _run_arrays(built, thinning)
     facts = {
@@ -198,8 +206,10 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
 def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     """Return the first replicate agent by agent, the summaries of some, and mean spread and distance over all."""
     model, count, length = built.model, built.scenario.run.replicates, thinning.times.size
+    # Batches bound the memory: only sums over replicates are kept of all but the first.
     size = max(MAX_CURVES, BATCH // max(model.n, length))
     found = _first_batch(built, range(min(size, count)), thinning)
+    # Sums, not means of batches, because the last batch may be smaller.
     sums = {name: found[name].sum(axis=0) for name in ("spread", "max_distance")}
     for begin in range(size, count, size):
         more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES)
@@ -209,12 +219,15 @@ def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     arrays |= {"states": found["states"][0], "stubbornness": model.stubbornness}
     hidden = found["hidden"]
     arrays["hidden"] = hidden if hidden.ndim == 1 else hidden[0]
+    # Single precision halves the answer and exceeds the resolution of any screen; times need all their digits.
     return {"times": found["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
 def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Arrays:
     """Return the summaries of the first replicates, and the opinions of all agents in at least one of them."""
     opinions = ("states", "hidden")
+    # One run for both if its states fit; otherwise the states of one replicate and the summaries of many are two runs,
+    # which agree since random numbers depend on the replicate's number.
     if len(rows) * thinning.times.size * built.model.n <= BATCH:
         return recorded(built, rows, thinning, [*opinions, *SUMMARIES])
     return recorded(built, [0], thinning, opinions) | recorded(built, rows, thinning, SUMMARIES)
@@ -223,6 +236,7 @@ def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Array
 def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
     """Return the named parts of a run of these replicates, (replicates, times, …), at the times shown."""
     seed, keep = built.scenario.run.seed, Record(states="states" in names, summaries="spread" in names)
+    # Two runs: every step at first, then with a stride; the second continues the first with the same random numbers.
     run = simulate(built.system, thinning.dense, rows, seed=seed, record=keep)
     found: Arrays = {name: np.asarray(getattr(run, name)) for name in ("times", *names)}
     if thinning.dense < thinning.steps:
@@ -269,6 +283,7 @@ def first_replicate(built: BuiltScenario) -> Experiment:
 def experiment_of(built: BuiltScenario, record: Record) -> Experiment:
     """Return the scenario's experiment on the model that is built already."""
     experiment = Experiment(built.scenario, record=record)
+    # Fills the cached property, which would otherwise build the model a second time.
     experiment.__dict__["system"] = built.system
     return experiment
 
@@ -280,12 +295,14 @@ def _estimates(
     for method in (built.scenario.observe or Observe()).methods:
         try:
             estimate = recover(built.system, experiment.run, method, observation, prior, experiment.target)
+        # Cancellation and requests that cannot be answered end the job; another failure concerns one method only.
         except FATAL:
             raise
         except FAILURES as error:
             facts.append(_failed(method, error_text(error)))
             continue
         known = estimate.identified
+        # nan is drawn as no point; an estimate that is not identified is arbitrary.
         arrays[f"estimate_{method}"] = np.where(known, estimate.value[0], np.nan)
         arrays[f"std_{method}"] = np.where(known, estimate.std, np.nan)
         facts.append(_accuracy(method, estimate, experiment.truth[0]))
@@ -335,6 +352,7 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
     terms = built.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
     count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
+    # Rounding makes small horizons coincide, and unique removes the repeats.
     times = np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
     try:
         budgets = [experiment.budget_after(horizon) for horizon in times.tolist()]

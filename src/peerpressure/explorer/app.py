@@ -34,6 +34,7 @@ from peerpressure.explorer.security import LOOPBACK, Guard
 STATIC = Path(__file__).parent / "static"
 # Python knows this type only on systems that list it.
 mimetypes.add_type("font/woff2", ".woff2")
+# Tab names become keys of a dictionary, so that their length is bounded.
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -46,6 +47,7 @@ def create_app(
     """
     limits = limits or Limits()
     queue, cache = JobQueue(limits), ModelCache(limits)
+    # Encoded once: it does not change while the server runs.
     choices = json_bytes(catalogue(limits, default))
 
     @contextlib.asynccontextmanager
@@ -55,6 +57,7 @@ def create_app(
         queue.close()
 
     async def page(request: Request) -> Response:
+        # The page is revalidated each time, so that an upgrade of the package shows at the next reload.
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
     async def show_catalogue(request: Request) -> Response:
@@ -75,14 +78,17 @@ def create_app(
 def _endpoint(path: str, route: ApiRoute, queue: JobQueue, cache: ModelCache) -> Route:
     async def handle(request: Request) -> Response:
         async def disconnected() -> None:
+            # The body has been read by now, so that any other message can be dropped.
             while (await request.receive())["type"] != "http.disconnect":
                 pass
 
         try:
+            # The route is part of the client, so that a run does not supersede the network beside it.
             client = (_tab(request), path)
             body = await _body(request, route, queue.limits)
             answer = await queue.submit(client, partial(route.answer, cache, body), disconnected)
         except Exception as error:
+            # Known errors get their status; all others are bugs, and the server stays up.
             return _error_response(*(error_answer(error) or _fault(error)))
         attached = {} if answer.name is None else {"content-disposition": f'attachment; filename="{answer.name}"'}
         return Response(answer.content, media_type=answer.media_type, headers=attached)
@@ -92,6 +98,7 @@ def _endpoint(path: str, route: ApiRoute, queue: JobQueue, cache: ModelCache) ->
 
 def _tab(request: Request) -> str:
     """Return the name of the tab; a request without one counts as a tab of its own."""
+    # The id is unique among the requests that are open, which is all that is needed.
     tab = request.headers.get("x-tab", f"{id(request):x}")
     if not _TAB.fullmatch(tab):
         rule, remedy = "X-Tab must be up to 64 letters, digits, - and _", "leave it out, or make one up for each page"
@@ -111,6 +118,7 @@ def _error_response(status: int, body: Mapping[str, Any]) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    # The texts of the framework begin with a capital; messages here do not.
     return _error_response(error.status_code, error_body(error.detail.lower()))
 
 
@@ -122,6 +130,7 @@ def _fault(error: Exception) -> tuple[int, dict[str, Any]]:
 
 def warm_up() -> None:
     """Load libraries and compiled loops in a thread while the browser opens, so that the first request is fast."""
+    # A daemon thread does not delay the end of the server.
     threading.Thread(target=_load_everything, name="warm-up", daemon=True).start()
 
 
@@ -135,6 +144,7 @@ def _load_everything() -> None:
     from peerpressure.simulation import simulate
     from peerpressure.theory import diagnose
 
+    # As small as possible: the point is to load and compile, not to compute.
     model = Model(barabasi_albert(20, 2, seed=1), hidden=[0.0, 1.0] * 10, noise=Gaussian(1.0))
     drawing(model.network)
     # One replicate and many use different compiled loops.

@@ -67,6 +67,7 @@ def control(one: Parameter, most: int | None = None) -> dict[str, Any]:
     slider = one.slider
     assert slider is not None, "only parameters with a slider are offered"
     row: dict[str, Any] = {"name": one.name, "title": one.title, "kind": "int" if one.kind == "whole" else "float"}
+    # A slider must not offer a number of agents that the limits reject.
     top = slider.maximum if most is None else min(slider.maximum, most)
     start = one.default if slider.start is None else slider.start
     row |= {"min": slider.minimum, "max": top, "default": start, "step": slider.step}
@@ -78,6 +79,7 @@ def _offered(
 ) -> Choice | None:
     """Return the choice of a member of a family; None if it needs what the page has no control for."""
     declared = with_defaults(member, parameters)
+    # A required parameter without slider and examples, such as a list per agent, has no control on the page.
     if any(one.default is REQUIRED and one.slider is None and not one.examples for one in declared):
         return None
     return Choice(name, title, help, declared, fixed=FIXED.get(name))
@@ -96,6 +98,7 @@ def generators() -> list[Choice]:
 def schedules() -> list[Choice]:
     """Return the schedules, and the one tuned to the network after the first."""
     found = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
+    # The tuned schedule is derived from the linear one and stands beside it.
     first, *others = (choice for choice in found if choice is not None)
     return [first, TUNED, *others]
 
@@ -211,6 +214,7 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
     }
 
 
+# Loading the data sets imports NetworkX, which is slow and needed once.
 @cache
 def _real_networks() -> tuple[tuple[tuple[str, Any], ...], ...]:
     rows = []

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEDIA_TYPE = "application/x-peerpressure"
+# The types that browsers have typed arrays for and that answers need; 64-bit integers become BigInt there.
 DTYPES = ("float32", "float64", "uint32")
+# Typed arrays must start at a multiple of their element size, 8 bytes at most.
 _ALIGNMENT = 8
 
 
@@ -28,7 +30,9 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     places, parts, offset = {}, [], 0
     for name, array in arrays.items():
         assert array.dtype.name in DTYPES, f"{name} is {array.dtype}"
+        # On little-endian machines, which are nearly all, astype changes nothing and makes no copy.
         body = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
+        # Offsets count from the end of the header, whose length depends on them when they are written.
         places[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset}
         parts.append(_padded(body))
         offset += len(parts[-1])
@@ -64,6 +68,7 @@ def plain_labels(labels: Sequence[Hashable]) -> list[Any] | None:
     """Return the labels of agents as JSON can hold them; None where agents are only numbered."""
     if isinstance(labels, range):
         return None
+    # int and str are JSON; other labels, such as tuples, only have to be readable.
     return [label if isinstance(label, int | str) else str(label) for label in labels]
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
 SUBJECTS = ("curves", "network", "observer")
+# Fewer times show no curve; more than the width of a picture in pixels are of no use.
 MIN_TIMES, MAX_TIMES = 8, 2_000
 # Matplotlib's settings are those of the whole process, so that one picture is drawn at a time.
 _DRAWING = threading.Lock()
@@ -50,6 +51,7 @@ def netcdf_file(built: BuiltScenario, limits: Limits) -> bytes:
     limits.check("numbers", _numbers(built), what="the numbers in a file", remedy=remedy, where="run")
     data = _run(built).to_xarray()
     try:
+        # SciPy's writer works in memory; other engines need a file on disk.
         return bytes(data.to_netcdf(None, engine="scipy"))
     except ValueError:
         rule, remedy = "netCDF must be able to hold the labels of agents", "take the table instead"
@@ -58,7 +60,9 @@ def netcdf_file(built: BuiltScenario, limits: Limits) -> bytes:
 
 def _numbers(built: BuiltScenario) -> int:
     keep, run = built.scenario.run.recording(), built.scenario.run
+    # Without states a table has one row per replicate and time.
     agents = 1 if not keep.states else built.model.n if keep.agents is None else len(keep.agents)
+    # The start and the last step come in addition to multiples of the stride.
     return run.replicates * (built.steps // keep.every + 2) * agents
 
 
@@ -90,6 +94,7 @@ def picture(built: BuiltScenario, what: str, time: float, kind: str, cache: Mode
 def _drawing() -> Iterator[None]:
     """Hold the lock for Matplotlib; waiting for it can be cancelled."""
     checkpoint()
+    # A plain acquire could not be cancelled.
     while not _DRAWING.acquire(timeout=0.1):
         checkpoint()
     try:
@@ -124,6 +129,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     last_observed(built, limits)
     tables, problem = [], None
     for method in observe.methods:
+        # One method at a time, so that the failure of one does not hide the estimates of the others.
         one = built.with_scenario(observe=observe.model_copy(update={"methods": [method]}))
         try:
             tables.append(estimates(first_replicate(one)))
@@ -141,6 +147,7 @@ def _network(built: BuiltScenario, places: Drawing, time: float) -> Callable[[],
     from peerpressure.plotting.network import coloured_network
 
     model, pace = built.model, built.time_step
+    # Times in a request are continuous and may lie beyond the end.
     step = min(max(round(time / pace), 0), built.steps)
     public = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final.public[0]
     # One colour scale for all times: the range of the hidden opinions and of the start.
@@ -150,6 +157,7 @@ def _network(built: BuiltScenario, places: Drawing, time: float) -> Callable[[],
     return partial(
         coloured_network,
         places,
+        # The same thinning as on the page.
         ends[:: -(-len(ends) // MAX_EDGES)],
         model.network.degrees,
         public,

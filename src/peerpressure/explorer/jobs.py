@@ -27,14 +27,16 @@ Result = TypeVar("Result")
 @final
 @dataclass(eq=False)
 class CancellationToken:
-    """Tells a job to stop: once it is cancelled, or ``seconds`` after it was started."""
+    """Signals a job to stop: once it is cancelled, or ``seconds`` after it was started."""
 
     seconds: float
+    # An event, because it is set by the thread of the event loop and read by the thread of the job.
     _cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
     _started: float | None = None
 
     def start(self) -> None:
         """Start the clock; time in the queue does not count."""
+        # The monotonic clock does not jump when the system's time is set.
         self._started = time.monotonic()
 
     def cancel(self) -> None:
@@ -47,14 +49,15 @@ class CancellationToken:
         return self._cancelled.is_set() or overdue
 
     def reason(self) -> SupersededError | TimeLimitError:
-        """Return the error that says why the job was stopped."""
+        """Return the error that states why the job was stopped."""
+        # A cancelled job may be overdue as well; that nobody waits for it is the more useful answer.
         return SupersededError() if self._cancelled.is_set() else TimeLimitError(self.seconds)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The newest job of a client: its token, its future, and an event that wakes whoever waits for the result."""
+    """The newest job of a client: its token, its future, and an event that wakes the waiting request."""
 
     token: CancellationToken
     future: Future[Any]
@@ -62,6 +65,7 @@ class _Job:
 
     def cancel(self) -> None:
         """Stop the job at its next checkpoint; one that has not started never will."""
+        # The token reaches a running job, and cancelling the future prevents one that still waits.
         self.token.cancel()
         self.future.cancel()
 
@@ -72,6 +76,8 @@ class JobQueue:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        # NumPy and compiled loops release the global lock, so that threads suffice and models need not be copied to
+        # processes.
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="explorer")
         self._newest: dict[Client, _Job] = {}
         self._lock = threading.Lock()
@@ -91,6 +97,7 @@ class JobQueue:
         The job is cancelled when the same client submits another one, or when ``disconnected``, which waits for the
         client to go away, returns.
         """
+        # One tab can wait for one answer of each route: moving a slider makes every answer but the last obsolete.
         self.cancel(client)
         token, superseded = CancellationToken(self.limits.seconds), asyncio.Event()
         future = self._enqueue(token, work)
@@ -108,7 +115,9 @@ class JobQueue:
         finally:
             for one in cancellations:
                 one.cancel()
+            # Also after success, where it does nothing, and if the request itself is cancelled: the thread must end.
             job.cancel()
+            # A newer job may have taken this place already.
             if self._newest.get(client) is job:
                 del self._newest[client]
         if not answer.done():
@@ -126,17 +135,20 @@ class JobQueue:
         self._closed = True
         for client in [*self._newest]:
             self.cancel(client)
+        # Solvers in C cannot be cancelled; waiting for them would delay the end of the server.
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _enqueue(self, token: CancellationToken, work: Callable[[], Result]) -> Future[Result]:
         if self._closed:
             raise SupersededError
+        # Counted under a lock, since the callback that subtracts runs in the thread that finishes the job.
         with self._lock:
             if self._pending >= self.limits.waiting:
                 rule = f"at most {self.limits.waiting} requests may wait for an answer at a time"
                 raise RequestError(429, message(rule, got="one more", remedy="try again in a moment"))
             self._pending += 1
         future = self._pool.submit(_run, token, work)
+        # The callback also runs for futures that are cancelled while they wait, so that the count is never too high.
         future.add_done_callback(self._leave)
         return future
 

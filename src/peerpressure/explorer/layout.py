@@ -24,6 +24,7 @@ PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
 MANY = 800  # agents above which fewer pivots and rounds are used
 FINEST = 0.1  # share of a neighbour's error that the last round corrects
+# Fixed, so that a network looks the same in every session.
 _SEED = 20
 
 
@@ -43,19 +44,24 @@ def drawing(network: Network) -> Drawing:
 
     rng = np.random.default_rng(_SEED)
     pivots, rounds = (PIVOTS, ROUNDS) if network.n <= MANY else (PIVOTS_OF_MANY, ROUNDS_OF_MANY)
+    # Sorted, so that the rows of distances are read in the order of memory.
     few = np.sort(rng.choice(network.n, min(pivots, network.n), replace=False))
     if network.n <= ALL_PAIRS:
         away = _hops(network, np.arange(network.n))
+        # The distances of all pairs include those to the pivots, from which the layout starts.
         pairs, far = _all_pairs(away), away[few]
     else:
         far = _hops(network, few)
         pairs = _some_pairs(network, few, far)
     places = _start(far, rng)
+    # The first rate moves even the weakest pair by its full error, and the last one corrects a small share of a
+    # neighbour's: the annealing schedule of Zheng, Pawar and Goodman.
     rates = np.geomspace(1 / pairs.weights[pairs.weights > 0].min(), FINEST / pairs.weights.max(), rounds)
     # One random order for all rounds: a new one each time is hardly better, and much slower in memory.
     order = rng.permutation(len(pairs.ends))
     ends, apart, weights = pairs.ends[order], pairs.apart[order], pairs.weights[order]
     for rate in rates:
+        # One round is the longest stretch without a chance to cancel.
         checkpoint()
         descend_compiled(places, ends, apart, weights, rate)
     return _framed(places)
@@ -67,6 +73,7 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
 
     found = np.empty((agents.size, network.n), dtype=np.int32)
     hops_compiled(network.adjacency.indptr, network.adjacency.indices, agents, found)
+    # Two more than the longest path, so that components do not overlap and are not drawn far apart.
     return np.where(found < 0, found.max() + 2, found).astype(np.float64)
 
 
@@ -74,6 +81,8 @@ def _all_pairs(away: Places) -> Pairs:
     """Return every pair, weighted by the inverse square of its distance."""
     ends = np.stack(np.triu_indices(len(away), 1), axis=1).astype(np.int32)
     apart = away[ends[:, 0], ends[:, 1]]
+    # The weights of stress majorisation, d⁻²: relative rather than absolute errors count, so that near pairs are
+    # accurate.
     return Pairs(ends, apart, np.repeat(apart[:, None] ** -2, 2, axis=1))
 
 
@@ -83,9 +92,12 @@ def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pai
     agents = np.tile(np.arange(network.n, dtype=np.int32), pivots.size)
     far_ends = np.stack([agents, np.repeat(pivots, network.n)], axis=1)
     away, weight = far.ravel(), _represented(far).ravel()
+    # A pivot has no distance to itself to be corrected.
     others = away > 0
+    # A pivot stands for the agents around it, so that its pair weighs as much as all of theirs.
     far_ends, away, weight = far_ends[others], away[others], weight[others] / away[others] ** 2
     ends = np.concatenate([np.stack([sources, targets], axis=1), far_ends]).astype(np.int32)
+    # Weight 0 on the pivot's end: with hundreds of thousands of pairs it would be moved by all of them.
     weights = np.concatenate([np.ones((sources.size, 2)), np.stack([weight, np.zeros(weight.size)], axis=1)])
     return Pairs(ends, np.concatenate([np.ones(sources.size), away]), weights)
 
@@ -95,6 +107,7 @@ def _represented(far: Places) -> Places:
     own = np.argmin(far, axis=0)
     counts = np.zeros_like(far)
     for pivot, away in enumerate(far):
+        # Sorted distances turn the count within each radius into a binary search.
         nearby = np.sort(away[own == pivot])
         counts[pivot] = np.searchsorted(nearby, away / 2, side="right")
     return counts
@@ -103,11 +116,15 @@ def _represented(far: Places) -> Places:
 def _start(far: Places, rng: np.random.Generator) -> Places:
     """Return pivot multidimensional scaling: the two principal directions of the distances to the pivots."""
     squares = far.T**2
+    # Double centring of squared distances gives inner products, as in classical scaling.
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    # The product has pivots × pivots entries, so that the eigenvectors are cheap for any number of agents.
     _, axes = np.linalg.eigh(centred.T @ centred)
+    # eigh sorts eigenvalues in increasing order: the last two are the principal ones.
     places = -centred @ axes[:, -1:-3:-1]
     # Agents with the same neighbours would start, and stay, at the same point.
     jitter = rng.uniform(-0.1, 0.1, places.shape)
+    # Scaled to the diameter in hops, so that the first round need not shrink or inflate the whole drawing.
     started: Places = places * (far.max() / max(float(np.abs(places).max()), 1e-9)) + jitter
     return started
 
@@ -118,6 +135,7 @@ def _framed(places: Places) -> Drawing:
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned = centred @ axes.T
     # The sign of an axis is arbitrary; the longer tail points to the right, and up.
+    # Third moments are 0 for symmetric drawings only, where either sign gives the same picture.
     turned *= np.where((turned**3).sum(axis=0) < 0, -1.0, 1.0)
     turned -= (turned.max(axis=0) + turned.min(axis=0)) / 2
     framed: Drawing = (turned / max(float(np.abs(turned).max()), 1e-9)).astype(np.float32)

@@ -26,7 +26,9 @@ class Thinning:
     def times(self) -> NDArray[np.int64]:
         """The steps that are shown."""
         early = np.arange(self.dense + 1)
+        # Multiples of the stride, which is what a run with ``every`` records.
         late = np.arange(self.dense - self.dense % self.every + self.every, self.steps, self.every)
+        # The last step is always shown, because the verdict is about it.
         return np.unique(np.concatenate([early, late, [self.steps]]))
 
 
@@ -39,11 +41,14 @@ def thinned(steps: int, most: int) -> Thinning:
     >>> thinned(1_000_000, 400).every % 2, thinned(1_000_000, 400).times.size <= 400
     (1, True)
     """
+    # Below 8 the formulas leave no room for the late times.
     most = max(most, 8)
     if steps + 1 <= most:
         return Thinning(steps, steps, 1)
+    # Half of the times for the early steps; 2 and the 3 below leave room for the ends of both ranges.
     dense = most // 2 - 2
     every = -(-(steps - dense) // (most - dense - 3))
+    # An even stride is increased by 1, which shows fewer times, never more.
     return Thinning(steps, dense, every + (every + 1) % 2)
 
 
@@ -58,6 +63,7 @@ class Limits:
     ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
     """
 
+    # Sizes that a page can draw, and that are computed within ``seconds``.
     agents: int = 50_000
     edges: int = 500_000
     changes: int = 2_000_000
@@ -77,6 +83,7 @@ class Limits:
     seconds: float = 20.0
     verdict_seconds: float = 2.0
     workers: int = 4
+    # Each tab waits for a handful of answers; more than this is a page that asks in a loop.
     waiting: int = 32
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,11 +94,13 @@ class Limits:
         """Raise a ``RequestError`` if a value is above the limit of this name."""
         most = getattr(self, name)
         if got > most:
+            # "here", because the command line has no such limits.
             rule = f"{what} must be at most {most:,} here"
             raise RequestError(422, message(rule, got=f"{got:,.0f}", remedy=remedy), where)
 
     def check_network(self, section: Any, steps: int) -> None:
         """Check the size of a network before it is built."""
+        # From the declared sizes of generators: building the network to measure it is what the limit prevents.
         size = section.size(steps)
         self.check("agents", size.agents, what="the number of agents", remedy="ask for fewer", where="network")
         self.check("edges", size.edges, what="the number of edges", remedy="ask for a sparser network", where="network")

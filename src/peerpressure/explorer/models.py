@@ -36,7 +36,7 @@ Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 DEFAULTS: Mapping[str, Any] = {"run": {"steps": 1}}
 NETWORK_BYTES, DRAWING_BYTES = 64 * 2**20, 16 * 2**20  # kept between requests
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
-# Text formats only: archives and binary arrays can hold far more than their size tells.
+# Text formats only: archives and binary arrays can hold far more than their size suggests.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
 _PER_AGENT = ("hidden", "stubbornness", "start")
 
@@ -78,6 +78,7 @@ class ModelCache:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         # Values are computed outside the locks: two requests may compute the same one, and neither waits for another.
+        # Bounded by bytes, not by number: networks differ in size by a factor of ten thousand.
         networks: LRUCache[bytes, Networks] = LRUCache(NETWORK_BYTES, getsizeof=_network_bytes)
         self._networks: Callable[[Scenario], Networks] = cached(networks, key=_network_key, lock=threading.Lock())(
             lambda scenario: (scenario.graph, scenario.temporal_network)
@@ -88,6 +89,7 @@ class ModelCache:
     def build(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> BuiltScenario:
         """Return the scenario in a request with its model, as if the sections ``without`` were left out."""
         scenario = self.load(body, without)
+        # Validation of a large scenario takes a while; a superseded job ends before the model is built.
         checkpoint()
         return build(scenario)
 
@@ -95,12 +97,15 @@ class ModelCache:
         """Return the scenario in a request, with every part of it validated."""
         data = _scenario_of(body)
         what, remedy = "the numbers in a scenario beside its edges", "draw them from a law, or use the command line"
+        # Counted on the raw values: validating millions of numbers is already too much work.
         self.limits.check("values", _count_values(data), what=what, remedy=remedy)
         _check_law(data.get("noise"))
         chosen = {name: value for name, value in data.items() if name not in without}
         scenario = _validated({**DEFAULTS, **chosen})
         self.limits.check_network(scenario.network, scenario.run.steps)
         network = self._use_network(scenario)
+        # The size is unknown before a named network is loaded and not exact for random ones, so that it is checked
+        # again.
         self.limits.check("agents", network.n, what="the number of agents", remedy="ask for fewer", where="network")
         self.limits.check_run(scenario, network.n)
         problems = [Problem(dotted(path), text) for path, text in inconsistencies(scenario)]
@@ -123,17 +128,20 @@ def _network_key(scenario: Scenario) -> bytes:
     section, run = scenario.network, scenario.run
     # The length of the run matters only to a network that changes in its steps.
     changing = getattr(section, "dynamics", section) is not None
+    # The seed of the run is part of the key even if the network has a seed of its own, which only costs a second build.
     return json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
 
 
 def _network_bytes(built: Networks) -> int:
     network, temporal_network = built
     A = network.adjacency
+    # Four columns of events and the spells of their edges.
     events = 0 if temporal_network is None else 5 * temporal_network.event_times.nbytes
     return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n + events)
 
 
 def _edges_digest(network: Network) -> bytes:
+    # Neither weights nor labels enter the layout, so that networks that differ only in them share a drawing.
     A = network.adjacency
     return hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes(), digest_size=16).digest()
 
@@ -152,11 +160,13 @@ def _scenario_of(body: Mapping[str, Any]) -> dict[str, Any]:
 def _count_values(data: Mapping[str, Any]) -> int:
     """Return the number of values in a scenario, without the edges of the network, which have their own limit."""
     network = data.get("network")
+    # Edges are counted by the limits of networks; here they would use up the allowance for all else.
     if isinstance(network, dict):
         own = {name: value for name, value in network.items() if name not in ("edges", "weights")}
         data = {**data, "network": own}
     count = 0
     level: list[Any] = [data]
+    # Level by level, not recursively: depth is the sender's choice.
     while level:
         inner = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]
         count += len(inner)
@@ -166,6 +176,7 @@ def _count_values(data: Mapping[str, Any]) -> int:
 
 def _validated(data: Mapping[str, Any]) -> Scenario:
     try:
+        # files: False, because a page must not make the server read files of this machine.
         return Scenario.model_validate(data, context={"files": False})
     except ValidationError as error:
         if error.error_count() > MAX_PROBLEMS:
@@ -213,7 +224,9 @@ def network_section(network: Network) -> dict[str, Any]:
 
 def _read_upload(name: str, data: bytes) -> Network:
     """Read uploaded bytes from a temporary file; of the name that came with them only a known suffix is used."""
+    # The name is not used as a path: it may contain separators, or be the name of a device.
     suffix = next((known for known in SUFFIXES if name.lower().endswith(known)), None)
+    # ascii, so that control characters in the name do not reach a terminal or a log.
     shown = ascii(re.split(r"[/\\]", name)[-1][-60:])
     if suffix is None:
         rule = f"a network to drop here must be one of {', '.join(SUFFIXES)}"
@@ -222,6 +235,8 @@ def _read_upload(name: str, data: bytes) -> Network:
         file = Path(folder) / f"network{suffix}"
         file.write_bytes(data)
         try:
+            # Components are allowed here, since the largest one is taken, and the facts state how many agents are left
+            # out.
             return read_network(file, connected=False)
         except (NetworkError, FileFormatError) as error:
             # The temporary path means nothing to the user, and is not for them to know.
@@ -231,6 +246,7 @@ def _read_upload(name: str, data: bytes) -> Network:
 def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     """Return the state in which the page opens on a scenario file, with all that it reads from other files inlined."""
     limits.check_network(scenario.network, scenario.run.steps)
+    # Output and record belong to files, which the page does not write.
     data = scenario.model_dump(exclude_none=True, exclude={"output": True, "run": {"record"}})
     if isinstance(scenario.network, NetworkFileSection):
         data["network"] = network_section(scenario.graph)
@@ -238,5 +254,7 @@ def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     for name in _PER_AGENT:
         if isinstance(getattr(scenario.agents, name), FromColumn):
             data["agents"][name] = np.asarray(getattr(model, name)).tolist()
+    # The scenario is validated as if it came from the page, so that the page never opens in a state that it cannot
+    # send.
     ModelCache(limits).load({"scenario": data})
     return {"scenario": data, "view": {}}

@@ -61,6 +61,7 @@ def error_answer(error: BaseException) -> tuple[int, dict[str, Any]] | None:
             return 422, {"error": problems[0], "problems": problems}
         case SupersededError():
             return 409, error_body(str(error))
+    # Overflow and singular matrices come from the numbers in the request; the explorer itself is not at fault.
     caused = isinstance(error, PeerPressureError | MemoryError | ArithmeticError | np.linalg.LinAlgError)
     return (422, error_body(error_text(error))) if caused else None
 
@@ -92,12 +93,14 @@ async def read_bytes(request: Request, most: int) -> bytes:
     """Return the body; reading stops as soon as it is longer than ``most`` bytes."""
     _check_encoding(request)
     declared = request.headers.get("content-length", "0")
+    # The declared length may be wrong or missing, so that it only serves to reject early.
     if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
         raise _too_large(declared, most)
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
+            # Counted while reading, so that a body of any size takes bounded memory.
             if len(body) > most:
                 raise _too_large(f"more than {most:,}", most)
     except ClientDisconnect:
@@ -108,6 +111,7 @@ async def read_bytes(request: Request, most: int) -> bytes:
 def _check_encoding(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
+        # A small compressed body could expand to gigabytes.
         rule, remedy = "a request must not be compressed", "send it as it is"
         raise RequestError(415, message(rule, got=ascii(encoding[:40]), remedy=remedy))
 
@@ -119,6 +123,7 @@ def _too_large(got: str, most: int) -> RequestError:
 
 async def read_json(request: Request, most: int) -> dict[str, Any]:
     """Return the JSON object in the body of a request."""
+    # A form of another site cannot send this type without a preflight request, which is never granted.
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         rule, remedy = "a request must be application/json", "set its Content-Type"
@@ -135,6 +140,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(
             body.decode("utf-8"),
+            # NaN and Infinity are an extension of Python's parser.
             parse_constant=_reject_constant,
             parse_int=_whole,
             parse_float=_number,
@@ -144,6 +150,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
         raise _malformed("UTF-8", f"byte {error.start} out of place") from None
     except json.JSONDecodeError as error:
         raise _malformed("JSON", f"{error.msg} at character {error.pos}") from None
+    # Python's parser recurses; very deep nesting exhausts its stack before the depth can be checked.
     except RecursionError:
         raise _malformed("nested less deeply", f"more than {MAX_DEPTH} levels") from None
     if not isinstance(value, dict):
@@ -161,7 +168,8 @@ def _reject_constant(word: str) -> None:
 
 
 def _whole(text: str) -> int:
-    # Python itself refuses to convert thousands of digits; twenty are already too many.
+    # The length is checked first, because converting very long digit strings takes quadratic time and raises above
+    # 4,300 digits.
     if len(text) > 20 or not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
         raise _malformed(f"made of whole numbers up to {MAX_INTEGER}", f"{len(text)} digits")
     return int(text)
@@ -176,6 +184,7 @@ def _number(text: str) -> float:
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
+    # The parser keeps the last of repeated keys, and the page and the server might mean different ones.
     if len(table) < len(pairs):
         raise _malformed("without repeated keys", f"{len(pairs)} keys, of which {len(table)} differ")
     return table

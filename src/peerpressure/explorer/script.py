@@ -20,7 +20,7 @@ import numpy as np
 
 import peerpressure as pp
 '''
-# The random stream that a scenario draws each part from.
+# The random stream that a scenario draws each part from; the script must use the same numbers to repeat the run.
 STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 LISTED = (GeneratedNetworkSection, NamedNetworkSection, InlineNetworkSection)
 _WIDTH = 110
@@ -29,6 +29,7 @@ _OBSERVATION = ("agents", "times", "first_step", "sees_start", "rounding")
 
 def script(scenario: Scenario) -> str:
     """Return a script whose ``run`` has the same states as the scenario's run."""
+    # Only for these networks is one call of a public function enough.
     static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
     build = _model(scenario) if static else _parsed_model(scenario)
     return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario.observe), ""])
@@ -47,6 +48,7 @@ def _model(scenario: Scenario) -> Iterator[str]:
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
     names = ("hidden", "stubbornness", "start", "adaptation")
+    # Defaults are written out too, so that a reader sees what can be changed.
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     for name, part in parts.items():
         yield from _part(name, part)
@@ -58,10 +60,12 @@ def _network(section: Any) -> Iterator[str]:
     match section:
         case GeneratedNetworkSection():
             parameters = section.model_dump(exclude={"generator", "dynamics"})
+            # A network without a seed of its own follows the seed of the run, also when the reader changes it.
             own = {
                 name: "seed" if name == "seed" and value is None else repr(value) for name, value in parameters.items()
             }
             call = _call(f"network = pp.networks.{section.generator}", [f"{name}={code}" for name, code in own.items()])
+            # A scenario takes the largest component of a random network that need not be connected.
             yield call + ".largest_component()" * (parameters.get("connected") is False)
         case NamedNetworkSection():
             yield f"network = pp.networks.named({section.named!r})"
@@ -75,6 +79,7 @@ def _part(name: str, part: Any) -> Iterator[str]:
     """Yield lines that set a part of the agents, drawn from its own stream or written out."""
     match part:
         case UniformDraw():
+            # repr is the shortest text that reads back to the same double.
             yield f"{name} = {_stream(name, part)}.uniform({part.low!r}, {part.high!r}, network.n)"
         case NormalDraw():
             yield f"{name} = {_stream(name, part)}.normal({part.mean!r}, {part.std!r}, network.n)"
@@ -95,6 +100,7 @@ def _stream(name: str, part: UniformDraw | NormalDraw | TwoCamps) -> str:
 
 
 def _pressure(section: ScheduleSection | TunedSection) -> str:
+    # κ depends on the network and the agents, so that it is computed in the script rather than written as a number.
     if isinstance(section, TunedSection):
         return "pp.schedules.Linear.tuned(network, stubbornness)"
     return _schedule(section.schedule())
@@ -113,6 +119,7 @@ def _noise(noise: Noise) -> str:
     given = [_literal(noise.std if isinstance(noise.std, float) else noise.std.tolist())]
     given += [f"{one.name}={getattr(noise, one.name)!r}" for one in noise.parameters if one.name != "std"]
     over_time = {"time_scale": _schedule(noise.time_scale), "temporal": f"pp.noise.{noise.temporal!r}"}
+    # Arguments that have their default values are left out.
     default = type(noise)()
     given += [f"{name}={code}" for name, code in over_time.items() if getattr(noise, name) != getattr(default, name)]
     return _call(f"pp.noise.{type(noise).__name__}", given)

@@ -13,6 +13,7 @@ from peerpressure.errors import message
 from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.requests import error_body
 
+# The only names by which a browser reaches a server on the loopback interface.
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 HEADERS: Mapping[str, str] = {
@@ -52,9 +53,12 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                # Answers depend on the request body, and a scenario may be confidential; nothing is stored by the
+                # browser.
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
+        # Checked before the body is read, so that a rejected request costs nothing.
         problem = self._problem(Headers(scope=scope))
         if problem is not None:
             forbidden = Response(json_bytes(error_body(problem)), 403, media_type="application/json")
@@ -65,13 +69,16 @@ class Guard:
     def _problem(self, headers: Headers) -> str | None:
         """Return what is wrong with the host or the origin of a request, if anything."""
         named = headers.getlist("host")
+        # Several Host headers are ambiguous between proxies and servers, hence exactly one.
         if len(named) != 1 or name_of(named[0]) not in self.hosts:
             rule, remedy = "a request must name this server", "open it by the address that it printed"
             return message(rule, got=ascii(", ".join(named))[:80], remedy=remedy)
         origins, remedy = headers.getlist("origin"), "open the page that this server shows"
+        # Requests without an Origin are navigations and those of other programs; a page cannot remove its own.
         if origins and origins != [f"http://{named[0]}"]:
             return message("a request must come from the explorer's own page", got=ascii(origins)[:80], remedy=remedy)
         site = headers.get("sec-fetch-site", "none")
+        # Navigation from a link elsewhere is legal: it opens the page and reads nothing.
         if site not in ("same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
             return message("a request must come from the explorer's own page", got=ascii(site)[:80], remedy=remedy)
         return None
@@ -85,6 +92,7 @@ def name_of(host: str) -> str:
     """
     if host.startswith("["):
         name, closed, port = host[1:].partition("]")
+        # Without a closing bracket the port is set to something illegal, so that the name is rejected.
         port = port.removeprefix(":") if closed else "?"
     else:
         name, _, port = host.partition(":")

@@ -17,6 +17,7 @@ from peerpressure.errors import PeerPressureError, message
 from peerpressure.explorer.security import LOOPBACK
 
 PORT = 8321
+# Longer than uvicorn's own grace period of 1 second.
 PATIENCE = 1.5  # seconds that a shutdown may take before it is forced
 TRIED = 50  # ports from the usual one on, which other explorers may use
 
@@ -27,6 +28,7 @@ def open_socket(host: str, port: int | None = None) -> socket.socket:
     problem = "no port"
     for one in ports:
         try:
+            # Bound before uvicorn starts: a port that was only probed could be taken by another process in between.
             listening = socket.create_server((host, one), family=_family(host), backlog=128)
         except OSError as error:
             problem = f"{host}:{one} ({error.strerror or error})"
@@ -99,10 +101,14 @@ def _with_watchdog() -> Iterator[None]:
         yield
         return
     reading, writing = os.pipe()
+    # The signal handler writes into this pipe and must never block.
     os.set_blocking(writing, False)
+    # -I and -S: no site packages and no user settings, so that the watchdog starts fast and nothing can interfere.
     command = [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid()), str(PATIENCE)]
     nothing = subprocess.DEVNULL
+    # A session of its own: Ctrl-C must reach the server only.
     watchdog = subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
+    # Only the watchdog may have the reading end, and the end of the server then closes the pipe.
     os.close(reading)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     yield
@@ -140,9 +146,12 @@ def serve(
         app,
         # Other event loops handle signals in ways that bypass the wake-up pipe.
         loop="asyncio",
+        # Requests are not logged: they come many per second while a slider moves.
         log_level="warning",
         access_log=False,
+        # The version of the server software is of no use to a page, and of some use to an attacker.
         server_header=False,
+        # No websockets are used, and their library need not be installed.
         ws="none",
         timeout_graceful_shutdown=1,
     )

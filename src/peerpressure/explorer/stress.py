@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], found: NDArray[Any]) -> None:
     """Write into ``found``, (sources, agents), the number of edges between source and agent; −1 if unreachable."""
+    # One queue for all sources: every agent enters at most once per search.
     queue = np.empty(indptr.size - 1, dtype=np.int64)
     for row in range(sources.size):
         away = found[row]
+        # −1 marks agents that are not reached yet, so that no second array of marks is needed.
         away[:] = -1
         away[sources[row]] = 0
         queue[0] = sources[row]
@@ -39,9 +41,12 @@ def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weigh
     for k in range(len(ends)):
         a, b = ends[k, 0], ends[k, 1]
         x, y = places[a, 0] - places[b, 0], places[a, 1] - places[b, 1]
+        # Positions are of the order of hops, so that the squares do not overflow and the slower hypot is not needed.
         length = math.sqrt(x * x + y * y)
+        # Two agents at one point have no direction to move in.
         if length > 1e-9:
             half = 0.5 * (length - apart[k]) / length
+            # The cap of 1 keeps the step from overshooting the target distance while the rate is large.
             here, there = half * min(1.0, rate * weights[k, 0]), half * min(1.0, rate * weights[k, 1])
             places[a, 0] -= here * x
             places[a, 1] -= here * y
@@ -49,5 +54,6 @@ def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weigh
             places[b, 1] += there * y
 
 
+# nogil, so that other requests are answered during a layout; the cache saves the compilation at the next start.
 hops_compiled: Any = njit(cache=True, nogil=True)(hops)
 descend_compiled: Any = njit(cache=True, nogil=True)(descend)

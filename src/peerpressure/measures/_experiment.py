@@ -78,6 +78,7 @@ class Experiment:
     @cached_property
     def system(self) -> Model | SDE:
         """The simulated system: the model, or its SDE where time is continuous."""
+        # Cached, because building draws networks and agents, which is slow, and all results are about this system.
         return self.scenario.system()
 
     @property
@@ -112,6 +113,7 @@ class Experiment:
     @cached_property
     def long_run(self) -> Verdict:
         """The long-run verdict."""
+        # Without a number of steps nothing is simulated, so that this is cheap also for long runs.
         return diagnose(self.system)
 
     @cached_property
@@ -122,6 +124,7 @@ class Experiment:
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The observer's estimates, by method."""
+        # Without an observer in the scenario, the optimal estimator for an observer of all agents and steps.
         methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
         look, prior = self.scenario.observation(), self.scenario.prior()
         return {method: recover(self.system, self.run, method, look, prior, self.target) for method in methods}
@@ -136,7 +139,9 @@ class Experiment:
         """The true values of the estimates, (replicates, agents)."""
         run = self.run
         if self.target == "initial" or run.hidden_path is None:
+            # Hidden opinions that do not adapt are the same at all times, so both targets are x₀.
             return np.broadcast_to(self.model.x0, run.final.public.shape)
+        # The current opinion is that of the last observed time, not of the end of the run.
         last = self.scenario.observation().resolve(run.model, run.times).last
         return np.asarray(run.hidden_path[:, np.searchsorted(run.times, last)])
 
@@ -157,7 +162,9 @@ class Experiment:
 
     def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
         """Return the privacy budget up to a step, of one run without y₀ or of all recorded data."""
+        # A budget may be asked for without a [privacy] section, as the explorer does; its defaults apply then.
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
+        # What is recorded in fact, which ``record`` may override: the guarantee is about the data that exist.
         keep = self.record or run.recording()
         return budget(
             self.system,
@@ -222,6 +229,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
 
 def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
     """Yield all states, in tables of about ``most`` rows: a run can be larger than a table in memory."""
+    # Tables are cut between times, so that each table has all agents of the times in it.
     assert run.states is not None
     stride = max(1, most // run.agents.size)
     for k in range(run.replicates.size):
@@ -232,7 +240,9 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
                 replicates=run.replicates[part[0]],
                 times=run.times[part[1]],
                 states=run.states[part],
+                # Constant hidden opinions have no axis of time to cut.
                 hidden=run.hidden if run.hidden_path is None else run.hidden_path[part],
+                # Summaries belong to whole runs and would not fit the cut axes.
                 minimum=None,
                 maximum=None,
                 mean=None,
@@ -247,12 +257,15 @@ def disk_needed(scenario: Scenario) -> int:
         scenario.run.replicates,
         scenario.output,
     )
+    # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
     agents = n if keep.agents is None else len(keep.agents)
     times = math.ceil(scenario.run.steps / keep.every) + 1
     opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
     label = 1 + max(len(str(name)) for name in scenario.graph.labels)
     methods = 0 if scenario.observe is None else len(scenario.observe.methods)
     rows = replicates * times
+    # States are binary doubles of 8 bytes, summaries both binary and text; compression, which shrinks them, is not
+    # relied on.
     total = rows * agents * 8 * opinions * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * opinions)) * keep.summaries
     total += rows * agents * (16 + label + NUMBER * opinions) * (output.states and keep.states)
     total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
@@ -274,6 +287,7 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     for name in ("minimum", "maximum", "mean", "spread", "max_distance"):
         columns[name] = np.asarray(getattr(run, name)).ravel()
     hidden = run.hidden_path
+    # Extremes over some of the agents would be mistaken for those of the network.
     if hidden is not None and run.agents.size == run.model.n:
         columns |= {"hidden_minimum": hidden.min(axis=2).ravel(), "hidden_maximum": hidden.max(axis=2).ravel()}
         columns |= {"hidden_mean": hidden.mean(axis=2).ravel(), "hidden_spread": np.ptp(hidden, axis=2).ravel()}
@@ -296,6 +310,7 @@ def agents(experiment: Experiment) -> pd.DataFrame:
     model, final = experiment.model, experiment.run.final.public
     columns: dict[str, Any] = {
         "agent": list(model.network.labels),
+        # Whole degrees are written without a decimal point.
         "degree": model.network.degrees if model.network.is_weighted else model.network.degrees.astype(int),
         "stubbornness": model.s,
         "hidden": model.x0,
@@ -321,6 +336,7 @@ def spent(experiment: Experiment) -> pd.DataFrame:
     """
     import pandas as pd
 
+    # Each budget is a computation of its own, so that few times, evenly spaced on a logarithmic axis, are used.
     times = np.unique(np.geomspace(1, experiment.steps, MOST_BUDGETS).round().astype(int))
     budgets = [experiment.budget_after(int(t)) for t in times]
     columns = {name: [getattr(one, name) for one in budgets] for name in ("information", "epsilon")}
@@ -355,9 +371,13 @@ def network_counts(network: TemporalNetwork, times: ArrayLike) -> NetworkCounts:
     NetworkCounts(edges=array([2, 1]), isolated=array([0, 1]))
     """
     given = np.asarray(times, dtype=np.int64)
+    # In a periodic network only the phase matters; steps count from 1.
     steps = given if network.period is None else (given - 1) % network.period + 1
+    # 64-bit codes: the product of two 32-bit positions overflows for more than 46,340 agents.
     pairs = network.sources * np.int64(network.n) + network.targets
     begun = _changes(pairs, network.weights > 0)
+    # Counts come from the sorted events, not from one matrix per step: the time needed grows with events, not with
+    # steps × edges.
     edges = _running(network.event_times, begun, steps)
     return NetworkCounts(edges, network.n - _with_neighbours(network, begun, steps))
 
@@ -365,11 +385,14 @@ def network_counts(network: TemporalNetwork, times: ArrayLike) -> NetworkCounts:
 def _with_neighbours(network: TemporalNetwork, begun: Counts, steps: Counts) -> Counts:
     """Return the number of agents with a neighbour at each of the steps, from the edges that begin (1) or end (−1)."""
     ends, when = np.concatenate([network.sources, network.targets]), np.tile(network.event_times, 2)
+    # Sorted by agent and then by time, so that one running sum counts the neighbours of all agents.
     order = np.lexsort((when, ends))
     agents, when, total = ends[order], when[order], np.cumsum(np.tile(begun, 2)[order])
-    # The count after the last event of a step is the count of the step.
+    # The count after the last event of a step is the count of the step; appending −1 closes the last group.
     last = np.flatnonzero(np.diff(agents, append=-1) | np.diff(when, append=-1))
+    # The running sum before an agent's first event is the total of all agents before it.
     others = np.append(0, total)[np.searchsorted(agents, agents[last])]
+    # An agent becomes connected or isolated where its count leaves or reaches 0.
     joined = _changes(agents[last], total[last] > others)
     in_time = np.argsort(when[last], kind="stable")
     return _running(when[last][in_time], joined[in_time], steps)
@@ -387,6 +410,7 @@ def _changes(groups: NDArray[np.integer[Any]], states: NDArray[np.bool_]) -> Cou
 
 def _running(when: Counts, change: Counts, steps: Counts) -> Counts:
     """Return the sum of the changes up to each of the steps."""
+    # side="right" includes the events at the step itself, which apply when y_t is computed.
     return np.append(0, np.cumsum(change))[np.searchsorted(when, steps, side="right")]
 
 
@@ -432,11 +456,14 @@ def read_outputs(path: str | Path, system: Model | SDE) -> Trajectory:
 
     with naming(path, "a file of outputs"):
         frame = read_frame(path, system.model)
+        # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
         steps = pd.to_numeric(frame["time"], errors="coerce").to_numpy(dtype=np.float64) / system.step
+        # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
         off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
         if off.size:
             rule = f"outputs must be seen at multiples of the step {system.step:g}"
             got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
             raise InvalidInputError(message(rule, got=got, remedy="set the step of [time] to that of the outputs"))
+        # Steps identify times exactly; real times are restored after the check that each agent has one value per step.
         run = Trajectory.from_dataframe(frame.assign(time=np.rint(steps)), system.model)
     return replace(run, times=run.times * np.float64(system.step))

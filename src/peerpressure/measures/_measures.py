@@ -62,6 +62,7 @@ def mean(experiment: Experiment) -> Values:
 def time_to_consensus(experiment: Experiment) -> Values:
     """First recorded step with a spread below the threshold; nan if there is none."""
     below = np.asarray(experiment.run.spread) < experiment.threshold
+    # argmax returns 0 also where nothing is below, hence the test with any.
     first = np.where(below.any(axis=1), experiment.run.times[below.argmax(axis=1)], np.nan)
     return _by_replicate(first)
 
@@ -81,6 +82,7 @@ def verdict(experiment: Experiment) -> Values:
 def consensus_limit(experiment: Experiment) -> Values:
     """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
     found = experiment.long_run.consensus_limit
+    # Phases belong to a periodic limit, whose single value would depend on the step.
     known = found is not None and found.phases is None
     yield "mean", None, found.mean if found is not None and known else math.nan
     yield "std", None, found.std if found is not None and known else math.nan
@@ -101,6 +103,7 @@ def hidden_spread(experiment: Experiment) -> Values:
 def isolated(experiment: Experiment) -> Values:
     """Share of isolated agents, on average over the steps and in the worst step."""
     network, steps = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
+    # A static network is connected, so that no agent is isolated.
     share = np.zeros(1) if network is None else network_counts(network, steps).isolated / network.n
     yield "mean", None, float(share.mean())
     yield "worst", None, float(share.max())
@@ -116,6 +119,7 @@ def window(experiment: Experiment) -> Values:
 def recovery_error(experiment: Experiment) -> Values:
     """Root mean square, over agents, of estimate − hidden opinion, for each method."""
     for method, estimate in experiment.estimates.items():
+        # Estimates that the data do not identify have no meaning and would dominate the mean.
         off = estimate.residuals(experiment.truth)[:, estimate.identified]
         yield from _by_replicate(_root_mean_square(off), method)
 
@@ -124,6 +128,7 @@ def recovery_variance(experiment: Experiment) -> Values:
     """Variance, over agents, of estimate − hidden opinion, for each method."""
     for method, estimate in experiment.estimates.items():
         off = estimate.residuals(experiment.truth)[:, estimate.identified]
+        # No identified agent: nan rather than a warning and 0/0.
         yield from _by_replicate(off.var(axis=1) if off.size else np.full(len(off), np.nan), method)
 
 
@@ -131,6 +136,7 @@ def standard_error(experiment: Experiment) -> Values:
     """Root mean square of the standard errors of the estimates, for each method."""
     for method, estimate in experiment.estimates.items():
         own = estimate.variance[estimate.identified]
+        # Variances, not standard errors, are averaged, which makes the result comparable with recovery_error.
         yield method, None, math.sqrt(own.mean()) if own.size else math.nan
 
 
@@ -179,6 +185,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 )
 
 
+# Parameters of a unit that are no fields of the scenario.
 FIXED = ("scenario", "measures", "threshold")
 
 
@@ -188,6 +195,7 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
     >>> with_fields({"run": {"steps": 10}}, {"run.steps": 20, "noise.std": 0.5})
     {'run': {'steps': 20}, 'noise': {'std': 0.5}}
     """
+    # A deep copy, because the same scenario serves all points of a sweep.
     new = copy.deepcopy(dict(data))
     for path, value in fields.items():
         *tables, last = path.split(".")
@@ -214,6 +222,7 @@ def _record(scenario: Scenario, *, states: bool) -> Record:
     """Return what to keep: summaries, and states if some measure needs them, as often as the scenario does."""
     asked = scenario.run.recording()
     partial = not asked.states or asked.agents is not None
+    # An observer needs all agents; if the scenario records only some of them, or no states, every step is recorded.
     return Record(states=states, every=1 if states and partial else asked.every)
 
 
@@ -224,6 +233,7 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     consensus, and fields to set by their dotted paths. Whatever the scenario gives no seed of its own is drawn from
     ``seed``, so that replications differ in all of it.
     """
+    # All other parameters are axes: dotted paths of the scenario.
     fields = {name: value for name, value in parameters.items() if name not in FIXED}
     # A file holds signed numbers of 64 bits, and a unit's seed is an unsigned one.
     point = with_fields(parameters["scenario"], {"run.seed": seed >> 1} | fields)

@@ -43,6 +43,7 @@ class EvenRange(Section):
 
     def values(self) -> Range:
         """Return the range."""
+        # Whole ends in the file mean a whole parameter, such as a number of agents or steps.
         whole = isinstance(self.start, int) and isinstance(self.stop, int)
         return Range(self.start, self.stop, self.count, self.spacing, whole)
 
@@ -76,6 +77,7 @@ class Axis(Section):
             rule = "an axis must have one of values, range and random"
             remedy = "for instance values = [0.5, 1.0, 2.0]"
             raise InvalidInputError(message(rule, got=" and ".join(given) or "none of them", remedy=remedy))
+        # Ranges and draws check themselves when they are built; here the error still belongs to the axis and its line.
         self.along()
         return self
 
@@ -151,15 +153,18 @@ def load_sweep(path: str | Path) -> Sweep:
     file = Path(path)
     text = read_text(file, "a sweep file")
     asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
+    # Only what the file sets: defaults written out would conflict with an axis that replaces a section's kind.
     scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True)
     fixed = {"scenario": scenario, "measures": asked.measure.names, "threshold": asked.measure.threshold}
     try:
         axes = {axis.field: axis.along() for axis in asked.axis}
+        # A dict keeps only the last of two axes with one field, and the grid would silently be smaller.
         if len(axes) < len(asked.axis):
             raise InvalidInputError(message("axes must differ", got="a field twice", remedy="join their values"))
         plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed)
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
+    # One wrong value of an axis is wrong at every point that contains it, and is reported once.
     problems = dict.fromkeys(_wrong_points(plan, scenario, asked, lines_of(text)))
     if problems:
         raise ScenarioError(list(problems), str(path))
@@ -173,6 +178,8 @@ def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lin
     for point in itertools.islice(points, CHECKED):
         fields = dict(zip(names, point, strict=True))
         try:
+            # Only the fields are validated; building the networks of thousands of points would take as long as the
+            # sweep.
             Scenario.model_validate(with_fields(scenario, fields))
         except ValidationError as error:
             for problem in explain(error, Scenario, {}):

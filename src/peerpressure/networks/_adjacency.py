@@ -44,6 +44,7 @@ def adjacency_from_networkx(graph: Any, weight: str | None) -> tuple[coo_array, 
     labels = tuple(graph.nodes)
     place = {label: i for i, label in enumerate(labels)}
     ends = [(place[source], place[target]) for source, target in graph.edges()]
+    # The shape (0, 2) of a graph without edges would otherwise be (0,), which has no two columns.
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     given = None if weight is None else [found for *_, found in graph.edges(data=weight, default=1)]
     values = edge_weights(given, list(graph.edges()))
@@ -60,6 +61,7 @@ def edge_weights(weights: ArrayLike | None, edges: Sequence[object]) -> NDArray[
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
+        # The whole conversion failed; the weights are converted one by one only to name the offenders.
         pairs = zip(np.ravel(np.array(weights, dtype=object)), edges, strict=False)
         bad = [f"{weight!r} at {edge!r}" for weight, edge in pairs if not _is_number(weight)]
         got = first_few(bad, len(bad))
@@ -80,6 +82,7 @@ def _is_number(weight: Any) -> bool:
 
 def _ends(edges: Any) -> tuple[Any, Any]:
     """Return sources and targets: integer arrays (positions of agents) or lists (labels)."""
+    # Two arrays or lists in a tuple are sources and targets, whereas a list of two lists is two edges.
     if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(e, np.ndarray | list) for e in edges):
         sources, targets = edges
     elif isinstance(edges, np.ndarray):
@@ -109,6 +112,8 @@ def _unzipped(pairs: Iterable[Any]) -> tuple[list[Label], list[Label]]:
 
 def _labels_of(ends: NDArray[Any] | list[Label]) -> list[Label]:
     if isinstance(ends, np.ndarray) and ends.dtype.kind == "f":
+        # Floats in an array are most likely positions that lost their integer type; as labels, 0.1 + 0.2 and 0.3 would
+        # differ.
         got = f"dtype {ends.dtype}"
         raise network_error("arrays of edges must hold whole numbers", got=got, remedy="use .astype(int)")
     return ends.tolist() if isinstance(ends, np.ndarray) else ends
@@ -156,6 +161,7 @@ def _by_label(sources: list[Label], targets: list[Label], labels: Iterable[Label
 
 def _sorted_if_integers(labels: Iterable[Label]) -> list[Any]:
     """Return labels in increasing order if all are integers, else in the given order."""
+    # Sorted integers do not depend on the order of the edges in a file.
     names: list[Any] = list(labels)
     return sorted(names) if all(isinstance(name, int | np.integer) for name in names) else names
 
@@ -166,6 +172,7 @@ def _sorted_if_integers(labels: Iterable[Label]) -> list[Any]:
 def adjacency_from_arrays(arrays: Mapping[str, Any]) -> tuple[csr_array, list[Label] | None]:
     """Return the adjacency and the labels from the arrays that ``Network.arrays`` returns."""
     try:
+        # Copies, so that the network does not share memory with arrays that the caller may change.
         weights, indices, indptr = (np.array(arrays[part]) for part in ("weights", "indices", "indptr"))
         matrix = csr_array((weights, indices, indptr), shape=(len(indptr) - 1,) * 2)
         # Compiled kernels do not check bounds, so damaged indices must not reach them.

@@ -16,6 +16,7 @@ def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:
 
 def is_connected(adjacency: csr_array) -> bool:
     """Return whether a breadth-first search from the first agent reaches all others."""
+    # The matrix is symmetric, so a directed search finds the same and skips building the transpose.
     reached = csgraph.breadth_first_order(adjacency, 0, directed=True, return_predecessors=False)
     return len(reached) == int(adjacency.shape[0])
 
@@ -26,6 +27,7 @@ def two_colouring(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np
     ``starts`` holds one agent of each connected component.
     """
     colours = _odd_depths(adjacency, starts)
+    # The colour of the row's agent for each stored entry; an edge within one colour closes an odd cycle.
     rows = np.repeat(colours, np.diff(adjacency.indptr))
     return None if np.any(rows == colours[adjacency.indices]) else colours
 
@@ -44,12 +46,15 @@ def _odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.b
     )
     parent: NDArray[np.int32]
     _, parent = csgraph.breadth_first_order(rooted, n, directed=True)
+    # The root is its own parent, where all jumps end.
     parent[n] = n
     # Pointer jumping: doubling the jump finds the parity of every depth in log2(depth) gathers, without a loop
     # over agents.
+    # Every agent but the root is one step from its parent, hence odd.
     odd: NDArray[np.bool_] = np.arange(n + 1) != n
     while np.any(parent != n):
         odd ^= odd[parent]
         parent = parent[parent]
+    # The extra root adds 1 to every depth: starts have depth 1 and get the colour False.
     colours: NDArray[np.bool_] = ~odd[:n]
     return colours

@@ -61,6 +61,8 @@ class Binning:
         if last.max() >= LONGEST:
             got = f"{last.max():.3g} steps"
             raise network_error("steps must be countable", got=got, remedy="use a coarser resolution, or an origin")
+        # A duration below the tolerance of _snapped would end before it begins; the contact still counts in its own
+        # step.
         return first.astype(np.int64) + 1, np.maximum(first, last).astype(np.int64) + 1
 
 
@@ -69,9 +71,11 @@ def events_from_contacts(table: EventTable, binning: Binning, weighted: bool) ->
     first, last = binning.steps(_stamps(table.times))
     # Long contacts at a fine resolution may be very many steps, so their number is checked first.
     lengths = last - first + 1
+    # Each row begins an edge and may end it, hence twice.
     check_memory(2 * float(lengths.sum(dtype=np.float64)))
     # One row per contact and step.
     row = np.repeat(np.arange(first.size), lengths)
+    # Row numbers minus the offset of their contact: first, first + 1, …, last for each contact, without a Python loop.
     steps = np.arange(row.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
     if binning.skip_quiet is not None:
         steps = _without_gaps(steps, binning.skip_quiet)
@@ -89,9 +93,11 @@ def one_step_events(contacts: Events, weighted: bool) -> Events:
     # The contacts are sorted by pair and step, so repeats are neighbours in the arrays.
     same_pair = (np.diff(contacts.sources) == 0) & (np.diff(contacts.targets) == 0)
     first = np.flatnonzero(np.concatenate([np.ones(1, bool), ~same_pair | (next_step != 0)]))
+    # Groups of equal pair and step are contiguous, so that reduceat adds up each of them.
     weights = np.add.reduceat(contacts.weights, first) if weighted else np.ones(first.size)
     started = contacts.taken(first)._replace(weights=weights)
     # An edge ends after its step unless the same pair has a contact in the next step.
+    # The last contact of each group, which precedes the first one of the next group, determines this.
     goes_on = np.append(same_pair & (next_step == 1), False)[np.append(first[1:], contacts.times.size) - 1]
     ended = started.taken(np.flatnonzero(~goes_on))
     ended = Events(ended.times + 1, ended.sources, ended.targets, np.zeros(ended.times.size))
@@ -105,6 +111,7 @@ def _is_number(value: object) -> bool:
 
 def _snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
     # Rounding errors must not move a time stamp such as 0.3, at a resolution of 0.1, into the step before.
+    # The tolerance, 1e-9 of the step number, is far above the rounding error of the division, some 1e-16 of it.
     nearest = np.rint(values)
     return np.where(np.abs(values - nearest) <= 1e-9 * np.maximum(1, np.abs(nearest)), nearest, values)
 
@@ -126,6 +133,7 @@ def _stamps(times: NDArray[Any]) -> NDArray[np.float64]:
     """Return time stamps as numbers; dates are converted to seconds."""
     if times.dtype.kind == "M":
         # NaT is a large negative integer, so it becomes nan before it can be taken for a time.
+        # Dates come in various units; microseconds keep fractions of seconds and fit into 64 bits.
         times = np.where(np.isnat(times), np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
     if times.dtype.kind not in "iuf":
         got = f"{times.ravel()[:1].tolist()[0]!r} in row 1"

@@ -34,10 +34,13 @@ class Spells:
     @classmethod
     def of(cls, events: Events, n: int) -> Spells:
         """Return the spells of canonical events; the last event of a pair applies for ever."""
+        # A stable sort by pair keeps the events of each pair in the order of time. Positions have 32 bits, so that the
+        # codes fit into 64.
         order = np.argsort(events.sources.astype(np.int64) * n + events.targets, kind="stable")
         by_pair = events.taken(order)
         first = np.ones(order.size, dtype=bool)
         first[1:] = (by_pair.sources[1:] != by_pair.sources[:-1]) | (by_pair.targets[1:] != by_pair.targets[:-1])
+        # Defaults for the first event of a pair (weight 0 before it) and for the last one (it applies for ever).
         pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, FOREVER)
         pair[order] = np.cumsum(first) - 1
         later = np.flatnonzero(~first)
@@ -77,6 +80,7 @@ class Cursor:
         order = np.argsort(np.concatenate([i * n + j, j * n + i]), kind="stable")
         self._rows = np.concatenate([spells.i, spells.j])[order]
         self._columns = np.concatenate([spells.j, spells.i])[order]
+        # The inverse permutation: from a directed pair in the given order to its slot in the CSR order.
         slots = np.empty(order.size, np.int32)
         slots[order] = np.arange(order.size)
         self._slots = slots.reshape(2, -1)  # the two directions of every pair
@@ -114,6 +118,7 @@ class Cursor:
         if done == self._done + 1:
             self._apply(self._done, self._events.weights)
         elif done == self._done - 1:
+            # Going back, the weights before the events of the undone change are restored; no history is kept.
             self._apply(done, self._spells.before)
         else:
             self._jump(done)
@@ -125,8 +130,11 @@ class Cursor:
         slots = self._slots[:, self._spells.pair[chosen]]
         was, now = self._weights[slots], np.broadcast_to(weights[chosen], slots.shape)
         # Sorted slots keep the live ones in CSR order without sorting all of them again.
+        # Canonical events change the weight each time, so a slot with was == 0 has now > 0 and vice versa: no slot is
+        # in both.
         fresh, gone = np.sort(slots[was == 0]), np.sort(slots[now == 0])
         self._weights[slots] = now
+        # Rows repeat among the slots; a fancy-indexed += would count each row once.
         np.add.at(self._counts, self._rows[fresh], 1)
         np.subtract.at(self._counts, self._rows[gone], 1)
         staying = np.delete(self._live, np.searchsorted(self._live, gone))
@@ -138,11 +146,13 @@ class Cursor:
         time = self.change_times[done - 1] if done else 0
         # Of past events, those count whose weight still applies after the last of these changes.
         present = np.flatnonzero(self._spells.last[past] >= time)
+        # At most one event of each pair still applies at a given step, so no assignment overwrites another.
         self._weights[self._slots[:, self._spells.pair[present]]] = self._events.weights[present]
         self._live = np.flatnonzero(self._weights).astype(np.int32)
         self._counts = np.bincount(self._rows[self._live], minlength=self._n)
 
     def _build(self) -> StepNetwork:
+        # 32-bit indices, for which the stepping kernels are compiled.
         indptr = np.zeros(self._n + 1, np.int32)
         np.cumsum(self._counts, out=indptr[1:])
         entries = (self._weights.take(self._live), self._columns.take(self._live), indptr)
@@ -150,6 +160,7 @@ class Cursor:
         # Slots are sorted and unique; without this SciPy would check at every use.
         adjacency.has_canonical_format = True
         degrees = adjacency.sum(axis=1)
+        # The matrices are cached and shared by all callers, so they are read-only.
         for part in (adjacency.data, adjacency.indices, adjacency.indptr, degrees):
             part.flags.writeable = False
         return StepNetwork(adjacency, degrees)

@@ -48,7 +48,9 @@ class Generator(Generic[Built]):
 
     def check(self, **values: Any) -> None:
         """Raise unless each value is in its legal range and the network fits into memory."""
+        # Ranges come first, since the estimate of the size assumes legal values.
         for one in self.parameters:
+            # Flags such as ``connected`` have no range, and callers leave them out.
             if one.name in values:
                 one.check(values[one.name], NetworkError)
         if "steps" in values:

@@ -21,7 +21,7 @@ REMEDY = "write source, target and, if any, weight, or a heading that names them
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Edges by the labels of their ends; ``description`` tells how the table was read."""
+    """Edges by the labels of their ends; ``description`` states how the table was read."""
 
     sources: list[Label]
     targets: list[Label]
@@ -52,6 +52,7 @@ def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
     >>> parse_labels(["1", "2"]), parse_labels(["1", "b"])
     ({'1': 1, '2': 2}, {'1': '1', 'b': 'b'})
     """
+    # Each distinct text is converted once, in the order of first appearance.
     distinct = dict.fromkeys(texts)
     numbers = all(INTEGER.fullmatch(text) for text in distinct)
     return {text: int(text) if numbers else text for text in distinct}
@@ -62,6 +63,7 @@ def _with_heading(table: Table) -> Table:
     if not table.rows:
         return table
     # Lists with spaces that this package writes have the names in a comment.
+    # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
         return replace(table, heading=table.note)
     return table.headed() if _is_heading(table) else table
@@ -123,6 +125,7 @@ def _weights(table: Table, column: int | None) -> NDArray[np.float64]:
 
 def _check_edges(table: Table, ends: Sequence[Sequence[str]], weights: NDArray[np.float64]) -> None:
     # Network checks the same rules, but only here can a message name the line.
+    # Written as a negation, so that nan, for which every comparison is False, is bad as well.
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():
         k = int(np.argmax(bad))

@@ -65,6 +65,8 @@ class Events(NamedTuple):
         """Return the events without ends of edges right after the period, where the next period starts anyway."""
         if period is None:
             return self
+        # The matrix of step 1 replaces that of the last step, so such events have no effect and would only exceed the
+        # period.
         return self.taken(np.flatnonzero((self.weights > 0) | (self.times != period + 1)))
 
 
@@ -81,6 +83,7 @@ def canonical_events(
         rule, remedy = "every event must have a step, two ends and a weight", "give flat arrays of one length"
         raise network_error(rule, got=got, remedy=remedy)
     _check_positions(a, b, labels)
+    # 32-bit positions halve the memory of the events; i < j gives each pair one form.
     events = Events(t, np.minimum(a, b).astype(np.int32), np.maximum(a, b).astype(np.int32), w)
     _check_steps(events)
     _check_weights(events, labels)
@@ -112,6 +115,7 @@ def validate_names(
 def _check_size(n: int, events: int) -> int:
     if check_integer("n", n, least=0, remedy="count the agents") < 2:
         raise network_error("a network needs at least 2 agents", got=n, remedy="give events, or n=...")
+    # One mistyped position would otherwise reserve memory for all agents below it.
     if n > max(MOST_ISOLATED, 2 * events):
         got = f"{n} agents with {events} events"
         raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
@@ -128,6 +132,7 @@ def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
     if column.dtype.kind != "i":
         # A comparison with nan is False, so missing values are bad as well.
         with np.errstate(invalid="ignore"):
+            # Above 2⁵³ a float that looks whole may have lost its last digits.
             bad = ~((column == np.floor(column)) & (np.abs(column) < 2**53))
         if bad.any():
             got = first_few(_with_rows(column, bad), int(bad.sum()))
@@ -184,6 +189,7 @@ def _check_weights(events: Events, labels: Sequence[Label]) -> None:
     if events.weights.size and events.weights.min() < 0:
         remedy = "the model has no repulsion; use weights above 0, and 0 to end an edge"
         raise _bad_events(events, events.weights < 0, labels, "weights must not be negative", remedy)
+    # The degree of an agent at any step is at most this sum.
     with np.errstate(over="ignore"):
         total = events.weights.sum()
     if not np.isfinite(total):
@@ -289,6 +295,7 @@ def _edges(matrix: coo_array, position: NDArray[np.int64], n: int) -> tuple[NDAr
     i, j = (position[side] for side in matrix.coords)
     # Both directions are stored, and codes of i < j are unique.
     once = np.flatnonzero(i < j)
+    # Positions are 64-bit here, so the product does not overflow.
     codes = i[once] * n + j[once]
     order = np.argsort(codes)
     return codes[order], matrix.data[once][order]
@@ -298,6 +305,7 @@ def _differences(
     before: tuple[NDArray[np.int64], NDArray[np.float64]], now: tuple[NDArray[np.int64], NDArray[np.float64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the codes and new weights of all edges before or now; edges that ended have weight 0."""
+    # Edges that persist are listed again with their weight; canonical_events drops those that did not change.
     ended = np.setdiff1d(before[0], now[0], assume_unique=True)
     return np.concatenate([ended, now[0]]), np.concatenate([np.zeros(ended.size), now[1]])
 
@@ -364,6 +372,7 @@ def _unzipped(rows: Iterable[Any]) -> list[list[Any]]:
         if not isinstance(row, tuple | list | np.ndarray) or len(row) not in (3, 4):
             raise network_error("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
     times, sources, targets = ([row[c] for row in listed] for c in range(3))
+    # Rows with and without a weight may be mixed.
     return [times, sources, targets, [row[3] if len(row) == 4 else 1 for row in listed]]
 
 
@@ -375,6 +384,7 @@ def arrays_from_events(events: Events, labels: Sequence[Label], period: int | No
     columns: dict[str, NDArray[Any]] = dict(zip(COLUMNS, events.columns, strict=True))
     return columns | {
         "agents": np.array(len(labels)),
+        # Arrays hold no None; 0 is no legal period.
         "period": np.array(period or 0),
         "labels": labels_to_json(labels),
     }

@@ -367,6 +367,7 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
 
 
 def _grown(n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # Two entries for each of the m(n − m) edges.
     length = 2 * m * (n - m)
     # Both ways draw the same random numbers in the same order, so the network is the same.
     if n * m < INTERPRETED:
@@ -432,6 +433,7 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
 
 def _complement(n: int, ends: Ends) -> Ends:
     """Return the pairs that are not linked."""
+    # n² booleans are affordable, because a dense graph has about as many edges.
     missing = np.triu(np.ones((n, n), dtype=bool), 1)
     missing[np.minimum(*ends), np.maximum(*ends)] = False
     i, j = np.nonzero(missing)
@@ -439,6 +441,7 @@ def _complement(n: int, ends: Ends) -> Ends:
 
 
 def _from_ends(n: int, ends: Ends) -> Network:
+    # The callers check connectivity themselves: their messages name the parameters that make it likely.
     return Network.from_edges(ends, n=n, connected=False)
 
 
@@ -458,7 +461,9 @@ def _up_to(maximum: int, minimum: int, start: int = 100) -> Slider:
     return Slider(minimum, maximum, start=start, log=True)
 
 
+# The largest number of agents that the explorer allows.
 _MANY = 50_000
+# 220² lattice points are just below _MANY.
 _SIDE = Slider(1, 220, start=10, log=True)
 GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
     {
@@ -511,8 +516,10 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             erdos_renyi,
             "Random (Erdős–Rényi)",
             "Each pair of agents is linked with probability p, independently.",
+            # ``connected`` does not change the expected number of edges.
             lambda n, p, **_: p * n * (n - 1) / 2,
             (
+                # The number of edges grows with n², so that fewer agents are offered than for sparse generators.
                 number_of_agents(_up_to(5_000, 3)),
                 Parameter(
                     "p",
@@ -575,6 +582,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             "Complete",
             "All agents are linked with each other.",
             lambda n: n * (n - 1) / 2,
+            # 900 agents have 404,550 edges, within the limit of the explorer.
             (number_of_agents(_up_to(900, 3, start=30)),),
         ),
         "k2": Generator(

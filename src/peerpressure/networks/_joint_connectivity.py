@@ -159,8 +159,9 @@ def shortest_window(temporal: TemporalNetwork, until: int | None = None) -> int 
         return None
     else:
         horizon = starts = temporal.last_change
-    # One window of all steps: only reach is of interest here.
+    # One window of all steps: the components of shorter windows are not needed here, only reach.
     reach = _swept(temporal, horizon, horizon, windows=0)[0][1 : starts + 1]
+    # Connectivity from a start implies it from every earlier start, so these starts are the first ones without gaps.
     joined = np.flatnonzero(reach)
     if not joined.size:
         return None
@@ -202,7 +203,10 @@ def _swept(
     spells = _spells(temporal, horizon)
     n = temporal.n
     check_memory(float(horizon + n))
+    # A random order bounds the expected height of the trees by O(log n), also for networks that are numbered along a
+    # path; a fixed seed makes run times reproducible.
     ranks = np.random.default_rng(0).permutation(n)  # the result does not depend on the order
+    # Every agent starts as a root: its own parent, linked from beyond the horizon.
     work = [np.arange(n), np.full(n, horizon + 1), np.zeros(horizon + 2, np.int64)]
     reach, counts = np.zeros(horizon + 1, np.int64), np.zeros(windows, np.int64)
     arguments: list[Any] = [*spells, ranks, window, *work, reach, counts]
@@ -219,6 +223,7 @@ def _spells(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64]]:
     """Return ends, first steps and last steps of all edge spells up to the horizon, by decreasing last step."""
     present = np.flatnonzero(temporal.weights)
     times, i, j, _ = temporal.events.taken(present)
+    # A last event applies for ever; in a periodic network it applies until the next period sets all edges anew.
     last = np.minimum(temporal.spells.last[present], temporal.period or horizon)
     # The sequence is written out as often as the horizon asks, so its length is checked first.
     repeats = 1 if temporal.period is None else -(-horizon // temporal.period)
@@ -226,6 +231,7 @@ def _spells(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64]]:
     shift = np.repeat(np.arange(repeats) * (temporal.period or 0), times.size)
     i, j, first, last = (np.tile(column.astype(np.int64), repeats) for column in (i, j, times, last))
     first, last = first + shift, np.minimum(last + shift, horizon)
+    # The sweep runs backwards in time, so spells enter in the order of decreasing last steps.
     order = np.argsort(-last, kind="stable")
     order = order[first[order] <= horizon]
     return [column[order] for column in (i, j, first, last)]

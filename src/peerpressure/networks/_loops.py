@@ -30,6 +30,7 @@ def attach(ends: Any, marks: Any, m: int, rng: Any) -> None:
         ends[2 * leaf - 1] = 0
     filled = 2 * m
     for newcomer in range(m + 1, len(marks)):
+        # Only the degrees before the newcomer came count, so its own edges are outside of the pool.
         pool = filled
         for _ in range(m):
             chosen = ends[int(rng.random() * pool)]
@@ -77,6 +78,7 @@ def sweep_windows(
             counts[first] += 1
             before += first < s
             while True:
+                # Climb to the agents that represent the two ends among the links from ``first`` or earlier.
                 while since[u] <= first:
                     u = parent[u]
                 while since[v] <= first:
@@ -91,16 +93,24 @@ def sweep_windows(
                 # u gets the earlier link; the link that it had is inserted further up.
                 above, later = parent[u], since[u]
                 parent[u], since[u] = v, first
+                # u was a root, so two trees are joined and no link is displaced.
                 if later > horizon:
                     links += 1
                     break
+                # The displaced link now joins v with the former parent, since u is linked with v from an earlier step
+                # on.
                 u, v, first = v, above, later
             spell += 1
         if links == n - 1:
+            # New spells only replace later links by earlier ones, so the latest link of the tree never gets later and
+            # top only falls.
             while counts[top] == 0:
                 top -= 1
+            # A link from before s is present at s already.
             reach[s] = max(s, top)
         if (s - 1) % window == 0 and (s - 1) // window < len(component_counts):
+            # Links of the forest that begin up to the last step of the window belong to its union; each removes one
+            # component.
             within = before
             for first in range(s, s + window):
                 within += counts[first]

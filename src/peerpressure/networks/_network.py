@@ -159,6 +159,7 @@ class Network:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Return the network stored in the arrays that `arrays` returns."""
         matrix, labels = adjacency_from_arrays(arrays)
+        # A stored network may have several components; requiring more here would make some networks unreadable.
         return cls(matrix, labels, connected=False)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

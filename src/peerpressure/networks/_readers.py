@@ -1,6 +1,6 @@
 """Reading networks from files: edge lists, GraphML, Matrix Market and NumPy arrays.
 
-Files come from strangers: no file can run code, exhaust the memory or raise an error of another package.
+Files may come from untrusted sources: no file can run code, exhaust the memory or raise an error of another package.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MATRIX_BANNER = "%%matrixmarket"
 
 
 def read_network(path: str | PathLike[str], *, connected: bool = True, weight: str | None = "weight") -> Network:
-    r"""Read a network from a file whose suffix tells the format.
+    r"""Read a network from a file whose suffix selects the format.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def describe_network_file(path: str | PathLike[str]) -> str | None:
 
 
 def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = False) -> str:
-    """Return the suffix that tells the format; ``compressed`` allows tables with an additional .gz."""
+    """Return the suffix that selects the format; ``compressed`` allows tables with an additional .gz."""
     name = file.name.lower()
     if compressed and name.removesuffix(".gz").endswith(TABLES):
         name = name.removesuffix(".gz")
@@ -195,6 +195,7 @@ def _matrix_header(banner: str, sizes: str) -> MatrixHeader:
         raise _format_error("a Matrix Market file must describe a real matrix", repr(banner[:80]), remedy)
     dense = words[2] == "array"
     numbers = sizes.split()
+    # Fewer than 19 digits fit into 64 bits.
     if len(numbers) != (2 if dense else 3) or not all(n.isdecimal() and len(n) < 19 for n in numbers):
         remedy = "give rows, columns and, unless dense, entries"
         raise _format_error("the line after the comments must hold the sizes", repr(sizes[:80]), remedy)
@@ -206,6 +207,7 @@ def _sparse_matrix(header: MatrixHeader, body: list[str]) -> coo_array:
     table = _matrix_entries(body, entries, width=2 if header.pattern else 3)
     weights = np.ones(entries) if header.pattern else table[:, 2]
     places = table[:, :2]
+    # Compared before the conversion to integers, which would turn nan and huge values into legal-looking positions.
     legal = (places == np.floor(places)) & (places >= 1) & (places <= (rows, columns))
     if not legal.all():
         line = body[int(np.flatnonzero(~legal.all(axis=1))[0])]
@@ -222,6 +224,7 @@ def _dense_matrix(header: MatrixHeader, body: list[str]) -> NDArray[np.float64]:
     rows, columns = header.sizes
     if not header.symmetric:
         return _matrix_entries(body, rows * columns, width=1).reshape((rows, columns), order="F")
+    # Symmetric dense files store the lower triangle with the diagonal.
     values = _matrix_entries(body, rows * (rows + 1) // 2, width=1).ravel()
     matrix = np.zeros((rows, rows))
     # The lower triangle column by column is the upper triangle row by row.
@@ -236,6 +239,7 @@ def _matrix_entries(body: list[str], count: int, width: int) -> NDArray[np.float
         raise _format_error("a matrix file must hold what its header says", got, "write it again")
     if not body:
         return np.empty((0, width))
+    # loadtxt raises on text, and the shape is checked below, since it accepts any constant number of columns.
     table = np.loadtxt(body, dtype=np.float64, comments="%", ndmin=2)
     if table.shape != (count, width):
         raise _format_error(f"every entry must have {width} numbers", f"shape {table.shape}", "write it again")

@@ -32,6 +32,8 @@ def random_pairs(n: int, p: float, rng: np.random.Generator) -> Ends:
     reached = -1
     blocks: list[NDArray[np.int64]] = []
     while reached < total:
+        # The number of chosen pairs is binomial with a variance of at most its mean: six standard deviations more than
+        # the mean nearly always suffice in one block, and 16 covers small means.
         size = BLOCK if blocks else int(mean + 6 * np.sqrt(mean)) + 16
         # Gaps beyond the last pair are cut there, so that their sum stays within 64 bits.
         gaps = np.minimum(rng.geometric(p, size), total + 1)
@@ -43,6 +45,7 @@ def random_pairs(n: int, p: float, rng: np.random.Generator) -> Ends:
 
 def _pairs(codes: NDArray[np.int64]) -> Ends:
     """Return the pair i > j with code i(i-1)/2 + j."""
+    # The positive root of i(i − 1)/2 = code, rounded down.
     i = ((1 + np.sqrt(1 + 8 * codes.astype(np.float64))) / 2).astype(np.int64)
     # For large codes the square root may be rounded across an integer.
     i -= i * (i - 1) // 2 > codes
@@ -65,6 +68,8 @@ def rewired_ring(n: int, k: int, p: float, rng: np.random.Generator) -> Ends:
         agent, old = int(near[edge]), int(far[edge])
         if degrees[agent] == n - 1:
             continue  # all others are neighbours already
+        # Rejection takes a constant number of draws as long as degrees are far below n, and needs no list of
+        # non-neighbours.
         new = next(w for w in draws if w != agent and min(agent, w) * n + max(agent, w) not in present)
         present.remove(min(agent, old) * n + max(agent, old))
         present.add(min(agent, new) * n + max(agent, new))
@@ -81,6 +86,7 @@ def _codes(i: NDArray[np.int64], j: NDArray[np.int64], n: int) -> NDArray[np.int
 def random_agents(n: int, rng: np.random.Generator) -> Iterator[int]:
     """Yield agents drawn uniformly, without end."""
     while True:
+        # Drawn in blocks: a call of NumPy for each agent would cost more than all the rest of the loop.
         yield from rng.integers(n, size=BLOCK).tolist()
 
 
@@ -106,7 +112,10 @@ def _try_pairing(n: int, degree: int, rng: np.random.Generator) -> NDArray[np.in
         first = np.zeros(codes.size, dtype=bool)
         # Of equal pairs in one shuffle the first is kept.
         first[np.unique(codes, return_index=True)[1]] = True
+        # Pairs accepted in earlier shuffles count as linked too.
         good = first & (i != j) & ~np.isin(codes, made)
+        # The check is quadratic in the number of agents, so it runs only after a shuffle without any good pair, when
+        # few are left.
         if not good.any() and not _can_be_paired(np.unique(free), made, n):
             return None
         made = np.concatenate([made, codes[good]])
@@ -149,8 +158,11 @@ def switches(
     probabilities = (even, odd)
     found = [Switches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bool))]
     count = 1
+    # All processes draw their k-th waiting time together, so the loop runs as often as the largest number of events of
+    # any of them.
     while who.size:
         p = probabilities[count % 2][who]
+        # A process whose next event has probability 0 stays as it is; rng.geometric does not accept 0.
         going = p > 0
         who, now, p = who[going], now[going], p[going]
         # Waiting times beyond the last step are cut there, so that sums stay within 64 bits.
@@ -169,6 +181,7 @@ def truncated_geometric(probability: float, steps: int, count: int, rng: np.rand
     # The inverse of P(wait ≤ k | wait ≤ steps) = (1 − (1−p)^k) / (1 − (1−p)^steps), exact for small p too.
     rate = np.log1p(-probability)
     waits = np.ceil(np.log1p(rng.random(count) * np.expm1(steps * rate)) / rate).astype(np.int64)
+    # A uniform draw of exactly 0 gives the wait 0, and rounding may exceed ``steps`` by one.
     return np.asarray(np.clip(waits, 1, steps))
 
 
@@ -181,6 +194,8 @@ def distinct_others(agents: NDArray[np.int64], n: int, m: int, rng: np.random.Ge
     for k, top in enumerate(range(n - 1 - m, n - 1)):
         drawn = rng.integers(top + 1, size=agents.size)
         repeat = (chosen[:, :k] == drawn[:, None]).any(axis=1)
+        # A number that is taken already is replaced by ``top``, which no earlier round could draw; all subsets are
+        # equally likely.
         chosen[:, k] = np.where(repeat, top, drawn)
     # Skip the agent itself: numbers 0…n−2 stand for the n − 1 others.
     return chosen + (chosen >= agents[:, None])
@@ -189,9 +204,12 @@ def distinct_others(agents: NDArray[np.int64], n: int, m: int, rng: np.random.Ge
 def activities(exponent: float, floor: float, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return draws from the power law with density ∝ a^(−exponent) on [floor, 1]."""
     u = rng.random(count)
+    # The general formula divides by exponent − 1; its limit is the log-uniform distribution.
     if exponent == 1:
         return np.asarray(floor ** (1 - u))
+    # The inverse of the distribution function of a/floor.
     ratios = (1 + u * np.expm1((exponent - 1) * np.log(floor))) ** (1 / (1 - exponent))
+    # Rounding may exceed the upper end, and an activity is a probability.
     return np.asarray(np.minimum(floor * ratios, 1))
 
 
@@ -201,11 +219,14 @@ def mean_activity(exponent: float, floor: float) -> float:
     >>> round(mean_activity(0, 0.5), 9)
     0.75
     """
+    # With a = floor·x the factor floor^(1 − exponent) cancels, which would overflow for small floors and large
+    # exponents.
     return floor * _integral(1 - exponent, 1 / floor) / _integral(-exponent, 1 / floor)
 
 
 def _integral(power: float, top: float) -> float:
     """Return the integral of x^power from 1 to ``top``."""
+    # expm1 avoids the cancellation in (top^(power + 1) − 1)/(power + 1) for powers near −1.
     return float(np.log(top)) if power == -1 else float(np.expm1((power + 1) * np.log(top))) / (power + 1)
 
 
@@ -251,6 +272,7 @@ def markovian_events(
     whose first birth is within the steps.
     """
     early = pairs.chosen(birth / (birth + death), rng)
+    # 1 − (1 − birth)^(steps − 1), without cancellation for rare births; log1p(−1) is −∞, hence the branch.
     in_time = -np.expm1((steps - 1) * np.log1p(-birth)) if birth < 1 else float(steps > 1)
     late = pairs.chosen(in_time, rng)
     # Pairs present at the start are not born again; for the others the draw is independent.
@@ -258,6 +280,7 @@ def markovian_events(
     births = 1 + truncated_geometric(birth, steps - 1, late.size, rng)
     ids = np.concatenate([early, late])
     starts = np.concatenate([np.ones(early.size, np.int64), births])
+    # All chains are present at ``starts``, so odd events are deaths and even ones are births.
     later = switches(starts, np.full(ids.size, birth), np.full(ids.size, death), steps, rng)
     i, j, weights = pairs.ends(ids)
     started = Events(starts, i, j, weights)
@@ -278,6 +301,7 @@ def rewiring_events(
     """
     n = network.n
     i, j, weights = network.edges()
+    # Plain lists and sets, since single elements of arrays are slow to read and write.
     ends: list[list[int]] = np.stack([i, j], axis=1).tolist()
     present = {a * n + b for a, b in ends}
     degrees: list[int] = np.diff(network.adjacency.indptr).tolist()
@@ -305,10 +329,12 @@ def _code(a: int, b: int, n: int) -> int:
 
 def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> Events:
     times, edges, old, new = moves.T
-    # Of each move first the end and then the beginning; where a pair has several in one step, the last one holds.
+    # Of each move, first the end of the old edge and then the beginning of the new one; where a pair has several events
+    # in one step, the last one applies.
     codes = np.stack([old, new], axis=1).ravel()
     values = np.stack([np.zeros(times.size), weights[edges]], axis=1).ravel()
     events = Events(np.repeat(times, 2), codes // n, codes % n, values)
+    # A stable sort by pair and step keeps the events of one pair and step in the order of the moves.
     order = np.lexsort((events.times, codes))
     last = np.ones(order.size, dtype=bool)
     last[:-1] = (np.diff(codes[order]) != 0) | (np.diff(events.times[order]) != 0)

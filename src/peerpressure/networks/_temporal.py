@@ -96,6 +96,7 @@ class TemporalNetwork:
         labels: Iterable[Label] | None = None,
         period: int | None = None,
     ) -> None:
+        # Labels come first, because messages about events name agents by them.
         names = validate_names(n, labels, sources, targets)
         events = canonical_events(event_times, sources, targets, weights, names)
         # The dataclass is frozen, so fields are set past its own __setattr__.
@@ -213,6 +214,7 @@ class TemporalNetwork:
     def constant(cls, network: Network) -> Self:
         """Return a static network as a temporal network without changes."""
         i, j, weights = network.edges()
+        # The initial network is its edges as events at step 1.
         return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels)
 
     @classmethod
@@ -297,6 +299,7 @@ class TemporalNetwork:
     def aggregate(self) -> Network:
         """Static network of all pairs that are ever linked, weighted by their mean weights over the steps 1…span."""
         spells = self.spells
+        # The share of the steps 1…span in which the weight of each event applies.
         share = (np.minimum(spells.last, self.span) - self.event_times + 1) / self.span
         means = np.bincount(spells.pair, self.weights * share, minlength=spells.i.size)
         # A mean that underflows to 0 would remove the edge.

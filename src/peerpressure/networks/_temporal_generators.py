@@ -200,9 +200,11 @@ def activity_driven(
         raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
     # Activations of an agent are a renewal process with the same probability at every step.
     active = activities(exponent, floor, n, rng)
+    # Processes start at step 0, so that agents can be active at step 1 already.
     who, times, _ = switches(np.zeros(n, np.int64), active, active, steps, rng)
     chosen = distinct_others(who, n, contacts, rng)
     ends = np.repeat(who, contacts), chosen.ravel()
+    # Ordered ends, so that two agents who choose each other have one edge.
     pairs = np.minimum(*ends), np.maximum(*ends)
     links = Events(np.repeat(times, contacts), *pairs, np.ones(chosen.size))
     return _temporal_network(one_step_events(links, weighted=False), range(n), steps, repeat)
@@ -254,7 +256,9 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     edges = _check_network(network).edge_count
     DYNAMICS["rewiring"].check(steps=steps, edges=edges, rate=rate)
     rates = np.full(edges, float(rate))
+    # Processes start at step 1, so that the first edges move at step 2.
     who, times, _ = switches(np.ones(edges, np.int64), rates, rates, steps, rng)
+    # Moves in one step depend on each other's results; ordering them by edge makes the network reproducible.
     order = np.lexsort((who, times))
     # Events at step 1 are the network itself; edges move from step 2 on.
     start = TemporalNetwork.constant(network).events
@@ -311,6 +315,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     i, j, weights = final.edges()
     # Newcomers are linked with earlier agents only, so an edge appears with the later of its ends.
     rank = np.maximum(j.astype(np.int64) - m, 0)
+    # Rounded up: newcomers are spread evenly, the first ones after step 1 and the last one exactly at the last step.
     times = 1 + -(-rank * (steps - 1) // max(newcomers, 1))
     order = np.argsort(times, kind="stable")
     return _temporal_network(Events(times, i, j, weights).taken(order), range(n), steps, repeat=False)
@@ -318,6 +323,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
 
 def _temporal_network(events: Events, labels: Any, steps: int, repeat: bool) -> TemporalNetwork:
     period = steps if repeat else None
+    # Ends of edges after the last step would lie outside of the period.
     return TemporalNetwork(*events.within(period), labels=labels, period=period)
 
 
@@ -358,6 +364,7 @@ DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
             rewiring,
             "Rewiring",
             "Each edge is rewired with a given probability at each step: one of its ends moves to a new neighbour.",
+            # Each edge begins once, and each move ends one edge and begins another.
             lambda edges, steps, rate: edges * (1 + 2 * rate * steps),
             (Parameter("rate", "probability", "rate", "of an edge to move in a step"),),
         ),

@@ -35,7 +35,7 @@ Places: TypeAlias = dict[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Columns of a file, with the numbers of its lines; ``description`` tells how the file was read."""
+    """Columns of a file, with the numbers of its lines; ``description`` states how the file was read."""
 
     numbers: list[int]
     times: NDArray[np.float64]
@@ -90,6 +90,7 @@ def _check_widths(table: Table, columns: Sequence[str] | None) -> None:
     named = columns is not None or table.heading is not None
     width = table.width if columns is None else len(columns)
     if not named:
+        # Without names the first line decides between three and four columns.
         width = 3 if len(table.rows[0].fields) not in ORDERS else min(width, 4)
     for row in table.rows:
         if len(row.fields) != width and (named or len(row.fields) not in ORDERS):
@@ -134,6 +135,7 @@ def _likely_places(table: Table) -> Places:
     and most lists are sorted by time.
     """
     orders = [dict(zip(order, range(table.width), strict=True)) for order in ORDERS[table.width]]
+    # If no order is legal, our own is assumed, and parsing reports the first line that violates it.
     legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
     if len(legal) == 1:
         return legal[0]
@@ -150,6 +152,7 @@ def _likely_places(table: Table) -> Places:
 
 def _is_legal(table: Table, places: Places) -> bool:
     def holds_agents(k: int) -> bool:
+        # Fractions can be times and weights, but no labels of agents.
         return all(INTEGER.fullmatch(text) or not is_number(text) for text in table.column(k))
 
     whole = all(len(row.fields) == table.width for row in table.rows)

@@ -130,6 +130,7 @@ def validate_square(adjacency: Any) -> Any:
     if matrix.shape[0] < 2:
         got = matrix.shape[0]
         raise network_error("a network needs at least 2 agents", got=got, remedy="the smallest network is k2()")
+    # A dense matrix of that size cannot exist, so that only sparse ones are checked.
     if issparse(matrix) and matrix.shape[0] > max(MOST_ISOLATED, 2 * matrix.nnz):
         got = f"{matrix.shape[0]} agents with {matrix.nnz // 2} edges"
         raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
@@ -192,6 +193,7 @@ def _undirected(entries: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _check_self_loops(entries: Any, labels: Sequence[Label]) -> None:
+    # Weights are not negative by now, so repeated entries on the diagonal cannot cancel.
     loops = np.flatnonzero(entries.diagonal())
     if loops.size:
         got = f"self-loops at {first_few((repr(labels[i]) for i in loops.tolist()), len(loops))}"
@@ -203,6 +205,7 @@ def _merged(entries: coo_array, labels: Sequence[Label]) -> csr_array:
     """Return the entries as CSR, with repeated entries of equal weight merged into one."""
     entries = coo_array((entries.data.astype(np.float64), entries.coords), shape=entries.shape)
     summed = entries.tocsr()
+    # Without repeats there is nothing to merge, which saves the sort.
     if summed.nnz == entries.nnz:
         return summed
     # SciPy sums repeated entries, but an edge that a file lists in both directions has its weight once.
@@ -230,6 +233,7 @@ def _check_symmetry(adjacency: csr_array, labels: Sequence[Label]) -> None:
     # Comparing three arrays is much cheaper than the difference, which is only needed for the message.
     mirror = adjacency.T.tocsr()
     parts = ("indptr", "indices", "data")
+    # Exact equality: any tolerance would leave two different weights for one edge.
     if all(np.array_equal(getattr(adjacency, part), getattr(mirror, part)) for part in parts):
         return
     gap = (adjacency - mirror).tocoo()

@@ -188,6 +188,7 @@ def _sparse_archive(network: Network) -> bytes:
 
 def _event_archive(temporal: TemporalNetwork) -> bytes:
     content = BytesIO()
+    # Labels are stored as JSON texts, so that no array needs pickle.
     np.savez_compressed(content, allow_pickle=False, **temporal.arrays())
     return content.getvalue()
 
@@ -207,6 +208,8 @@ def _event_list(temporal: TemporalNetwork, separator: str) -> bytes:
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], separator: str) -> bytes:
     text = StringIO()
     table = csv.writer(text, delimiter=separator, lineterminator="\n")
+    # In space-separated lists the heading is a comment, because most other programs expect numbers or labels on every
+    # line.
     table.writerow(columns if separator != " " else ["#", *columns])
     table.writerows(rows)
     return text.getvalue().encode()

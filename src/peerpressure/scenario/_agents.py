@@ -47,6 +47,7 @@ class UniformDraw(Section):
 
     @model_validator(mode="after")
     def _in_order(self) -> UniformDraw:
+        # Equal ends are legal: all agents then have the same value.
         if self.low > self.high:
             rule = "low must not be above high"
             raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
@@ -82,7 +83,9 @@ class TwoCamps(Section):
 
     def values(self, network: Network, rng: np.random.Generator) -> Vector:
         """Return one value for each agent."""
+        # A permutation gives exactly the rounded share, where independent draws would only on average.
         above = rng.permutation(network.n) < round(self.share * network.n)
+        # Drawn after the groups, so that std does not change their members.
         return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, network.n)
 
 
@@ -101,6 +104,7 @@ class FromColumn(Section):
         """Return the match of rows to agents, and one value for each agent in the order of the network."""
         with naming(self.file, "a table of agents"):
             table = read_table(self.file)
+            # A table without rows cannot have a heading; ``find`` then reports the missing column.
             table = table.headed() if table.rows else table
             column = table.find(self.column)
             table.check_widths()
@@ -162,13 +166,16 @@ def match_agents(table: Table, labels: Sequence[Any], value: int, by: str | None
     InvalidInputError
         If an agent has no row or more than one, or if the table leaves open whose rows they are.
     """
+    # Labels are compared as text, since a table has no types.
     heading, known = table.heading or (), texts_of(labels)
     if by is not None:
         return _matched(table, labels, known, table.find(by))
     columns = {k: table.column(k) for k in range(table.width) if k != value}
     named = {k for k in columns if places_in([heading[k]], ("agent",))}
+    # A column is a candidate only if it names every agent.
     whole = [k for k, texts in columns.items() if known.keys() <= set(texts)]
     chosen = [k for k in whole if k in named] or whole
+    # Several columns with the same names are no conflict.
     if any(columns[k] != columns[chosen[0]] for k in chosen):
         rule, got = "one column must name the agents", ", ".join(repr(heading[k]) for k in chosen)
         raise InvalidInputError(message(rule, got=got, remedy="set by = to the one that does"))
@@ -180,6 +187,7 @@ def match_agents(table: Table, labels: Sequence[Any], value: int, by: str | None
             remedy = "set by = to its name if it does, and remove it if not"
             raise InvalidInputError(message(rule, got=repr(heading[chosen[0]]), remedy=remedy))
         return found
+    # No column names all agents: the closest one is used for a message that lists the missing names.
     hits = {k: len(known.keys() & set(texts)) for k, texts in columns.items()}
     unlabelled = isinstance(labels, range)
     # A column that names most of the agents, or some of them and is called so, was meant to name them all.
@@ -206,6 +214,7 @@ def _matched(table: Table, labels: Sequence[Any], known: dict[str, int], column:
     missing = [label for label in labels if str(label) not in rows]
     others = list(dict.fromkeys(text for text in texts if text not in known))
     unlabelled = isinstance(labels, range)
+    # For agents without labels a further number is most likely a mistake of counting, from 1 instead of 0.
     if missing or (others and unlabelled):
         parts = [f"no row for {_listed(missing)}"] * bool(missing) + [f"rows for others: {_listed(others)}"] * bool(
             others
@@ -216,6 +225,7 @@ def _matched(table: Table, labels: Sequence[Any], known: dict[str, int], column:
             remedy = "agents without labels are counted from 0, without gaps"
         rule = f"the column {name!r} must name each agent of the network"
         raise InvalidInputError(message(rule, got=", and ".join(parts), remedy=remedy))
+    # ``known`` is in the order of the network.
     return Match(name, [rows[text] for text in known], others)
 
 
@@ -227,6 +237,7 @@ def choose_draw(value: Any) -> str | None:
     """Return the tag of the alternative: a list, a number, a word, a law or a file."""
     if isinstance(value, list | tuple):
         return tag("list")
+    # bool is an int too; it is tagged as a number, whose strict type then rejects it.
     if isinstance(value, int | float | str):
         return tag("word") if isinstance(value, str) else tag("number")
     key, word = key_of(value, "file", "law") or (None, None)
@@ -243,12 +254,15 @@ def values_of(part: Any, name: str, network: Network, seed: int) -> Vector | flo
         return part
     if isinstance(part, list):
         return np.array(part, dtype=np.float64)
+    # A file has no seed.
     own = seed if isinstance(part, FromColumn) or part.seed is None else part.seed
+    # A list of two numbers seeds a stream of its own, independent of the other parts and of the network.
     drawn: Vector = part.values(network, np.random.default_rng([own, _STREAMS[name]]))
     return drawn
 
 
 def _checked(formula: str) -> str:
+    # Built only to raise an error for an invalid formula.
     Adaptation(formula)
     return formula
 
@@ -264,6 +278,7 @@ def _choose_rate(value: Any) -> str | None:
 
 def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
+    # A normal law would leave the interval from 0 to 1.
     return None if chosen in (tag("word"), tag("normal")) else chosen
 
 
@@ -333,11 +348,13 @@ def adaptation_of(part: float | str | AdaptationTable | None, network: Network, 
 
 def _choose_hidden(value: Any) -> str | None:
     chosen = choose_draw(value)
+    # One hidden opinion for all agents is a consensus from the start, hence most likely a mistake.
     return None if chosen in (tag("number"), tag("word")) else chosen
 
 
 def _choose_stubbornness(value: Any) -> str | None:
     chosen = choose_draw(value)
+    # Stubbornness must be positive, which a normal law or camps with a spread cannot guarantee.
     return None if chosen in (tag("word"), tag("normal"), tag("two_camps")) else chosen
 
 

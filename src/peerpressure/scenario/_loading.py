@@ -29,6 +29,7 @@ Check: TypeAlias = Callable[[Scenario], Any]
 
 def inconsistencies(scenario: Scenario, invalid: Collection[str] = ()) -> Iterator[tuple[Location, str]]:
     """Yield the path and the message of every part that cannot be built, except for sections with errors."""
+    # All checks below need the agents of the network.
     if "network" in invalid:
         return
     try:
@@ -37,6 +38,7 @@ def inconsistencies(scenario: Scenario, invalid: Collection[str] = ()) -> Iterat
         yield ("network",), str(error)
         return
     for path, (needs, check) in CHECKS.items():
+        # A section with errors has been replaced by a stand-in, whose consequences are no errors of the file.
         if not invalid or not set(needs) & set(invalid):
             try:
                 check(scenario)
@@ -46,6 +48,7 @@ def inconsistencies(scenario: Scenario, invalid: Collection[str] = ()) -> Iterat
 
 def _model_with(scenario: Scenario, **part: Any) -> Model:
     """Return a model in which all other parts are trivial, so that only this part can raise."""
+    # Zero opinions and no noise are valid on every network.
     return Model(scenario.graph, **({"hidden": np.zeros(scenario.graph.n)} | part))
 
 
@@ -54,6 +57,7 @@ def _agents(scenario: Scenario, name: str) -> Any:
 
 
 def _ends(scenario: Scenario) -> Any:
+    # The first and the last step, where most schedules have their extremes: errors of domain and overflow appear there.
     return np.array([1.0, scenario.run.steps])
 
 
@@ -82,6 +86,7 @@ def _time(scenario: Scenario) -> None:
 
 def _record(scenario: Scenario) -> None:
     keep = scenario.run.recording()
+    # Raises for an unknown label.
     scenario.graph.indices(keep.agents or [])
     if scenario.observe is not None and (not keep.states or keep.agents is not None):
         rule = "an observer needs the states of all agents on record"
@@ -91,6 +96,7 @@ def _record(scenario: Scenario) -> None:
 
 def _observed(scenario: Scenario) -> None:
     keep, steps = scenario.run.recording(), scenario.run.steps
+    # The recorded times, as the run will have them: the end is recorded also if it is no multiple of ``every``.
     times = np.union1d(np.arange(0, steps, keep.every), [steps])
     scenario.observation().resolve(_model_with(scenario), times)
 
@@ -99,6 +105,7 @@ def _methods(scenario: Scenario) -> None:
     asked = scenario.observe
     if asked is None:
         return
+    # Where opinions do not adapt, initial and current ones are the same, and every method applies.
     moving = asked.target == "current" and scenario.agents.adaptation is not None
     flowing = scenario.time is not None and scenario.time.continuous
     for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of current opinions")):
@@ -112,6 +119,7 @@ def _methods(scenario: Scenario) -> None:
 def _prior(scenario: Scenario) -> None:
     prior = scenario.prior()
     if prior is not None:
+        # Raises if a prior with one value per agent has another number of values.
         prior.means(scenario.graph.n)
 
 
@@ -124,6 +132,7 @@ def _privacy(scenario: Scenario) -> None:
     except PeerPressureError:
         # Errors of the agents are reported at the part that causes them.
         return
+    # A start computed from x₀ reveals it before any noise is added.
     require_independent_start(model)
 
 
@@ -147,6 +156,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
 
 Lines = dict[tuple[str | int, ...], int]
 Kind = TypeVar("Kind", bound=Section)
+# The smallest valid sections in place of those with errors.
 _STAND_INS: Mapping[str, Any] = {"network": {"generator": "k2"}, "run": {"steps": 1}}
 
 
@@ -248,6 +258,7 @@ def scenario_from(
         scenario = Scenario.model_validate(dict(data), context=context)
     except ValidationError as error:
         problems = explain(error, Scenario, places)
+        # The first part of a location is the name of the section.
         invalid = {str(detail["loc"][0]) for detail in error.errors()}
         # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
         valid = {name: data[name] for name in Scenario.model_fields if name in data and name not in invalid}
@@ -274,6 +285,7 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        # tomllib reports the place of an error only in its message.
         where = re.search(r" \(at line (\d+), column \d+\)", str(error))
         message = str(error)[: where.start()] if where else str(error)
         message = f"this is not TOML: {message[:1].lower()}{message[1:]}; correct it, and other problems will show"
@@ -305,6 +317,7 @@ def _of_agents(part: Any, network: Network) -> str | None:
     if isinstance(part, FromColumn):
         return part.found(network)
     if isinstance(part, list):
+        # Validation has checked the length by now, hence strict.
         pairs = zip(network.labels, part, strict=True)
         return f"in the order of the agents: {first_few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
     return None

@@ -55,6 +55,8 @@ class Size(NamedTuple):
 
 def own_seed(seed: int) -> int:
     """Return the seed of changes to a network that was itself drawn from this seed."""
+    # Not the seed itself: the network was drawn from it, and its changes would repeat the same random numbers. One bit
+    # is dropped because seeds in files are signed.
     return int(np.random.SeedSequence([seed, 1]).generate_state(1, np.uint64)[0] >> 1)
 
 
@@ -63,6 +65,7 @@ Declared = TypeVar("Declared", bound=Section)
 
 def _section(base: type[Declared], key: str, name: str, one: Generator[Any]) -> type[Declared]:
     """Return the section of a generator, with keys for those arguments that the run has defaults for."""
+    # Deterministic generators have no seed, and static ones neither steps nor repeat.
     more = {argument: field for argument, field in _FROM_RUN.items() if takes(one.build, argument)}
     return derived(base, name, one.build, one.parameters, key=key, description=one.help, more=more)
 
@@ -75,12 +78,14 @@ class EdgeDynamicsSection(Section):
     def temporal_network(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
         """Return the changing network, over its own steps and from its own seed if it has them."""
         values = self.model_dump(exclude={"kind"})
+        # By default the network changes during the whole run.
         values["steps"] = values["steps"] or steps
         values["seed"] = own_seed(seed) if values["seed"] is None else values["seed"]
         return DYNAMICS[self.kind].build(network, **values)
 
     def changes(self, edges: float, steps: int) -> float:
         """Return an estimate of the number of edge events in a network of so many edges."""
+        # Not parameters of the estimate, or passed by name below.
         values = self.model_dump(exclude={"kind", "steps", "repeat", "seed"})
         return DYNAMICS[self.kind].size(edges=edges, steps=getattr(self, "steps", None) or steps, **values)
 
@@ -147,6 +152,7 @@ class GeneratedNetworkSection(StaticNetworkSection):
         if takes(build, "seed"):
             own = getattr(self, "seed", None)
             parameters["seed"] = seed if own is None else own
+        # A connected network is returned unchanged; a random one need not be connected.
         return build(**parameters).largest_component()
 
     def _constant_size(self) -> tuple[int, float]:
@@ -173,9 +179,11 @@ class InlineNetworkSection(StaticNetworkSection):
 
     def build(self, seed: int) -> Network:
         """Return the network with these edges."""
+        # An integer array holds positions, also if labels are given.
         return Network.from_edges(np.array(self.edges), self.weights, self.labels)
 
     def _constant_size(self) -> tuple[int, float]:
+        # Positions count from 0; agents without edges beyond the last one cannot be written in this form.
         return 1 + max(max(pair) for pair in self.edges), float(len(self.edges))
 
 
@@ -189,6 +197,7 @@ class NetworkFileSection(StaticNetworkSection):
     def build(self, seed: int) -> Network:
         """Return the network in the file."""
         weight = "weight" if self.weighted else None
+        # Unless the largest component is asked for, a network of several components is an error of the reader.
         return read_network(self.file, weight=weight, connected=not self.largest_component).largest_component()
 
 
@@ -226,11 +235,13 @@ class GeneratedTemporalSection(TemporalNetworkSection):
         values = self.model_dump(exclude={"temporal"})
         values["steps"] = values["steps"] or steps
         values["seed"] = seed if values["seed"] is None else values["seed"]
+        # Agents who never meet anyone could only be isolated; the model needs a connected aggregate.
         return TEMPORAL[self.temporal].build(values.pop(n.name), **values).largest_component()
 
     def size(self, steps: int) -> Size:
         """Return an estimate of the size of the network in a run of so many steps."""
         one, values = TEMPORAL[self.temporal], self.model_dump(exclude={"temporal", "steps", "repeat", "seed"})
+        # A section without the key, or with None, covers the whole run.
         changes = one.size(steps=getattr(self, "steps", None) or steps, **values)
         return Size(values["n"], one.pairs(**values), changes)
 
@@ -278,6 +289,7 @@ class ContactsSection(TemporalNetworkSection):
 
     def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
         """Return the network in the file."""
+        # The keys of the section are the arguments of the reader, except for its own.
         found = read_contacts(self.contacts, **self.model_dump(exclude={"contacts", "largest_component"}))
         return found.largest_component() if self.largest_component else found
 
@@ -315,6 +327,7 @@ def _choose_network(value: Any) -> str | None:
     if key == "generator":
         return tag(str(word)) if word in tuple(GENERATED) else None
     if key == "temporal":
+        # A prefix, because a generator may exist in a static and a temporal version, such as edge_markovian.
         return tag(f"temporal {word}") if f"temporal {word}" in GENERATED_TEMPORAL else None
     return None if key is None else tag(key)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Path: TypeAlias = tuple[str | int, ...]
 
+# tomllib does not report the lines of keys, so that they are found by a scan of the text.
 _TABLE = re.compile(r"\s*\[(\[?)([^\[\]]+)\]")
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _ENTRY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
@@ -34,15 +35,18 @@ def lines_of(text: str) -> dict[Path, int]:
     found: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
+    # Lines within a list of several lines or a triple-quoted string are values, in which nothing begins.
     depth, quoted = 0, ""
     for number, line in enumerate(text.splitlines(), start=1):
         if not depth and not quoted:
             if header := _TABLE.match(line):
                 table = _entered(_parts(header[2]), repeated=bool(header[1]), counts=counts)
+                # A repeated key is an error of TOML itself, so that the first occurrence is as good as any.
                 found.setdefault(table, number)
             elif entry := _ENTRY.match(line):
                 found.setdefault((*table, *_parts(entry[1])), number)
         quoted = _still_quoted(line, quoted)
+        # max: an unbalanced bracket in a malformed file must not hide all keys after it.
         depth = 0 if quoted else max(0, depth + _opened(line))
     return found
 
@@ -57,6 +61,7 @@ def _entered(parts: Path, *, repeated: bool, counts: dict[Path, int]) -> Path:
 
 def line_of(path: Sequence[str | int], lines: dict[Path, int]) -> int | None:
     """Return the line of a key, or of the nearest enclosing table that has one."""
+    # From the inside out: a key that is missing has no line, but its table has.
     for end in range(len(path), 0, -1):
         if tuple(path[:end]) in lines:
             return lines[tuple(path[:end])]
@@ -69,12 +74,14 @@ def _parts(dotted: str) -> Path:
 
 def _opened(line: str) -> int:
     """Return how many more brackets a line opens than it closes; those of a table header cancel."""
+    # Brackets in strings and comments open nothing.
     plain = _ASIDE.sub("", line)
     return plain.count("[") + plain.count("{") - plain.count("]") - plain.count("}")
 
 
 def _still_quoted(line: str, quoted: str) -> str:
     """Return the triple quotes that are open at the end of the line, if any."""
+    # A mark of the other kind within an open string is text.
     for mark in re.findall(r'"""|\'\'\'', line):
         quoted = "" if mark == quoted else quoted or mark
     return quoted
@@ -125,6 +132,7 @@ class ScenarioError(InvalidInputError):
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
         self.problems = tuple(problems)
         self.source = source
+        # Every line names the file, so that editors and terminals can jump to it.
         super().__init__("\n".join(f"{source}: {problem}" if source else str(problem) for problem in problems))
 
 
@@ -154,8 +162,10 @@ def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str |
     """Return the problems of a file in the order of their lines."""
     found = []
     for detail in error.errors(include_url=False):
+        # Tags of alternatives are part of Pydantic's location, and mean nothing to a user.
         path = [part for part in detail["loc"] if not _is_tag(part)]
         found.append(Problem(path=dotted(path), message=_message(detail, root), line=line_of(path, lines)))
+    # Problems without a line come first; sorted is stable, so that those of one line keep their order.
     return sorted(found, key=lambda problem: problem.line or 0)
 
 
@@ -177,14 +187,17 @@ def _message(detail: ErrorDetails, root: type[Section]) -> str:
     if kind == "extra_forbidden":
         return _unknown_key(detail["loc"], root)
     if kind == "no_alternative":
+        # Rule and remedy were joined in ``alternatives``, because Pydantic's custom errors have a single message.
         rule, _, remedy = detail["msg"].partition("; ")
         return message(rule, got=_shown(value), remedy=remedy)
+    # Types of errors that are not listed keep Pydantic's own words, in the form of the other messages.
     rule, remedy = _RULES.get(kind, (detail["msg"][:1].lower() + detail["msg"][1:], "correct it"))
     return message(rule.format(**context), got=_shown(value), remedy=remedy)
 
 
 def _shown(value: Any) -> str:
     text = repr(value)
+    # A wrong value may be a list of a million numbers.
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
@@ -200,6 +213,7 @@ def _legal_keys(loc: Sequence[str | int], root: type[Section]) -> list[str]:
     here: list[tuple[str, type[Section]]] = [("", root)]
     for part in loc[:-1]:
         if _is_tag(part):
+            # Only the alternative that was chosen has legal keys; the others would give misleading suggestions.
             here = [(name, section) for name, section in here if name == part]
         elif isinstance(part, str):
             here = [pair for _, section in here for pair in _sections(section.model_fields[part].annotation)]

@@ -43,6 +43,7 @@ from peerpressure.schedules import SCHEDULES
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, as_record
 
+# The schema is generated from the sections and shipped as a file, so that editors need not run Python.
 FILE = "scenario.schema.json"
 
 
@@ -72,6 +73,7 @@ RecordSection: TypeAlias = Annotated[
 class Run(Section):
     """Length of the run, number of replicates, and the seed of everything random."""
 
+    # The step is a word of 32 bits in the counter of the random numbers.
     steps: Annotated[int, Field(ge=1, le=2**32 - 1)]
     replicates: Annotated[int, Field(ge=1, le=2**24)] = 1
     seed: Seed = 0
@@ -132,6 +134,7 @@ class UniformPrior(Section):
 
 
 def _choose_prior(value: Any) -> str | None:
+    # One key of a pair suffices to choose the alternative, so that the missing one is reported by name.
     key, _ = key_of(value, "low", "high", "mean", "variance") or (None, None)
     return None if key is None else tag("uniform" if key in ("low", "high") else "gaussian")
 
@@ -168,6 +171,7 @@ class Observe(Section):
     @model_validator(mode="after")
     def _can_be_built(self) -> Observe:
         self.observation()
+        # Results are stored by method, so that a repeated one would overwrite itself.
         if len(set(self.methods)) < len(self.methods):
             got = ", ".join(self.methods)
             raise InvalidInputError(message("methods must differ", got=got, remedy="name each once"))
@@ -178,6 +182,7 @@ class Privacy(Section):
     """Privacy budget: for opinions up to ``sensitivity`` apart, at the failure probability ``delta``."""
 
     sensitivity: Positive = 1.0
+    # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
 
 
@@ -219,10 +224,13 @@ class Scenario(Section):
     privacy: Privacy | None = None
     output: Output = Output()
 
+    # Cached: sections are immutable, and drawing a network is expensive.
     @cached_property
     def temporal_network(self) -> TemporalNetwork | None:
         """Temporal network, drawn from its own seed or from that of the run; None if the network is constant."""
         found = self.network.temporal_network(self.run.steps, self.run.seed)
+        # An agent without any contact would never be influenced; the consensus value is not defined over several
+        # components.
         if found is not None and not found.aggregate.is_connected:
             rule = "all agents must meet over time, directly or through others"
             remedy = "let it change for more steps, or set largest_component = true if it is a file"
@@ -233,6 +241,7 @@ class Scenario(Section):
     def graph(self) -> Network:
         """Network, drawn from its own seed or from that of the run; the aggregate of a temporal network."""
         if self.temporal_network is not None:
+            # A static section with dynamics is temporal as well, so that this case comes first.
             return self.temporal_network.aggregate
         assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
         return self.network.build(self.run.seed)
@@ -247,6 +256,7 @@ class Scenario(Section):
         pressure = schedule_of(self.pressure, network, parts["stubbornness"])
         adaptation = adaptation_of(self.agents.adaptation, network, seed)
         return Model(
+            # The model takes the temporal network itself; its aggregate serves for labels and for the tuned schedule.
             network if self.temporal_network is None else self.temporal_network,
             pressure=pressure,
             noise=self.noise.noise(),
@@ -268,11 +278,13 @@ class Scenario(Section):
 
     def to_toml(self) -> str:
         """Return the scenario as the text of a file, with every default written out."""
+        # None has no form in TOML, and a key that is left out has the same meaning.
         return toml_text(self.model_dump(exclude_none=True))
 
 
 def schema_text() -> str:
     """Return the JSON schema of scenario files, which the package ships for editors."""
+    # The dialect is named for editors, which otherwise guess an older one.
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Scenario.model_json_schema()
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
@@ -318,6 +330,7 @@ def toml_text(tables: Mapping[str, Any]) -> str:
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:
+    # Nested tables last, so that plain keys are not hidden behind them.
     ordered = sorted(values.items(), key=lambda item: isinstance(item[1], Mapping))
     lines = [f"{_key(key)} = {_value(value)}" for key, value in ordered]
     return "\n".join([f"[{_key(name)}]", *lines, ""])
@@ -336,6 +349,7 @@ def _value(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
+    # repr of a float is its shortest exact text, and TOML reads inf and nan as Python writes them.
     return repr(value)
 
 

@@ -23,6 +23,7 @@ from peerpressure.parameters import Kind, Parameter, with_defaults
 class Section(BaseModel):
     """A table of a scenario file; it is immutable."""
 
+    # strict: a quoted number in a file is a mistake, not a number; frozen, because a scenario caches what it builds.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
@@ -37,6 +38,7 @@ def tag(name: str) -> str:
 
 def key_of(value: Any, *keys: str) -> tuple[str, Any] | None:
     """Return the first of these keys that a table has, with its value."""
+    # Values are dictionaries when a file is read, and sections when they come from code.
     for key in keys:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if found is not None:
@@ -54,6 +56,7 @@ def among(names: Iterable[str], what: str) -> Callable[[str], str]:
     known = list(names)
 
     def check(word: str) -> str:
+        # Not a Literal: its message would list the names without a suggestion.
         if word not in known:
             near = difflib.get_close_matches(word, known, 1)
             remedy = f"did you mean {near[0]!r}?" if near else "use one of these"
@@ -69,6 +72,7 @@ def _located(path: str, info: ValidationInfo) -> str:
     With ``files: False`` in the context, as for scenarios from the network, no file may be named at all.
     """
     context = info.context or {}
+    # A request over HTTP must not learn which files exist on this machine, so that even the existence is not tested.
     if context.get("files") is False:
         remedy = "write the values themselves"
         raise ValueError(message("this scenario must not name files", got=repr(path), remedy=remedy))
@@ -80,6 +84,7 @@ def _existing(path: str, info: ValidationInfo) -> str:
     full = Path(_located(path, info))
     if not full.is_file():
         remedy = "paths start from the folder of the scenario file"
+        # ValueError, which Pydantic collects together with all other problems of the file.
         raise ValueError(message("a file must exist", got=str(full), remedy=remedy))
     return str(full)
 
@@ -93,6 +98,7 @@ def _one_or_many(value: Any) -> str:
 
 
 def _whole_or_not(value: Any) -> str:
+    # bool is a subclass of int, and true is no number.
     return tag("whole number") if isinstance(value, int) and not isinstance(value, bool) else tag("number")
 
 
@@ -105,6 +111,7 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 InputFile: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_existing)]
 OutputFolder: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_located)]
 Label: TypeAlias = Annotated[
+    # A discriminated union reports the errors of the chosen alternative only; a plain union lists those of all.
     Annotated[str, Tag(tag("text"))] | Annotated[int, Tag(tag("whole number"))], Discriminator(_word_or_number)
 ]
 Number: TypeAlias = Annotated[
@@ -116,6 +123,7 @@ OneOrMany: TypeAlias = Annotated[
 ]
 
 
+# Ranges, such as that of a probability, come from the declared bounds and not from the type.
 _TYPES: Mapping[Kind, Any] = {
     "whole": int,
     "real": float,
@@ -162,7 +170,10 @@ def derived(
     type of Section
         Subclass of ``base``.
     """
+    # The literal type lets the JSON schema identify the alternative, and the default lets code leave the key out.
     fields: dict[str, Any] = {key: (cast(Any, Literal)[name], name)}
+    # Types, ranges and defaults come from the declarations, so that the file format cannot differ from the
+    # constructors.
     fields |= {one.name: (_annotation(one), one.default) for one in with_defaults(member, parameters)}
     fields |= more or {}
     title = "".join(word.capitalize() for word in name.split("_"))
@@ -171,7 +182,9 @@ def derived(
 
 def _annotation(one: Parameter) -> Any:
     """Return the type of a key with its legal range and its description."""
+    # A default of None means that the key may be left out.
     plain = _TYPES[one.kind] if one.default is not None else _TYPES[one.kind] | None
+    # Larger integers are valid in Python, but not in other TOML readers.
     bounds = ({"le": LARGEST} if one.kind == "whole" else {}) | one.bounds
     description = (one.help or one.title) + f" ({one.unit})" * bool(one.unit)
     return Annotated[plain, Field(description=description, **cast(Any, bounds))]
@@ -190,6 +203,7 @@ def union_of(sections: Mapping[str, type[Section]]) -> Any:
 def read_text(path: str | Path, what: str) -> str:
     """Return the text of a file; raise FileFormatError if it cannot be read as UTF-8."""
     try:
+        # utf-8-sig removes the byte order mark that some editors on Windows write.
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "save it as UTF-8"

@@ -15,6 +15,7 @@ from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, with_defaults
 from peerpressure.schedules import SCHEDULES
 
+# Kinds that can be written as a number between colons; a per-agent parameter takes one number for all.
 _NUMBERS = ("whole", "real", "probability", "per agent")
 
 
@@ -26,14 +27,18 @@ def network_section(words: str) -> dict[str, Any]:
     >>> network_section("karate")
     {'named': 'karate'}
     """
+    # Names come before files, which must have a suffix.
     if words in NAMED:
         return {"named": words}
     if words in RECORDED:
-        # Without the nights, in which nobody meets.
+        # Without the nights, which have no contacts.
+        # Repeated, because a diagnosis is about t → ∞, when all recorded contacts would have ended.
         return {"recorded": words, "skip_quiet": 12, "repeat": True}
     name, *given = words.split(":")
+    # Full names overwrite abbreviations, should they ever coincide.
     names = {one.short: key for key, one in GENERATORS.items() if one.short} | {key: key for key in GENERATORS}
     if name not in names:
+        # A word with a suffix is meant as a file even if it does not exist; the loader then reports the missing file.
         if Path(words).suffix:
             return {"file": words}
         remedy = f"use {', '.join(names)} with their parameters, {', '.join([*NAMED, *RECORDED])}, or a file"
@@ -63,6 +68,7 @@ def adaptation_section(words: str) -> float | str:
     >>> adaptation_section("0.01"), adaptation_section("0.1/t")
     (0.01, '0.1/t')
     """
+    # The formula is not checked here: the section does, with a better message.
     try:
         return float(words)
     except ValueError:
@@ -92,6 +98,7 @@ def pressure_section(words: str) -> dict[str, Any]:
     if words == "tuned":
         return {"kind": "tuned"}
     kind, *given = words.split(":")
+    # A kind that needs more than numbers, such as a table, cannot be abbreviated; its name is then read as a formula.
     if kind in SCHEDULES and _is_numeric(SCHEDULES[kind], SCHEDULES[kind].parameters):
         return {"kind": kind, **_values(kind, given, SCHEDULES[kind], SCHEDULES[kind].parameters)}
     return {"kind": "formula", "formula": words}
@@ -108,6 +115,7 @@ def _values(
     """Return the parameters that the words after a name give, in the order of their declaration."""
     declared = [one for one in with_defaults(member, parameters) if one.kind in _NUMBERS]
     needed = sum(one.default is REQUIRED for one in declared)
+    # Optional parameters may be left out from the end only, since words have no names.
     if not needed <= len(given) <= len(declared):
         example = ":".join([name, *(one.name.upper() for one in declared)])
         count = f"{len(declared)}" if needed == len(declared) else f"{needed} to {len(declared)}"

@@ -26,6 +26,8 @@ class ScheduleSection(Section):
 
     @model_validator(mode="after")
     def _can_be_built(self) -> ScheduleSection:
+        # The result is discarded; building it only raises what the types cannot express, such as a formula that does
+        # not parse.
         self.schedule()
         return self
 
@@ -55,6 +57,7 @@ def _choose_pressure(value: Any) -> str | None:
 
 _KINDS = ", ".join(SCHEDULE_SECTIONS)
 _EXAMPLE = "for instance kind = 'linear', or formula = 't*log(1 + t)'"
+# Type checkers cannot evaluate unions that are computed at run time, so that they get the common base class.
 if TYPE_CHECKING:
     AnySchedule: TypeAlias = ScheduleSection
     PressureSection: TypeAlias = ScheduleSection | TunedSection
@@ -74,6 +77,7 @@ else:
 def schedule_of(section: ScheduleSection | TunedSection, network: Network, stubbornness: float | PerAgent) -> Schedule:
     """Return the schedule of a section; the tuned one depends on the agents."""
     if isinstance(section, TunedSection):
+        # κ = Σs/Σd depends on the agents, so that the section itself has no schedule.
         return Linear.tuned(network, stubbornness)
     return section.schedule()
 
@@ -107,6 +111,7 @@ class LawSection(Section):
         values = self.model_dump()
         if "temporal" in values:
             kind = values["temporal"]
+            # The file has a word or one number; the noise laws have a table with a kind.
             values["temporal"] = (
                 {"kind": kind} if isinstance(kind, str) else {"kind": "ar1", "coefficient": kind["ar1"]}
             )
@@ -123,9 +128,11 @@ class CustomLawSection(LawSection):
 
     def _values(self) -> dict[str, Any]:
         values = super()._values()
+        # SciPy's positional parameters are not offered: names are readable and checked.
         return values | {"args": [], "kwds": values.pop("parameters")}
 
 
+# Keys of all laws whose constructors take them, declared once.
 _OVER_TIME: dict[str, Any] = {
     "temporal": (TemporalSection, "white"),
     "time_scale": (ScaleSection, SCHEDULE_SECTIONS["constant"].model_validate({"value": 1.0})),
@@ -144,6 +151,7 @@ LAW_SECTIONS = {law: _law_section(law, member) for law, member in LAWS.items()}
 
 def _choose_noise(value: Any) -> str | None:
     _, law = key_of(value, "law") or (None, None)
+    # A tuple compares with ==; a set or dict would raise for an unhashable value such as a list.
     return tag(str(law)) if law in tuple(LAW_SECTIONS) else None
 
 

@@ -66,6 +66,8 @@ def holding(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Append mode creates the file but does not truncate it: until the lock is acquired the text names another
+        # process.
         file = open(folder / _LOCK_NAME, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
     except OSError as error:
         got = f"{folder} ({error.strerror})"
@@ -74,6 +76,7 @@ def holding(folder: Path) -> Iterator[None]:
         ) from error
     with file:
         _acquire(file, folder)
+        # Only the holder of the lock writes, so the name in the file is that of the process that runs the sweep.
         try:
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
@@ -90,6 +93,7 @@ def is_held(folder: Path) -> bool:
     """Return whether a process runs the sweep."""
     try:
         with open(folder / _LOCK_NAME, "rb", buffering=0) as file:
+            # Shared, so that two status commands at the same time do not take each other for a running sweep.
             _lock(file, shared=True)
     except FileNotFoundError:
         return False
@@ -104,6 +108,7 @@ def _acquire(file: IO[bytes], folder: Path) -> None:
             _lock(file)
             return
         except BlockingIOError:
+            # Together a quarter of a second, much longer than a status command takes the lock.
             time.sleep(0.05)
     file.seek(0)
     holder = file.read().decode() or "another process"
@@ -111,6 +116,7 @@ def _acquire(file: IO[bytes], folder: Path) -> None:
     raise SweepBusyError(message(rule, got=f"{holder} at work on it", remedy="wait for it, or end it and run again"))
 
 
+# Locks of the operating system, not a file with a process id: ids are reused, and a killed process removes nothing.
 try:
     import fcntl
 except ImportError:
@@ -134,6 +140,7 @@ else:
 STATES = ("planned", "running", "done", "failed")
 _NAME = "ledger.sqlite"
 _PATIENCE = 30.0  # seconds to wait for another process's write
+# The parameters are stored as text, so that failures can be listed without the plan.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unit (
@@ -148,6 +155,7 @@ CREATE TABLE IF NOT EXISTS unit (
     worker TEXT
 ) WITHOUT ROWID;
 """
+# An upsert keeps state, attempts and traceback of a unit that an earlier plan had already.
 _REGISTER = """
 INSERT INTO unit (key, position, parameters, replication) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET position = excluded.position, parameters = excluded.parameters,
@@ -172,12 +180,15 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
             message("the folder must hold a sweep", got=folder, remedy="run the sweep, or name its folder")
         )
     try:
+        # Autocommit: transactions are explicit, in _transaction, and sqlite3 opens none implicitly.
         with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            # In WAL mode NORMAL cannot corrupt the file; it only gives up the durability of the last commits.
             connection.execute("PRAGMA synchronous = NORMAL")
             if create:
                 connection.executescript(_SCHEMA)
             yield Ledger(connection)
+    # A programming error of the caller, such as use after closing, is no damage and must not rebuild the ledger.
     except sqlite3.ProgrammingError:
         raise
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite may quote damaged text in its own message
@@ -187,6 +198,7 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
 def set_aside(folder: Path) -> None:
     """Rename a damaged ledger, so that a new one can be made from plan and result files."""
     path = folder / _NAME
+    # The log belongs to the damaged file; SQLite would replay it into the new ledger.
     for end in ("-wal", "-shm"):
         path.with_name(_NAME + end).unlink(missing_ok=True)
     if path.exists():
@@ -220,6 +232,7 @@ class Ledger:
             return None
         try:
             held = Fingerprint(facts["task"], facts["version"], int(facts["seed"]))
+            # Values in SQLite can change by single bits without violating its structure; the digest detects that.
             intact = held.digest == facts["fingerprint"]
         except (KeyError, ValueError) as error:
             raise damaged("facts that cannot be read") from error
@@ -232,11 +245,13 @@ class Ledger:
         facts = {name: str(value) for name, value in plan.fingerprint._asdict().items()}
         facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes)), "digest": plan.digest}
         keys = [unit.key for unit in plan.units]
+        # Registering millions of units takes long; a repeated run of the same plan skips it.
         if facts.items() <= self._facts().items() and self._order() == keys:
             return
         facts["workers"] = "1"
         rows = ((unit.key, i, unit.parameters, unit.replication) for i, unit in enumerate(plan.units))
         with self._transaction() as connection:
+            # Units of an earlier plan stay in the ledger without a position: a later plan may contain them again.
             connection.execute("UPDATE unit SET position = NULL")
             connection.executemany(_REGISTER, rows)
             connection.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts.items())
@@ -245,6 +260,7 @@ class Ledger:
         """Return the state of each unit of the plan, in its order."""
         query = "SELECT key, state FROM unit WHERE position IS NOT NULL ORDER BY position"
         found = dict(self._connection.execute(query))
+        # The CHECK constraint is not verified when rows are read, and damaged text may still be valid UTF-8.
         if not set(found.values()) <= set(STATES):
             raise damaged("a state that is none")
         return found
@@ -281,6 +297,7 @@ class Ledger:
     def workers(self) -> int:
         """Return how many units are, or were, computed at a time."""
         number = self._facts().get("workers", "1")
+        # The number only scales the time estimate, so damage here is not worth an error.
         return max(1, int(number)) if number.isdecimal() else 1
 
     def counts(self) -> dict[str, int]:
@@ -294,6 +311,7 @@ class Ledger:
     def mean_seconds(self) -> float | None:
         """Return the mean duration of a finished unit."""
         query = "SELECT avg(seconds) FROM unit WHERE state = 'done' AND position IS NOT NULL"
+        # Failed units are left out: the time until an error is no evidence for the duration of a unit that succeeds.
         (mean,) = self._connection.execute(query).fetchone()
         return None if mean is None else float(mean)
 
@@ -318,14 +336,17 @@ class Ledger:
 
     def _change(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         with self._transaction() as connection:
+            # Fewer changed rows than keys means that units are missing, which an UPDATE does not report by itself.
             if rows and connection.executemany(query, rows).rowcount != len(rows):
                 raise damaged("units that are missing")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        # IMMEDIATE takes the write lock at the start; a deferred transaction could fail halfway when it first writes.
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield self._connection
+        # BaseException: Ctrl-C between the statements must not leave a transaction open.
         except BaseException:
             self._connection.rollback()
             raise
@@ -333,9 +354,12 @@ class Ledger:
 
 
 def _translated(error: Exception, path: Path) -> SweepError:
+    # Errors without a code, such as text that is not UTF-8, come from damaged content.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    # A file that was cut short is an I/O error for SQLite, but no sign of a full disk.
     if code == sqlite3.SQLITE_IOERR_SHORT_READ:
         return damaged(f"{path} ({error})")
+    # Extended error codes have the primary code in their low byte.
     if code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return no_room(f"{path} ({error})")
     if code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY):

@@ -69,8 +69,10 @@ class Range:
 
     def values(self) -> tuple[Value, ...]:
         """Return the values in order."""
+        # Integer ratios, not accumulated steps: the last share is exactly 1, and no error builds up along the axis.
         shares = [i / (self.count - 1) for i in range(self.count)] if self.count > 1 else [0.0]
         placed = (_place(share, self.start, self.stop, self.spacing, self.whole) for share in shares)
+        # A dict drops duplicates, which rounding to whole numbers creates, and keeps the order.
         return tuple(dict.fromkeys(placed))
 
 
@@ -119,6 +121,8 @@ class Draws:
             raise InvalidInputError(
                 message("draws need low < high", got=f"{self.low} and {self.high}", remedy="exchange or widen them")
             )
+        # Draws that are already taken are rejected. At half of the interval a draw is rejected every other time on
+        # average; near the full interval the last values would take many more draws than there are values.
         if self.whole and self.count > (self.high - self.low) / 2:
             rule = "distinct whole draws may take up to half of their interval"
             raise InvalidInputError(message(rule, got=f"{self.count} draws", remedy="list the values or use a range"))
@@ -149,12 +153,17 @@ def _shares(root: int, name: str) -> Iterator[float]:
     """Yield uniform numbers in [0, 1) that do not depend on the version of a generator: hashes of (root, name, i)."""
     i = 0
     while True:
+        # A counter-based hash, not a NumPy generator, whose streams may change between versions: the values of an axis
+        # enter the keys of units, so a change would invalidate finished results. ``person`` separates these hashes from
+        # seeds and keys.
         digest = hashlib.blake2b(f"{root}\n{name}\n{i}".encode(), digest_size=8, person=b"draw").digest()
+        # The 53 leading bits fill the mantissa of a double exactly, so that no value is rounded up to 1.
         yield (int.from_bytes(digest) >> 11) * 2.0**-53
         i += 1
 
 
 def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool) -> Value:
+    # The geometric form is exact at share 0, and both ends are positive here (see _check).
     value = low * (high / low) ** share if spacing == "log" else low + (high - low) * share
     # Twelve digits, so that the third value of 0.1, 0.2, … is exactly 0.3 on every machine.
     return round(value) if whole else float(f"{value:.12g}")
@@ -163,8 +172,10 @@ def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool)
 def _check(low: float, high: float, count: int, spacing: str) -> None:
     if spacing not in ("linear", "log"):
         raise InvalidInputError(message("spacing must be 'linear' or 'log'", got=repr(spacing), remedy="leave it out"))
+    # bool is a subclass of int, and True is no count.
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise InvalidInputError(message("count must be 1 or more", got=repr(count), remedy="pass a whole number"))
+    # 1e300 also excludes infinities and NaN, and leaves room for high − low to stay finite.
     if not all(isinstance(end, (int, float)) and abs(end) < 1e300 for end in (low, high)):
         raise InvalidInputError(message("ends must be finite numbers", got=f"{low!r}, {high!r}", remedy="pass two"))
     if spacing == "log" and min(low, high) <= 0:
@@ -172,8 +183,11 @@ def _check(low: float, high: float, count: int, spacing: str) -> None:
         raise InvalidInputError(message(rule, got=f"{low} and {high}", remedy="use spacing='linear'"))
 
 
+# The column of the replication number in the final table, so no parameter may have this name.
 REPLICATION = "replication"
+# All units of a plan are in memory at once, with a key, a text and a seed each: a few gigabytes at this number.
 _MOST_UNITS = 10_000_000
+# A syntactic check only. The task is imported when the sweep starts, so that a plan can be made and counted without it.
 _TASK = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -248,8 +262,11 @@ class Plan:
         _whole(self.replications, "replications", least=1)
         _whole(self.seed, "the seed", least=0)
         _check_names(self.base, self.axes)
+        # A round trip through JSON freezes a deep copy, and turns NumPy scalars and tuples into the values that tasks
+        # receive.
         object.__setattr__(self, "base", json.loads(canonical(dict(self.base))))
         axes = {name: resolve(axis, root=self.seed, name=name) for name, axis in self.axes.items()}
+        # Ranges and draws are resolved once, because keys, order and table must see the same values.
         object.__setattr__(self, "axes", {name: _distinct(name, values) for name, values in axes.items()})
         if len(self) > _MOST_UNITS:
             rule = f"a plan may have {_MOST_UNITS} units"
@@ -272,6 +289,8 @@ class Plan:
     def units(self) -> tuple[Unit, ...]:
         """The units, in the order of the final table: the last axis runs fastest, replications within it."""
         names = tuple(self.values)
+        # The text is canonical, so two spellings of one point (key order, NumPy types) have the same key and the same
+        # seed.
         points = (
             canonical(dict(self.base) | dict(zip(names, point, strict=True)))
             for point in itertools.product(*self.values.values())
@@ -285,12 +304,14 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """The hash of the columns and the order of the final table."""
+        # Cached: with millions of units the hash of all keys takes seconds.
         return order_digest(list(self.values), [unit.key for unit in self.units])
 
 
 def canonical(value: object) -> str:
     """Return the canonical JSON text of a value: sorted keys, no spaces, floats that round-trip."""
     try:
+        # NaN is not valid JSON, and nan ≠ nan would make equal points unequal.
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
         rule = "parameters must be made of numbers, texts, booleans, lists and tables"
@@ -299,6 +320,9 @@ def canonical(value: object) -> str:
 
 def unit_key(task: str, parameters: str, replication: int) -> str:
     """Return the key of a unit, which depends on the unit alone."""
+    # Neither the root seed nor the version is part of the key; the fingerprint in each result file covers them, so that
+    # results of another seed are detected rather than overlooked. A parameter text has no newline, which makes the
+    # joined text unambiguous.
     return hash_text(f"{task}\n{replication}\n{parameters}")
 
 
@@ -313,6 +337,8 @@ def hash_text(text: str) -> str:
 
 
 def _unit_seed(root: int, parameters: str, replication: int) -> int:
+    # The seed depends on the parameters, not on the position in the grid: a larger grid leaves the random numbers of
+    # old points unchanged. 64 bits make equal seeds unlikely even among 10⁷ units (about 3·10⁻⁶).
     text = f"{root}\n{replication}\n{parameters}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8, person=b"seed").digest())
 
@@ -328,6 +354,8 @@ def _plain(value: object) -> object:
 
 
 def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    # Compared as canonical text, since lists and tables are legal values and not hashable; 1 and 1.0 are different
+    # values.
     texts = [canonical(value) for value in values]
     if not texts or len(set(texts)) != len(texts):
         got = "the same value twice" if texts else "no value"

@@ -30,10 +30,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# A status lists at most this many failures, since it is polled; the ledger keeps all of them.
 _MOST_FAILURES = 100
 _FOLDER = "units"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
+# The names that ``replacing`` gives to its temporary files.
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
+# The checksum comes first and covers the exact text after it, so that verification does not depend on how JSON is
+# formatted.
 _TEXT = re.compile(r'\{"checksum":"([0-9a-f]{32})","unit":(.*)\}', re.DOTALL)
 
 
@@ -54,11 +58,14 @@ def result_path(folder: Path, key: str) -> Path:
 
 def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
     """Write the rows of a unit, given as JSON."""
+    # Joined as text: rows and parameters are JSON already, and parsing them again would cost time and could change
+    # digits.
     body = (
         f'{{"fingerprint":"{fingerprint}","key":"{unit.key}","parameters":{unit.parameters},'
         f'"replication":{unit.replication},"rows":{rows}}}'
     )
     path = result_path(folder, unit.key)
+    # Workers create folders concurrently, hence exist_ok.
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(f'{{"checksum":"{hash_text(body)}","unit":{body}}}'.encode())
@@ -71,7 +78,9 @@ def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> Result:
         found = _TEXT.fullmatch(path.read_text(encoding="utf-8"))
         if found is None or hash_text(found[2]) != found[1]:
             raise ValueError("other bytes than were written")
+        # Extra or missing fields raise TypeError here, which counts as damage.
         result = Result(**json.loads(found[2]))
+        # An intact file under another name, such as a copy, would otherwise enter the table at the wrong point.
         if unit_key(fingerprint.task, canonical(result.parameters), result.replication) != key:
             raise ValueError("the result of another unit")
     except (OSError, ValueError, TypeError) as error:
@@ -101,6 +110,7 @@ def remove_results(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    # Only folders of this module's form; callers match the names, so that other files in the folder are never touched.
     for shard in sorted((folder / _FOLDER).glob("[0-9a-f][0-9a-f]")):
         with os.scandir(shard) as entries:
             yield from entries
@@ -144,6 +154,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
     """
     where = Path(folder)
     with open_ledger(where) as ledger:
+        # Read in one go: a running sweep may change the ledger while the result files are read below.
         fingerprint, states = ledger.fingerprint(), ledger.states()
         axes, keys = ledger.table_order()
     if fingerprint is None:
@@ -187,6 +198,8 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix == ".csv":
         with replacing(target) as file:
+            # A fixed line terminator gives the same bytes on all systems; pandas writes floats with their shortest
+            # exact repr.
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
     elif target.suffix == ".parquet":
         _require_pyarrow(target)
@@ -215,6 +228,7 @@ def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Finge
             rule = f"all results in {folder} must be of one task, version and seed"
             raise OtherSweepError(message(rule, got=f"another at unit {key}", remedy="run the sweep fresh"))
         point = {name: _scalar(result.parameters[name]) for name in axes} | {REPLICATION: result.replication}
+        # Tasks are not allowed to repeat parameter names, so no column overwrites another.
         yield from (point | row for row in result.rows)
 
 
@@ -226,6 +240,7 @@ def _scalar(value: object) -> object:
 def _frame(axes: Sequence[str], records: Sequence[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
+    # Columns of the task in the order of first appearance; units may return different ones.
     names = dict.fromkeys([*axes, REPLICATION, *(name for record in records for name in record)])
     return pd.DataFrame({name: _column([record.get(name) for record in records]) for name in names})
 
@@ -237,6 +252,7 @@ def _column(values: Sequence[Any]) -> pd.Series:
     # Whole numbers with gaps stay whole numbers: floats lose digits above 2⁵³.
     if len(present) == len(values) or not present or not all(type(value) is int for value in present):
         return pd.Series(values)
+    # Int64 is pandas' integer type with missing values; larger integers stay Python objects.
     return pd.Series(values, dtype="Int64" if max(map(abs, present)) < 2**63 else object)
 
 
@@ -254,7 +270,7 @@ class Failure(NamedTuple):
 class SweepStatus:
     """The number of units in each state, the first failures, and an estimate of the remaining time.
 
-    ``active`` tells whether a process runs the sweep now; ``seconds_left`` is None before the first unit is done.
+    ``active`` is True while a process runs the sweep; ``seconds_left`` is None before the first unit is done.
     """
 
     planned: int
@@ -321,6 +337,7 @@ def read_status(ledger: Ledger, *, active: bool) -> SweepStatus:
         for key, parameters, replication, text in ledger.failures(_MOST_FAILURES)
     )
     waiting, typical = counts["planned"] + counts["running"], ledger.mean_seconds()
+    # Assumes that the remaining units are like the finished ones, and that workers share them evenly.
     left = None if typical is None else waiting * typical / ledger.workers()
     return SweepStatus(**counts, failures=failures, seconds_left=left, active=active)
 
@@ -332,5 +349,6 @@ def first_line(report: str) -> str:
     'ValueError: no such'
     """
     lines = [line for line in report.splitlines() if line.strip()]
+    # Lines of frames are indented; the first line after the last of them is the error. Its message may have more lines.
     after = [i for i, line in enumerate(lines) if line.startswith("  ")]
     return lines[min(after[-1] + 1, len(lines) - 1) if after else 0] if lines else "unknown"

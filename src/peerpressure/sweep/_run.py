@@ -91,9 +91,11 @@ def run_sweep(
         print(run_sweep(plan, "results", workers=4))
     """
     where = Path(folder)
+    # Imported here to report a wrong path before any folder is made or worker started.
     load_task(plan.task)
     lanes = _checked_workers(workers, dask)
     with holding(where):
+        # Safe under the lock only: another run's temporary files look the same.
         remove_leftovers(where)
         if fresh:
             remove_ledger(where)
@@ -116,6 +118,8 @@ def _run(
         kept = kept_keys(folder)
         found = _finished_unmarked(ledger, plan, folder, kept)
         ledger.register(plan)
+        # Register first, then settle: the plan may contain units that the ledger did not know, which have files
+        # already.
         _settle(ledger, kept, found, retry_failed)
         states = ledger.states()
         units = [unit for unit in plan.units if states[unit.key] == "planned"]
@@ -123,8 +127,10 @@ def _run(
         try:
             with reporter(progress, len(plan)) as report:
                 report(done)
+                # A failure of one unit is part of the outcome; what raises here stops the sweep as a whole.
                 _compute(Work(ledger, units, done, report), plan, folder, workers, dask)
         finally:
+            # Also after an exception: the workers are dead, so nothing is running, and the status must not claim it.
             ledger.mark("planned", [key for key, state in ledger.states().items() if state == "running"])
         return read_status(ledger, active=False)
 
@@ -133,6 +139,7 @@ def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | Non
     if work.finished:
         return
     if dask is not None:
+        # The runners import subprocess machinery or Dask, which a finished sweep does not need.
         from peerpressure.sweep._runners import run_on_dask
 
         run_on_dask(work, plan, folder, dask)
@@ -145,6 +152,7 @@ def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | Non
 def _finished_unmarked(ledger: Ledger, plan: Plan, folder: Path, kept: set[str]) -> list[str]:
     """Return the units whose results survived a killed process or a lost ledger."""
     states = ledger.states()
+    # Only files that the ledger does not know as done are read and verified, so that a repeated run starts fast.
     unmarked = [unit.key for unit in plan.units if unit.key in kept and states.get(unit.key) != "done"]
     return [key for key in unmarked if _usable(folder, key, plan.fingerprint)]
 
@@ -153,6 +161,7 @@ def _settle(ledger: Ledger, kept: set[str], found: list[str], retry_failed: bool
     """Make the ledger agree with the result files, and reset units that no process computes any more."""
     again = {"running", "failed"} if retry_failed else {"running"}
     states = ledger.states().items()
+    # A done unit whose file was deleted is planned again: the file, not the ledger, is the result.
     ledger.mark("planned", [key for key, state in states if state in again or (state == "done" and key not in kept)])
     ledger.mark("done", found)
 
@@ -162,6 +171,7 @@ def _usable(folder: Path, key: str, fingerprint: Fingerprint) -> bool:
     try:
         result = read_result(folder, key, fingerprint)
     except DamagedSweepError:
+        # A damaged file is no result; without it the unit is planned again.
         result_path(folder, key).unlink()
         return False
     if result.fingerprint != fingerprint.digest:
@@ -185,6 +195,7 @@ def _checked_workers(workers: int | None, dask: str | None) -> int:
     if workers is None:
         from peerpressure.engine.plan import available_threads
 
+        # Cores that this process may use, which containers and batch systems restrict.
         return available_threads()
     if dask is not None:
         rule = "a sweep runs in local workers or on a Dask cluster"

@@ -27,8 +27,10 @@ from peerpressure.sweep._work import Computed, Work, compute
 from peerpressure.version import __version__
 
 _POLL_SECONDS = 1.0  # after which a death is noticed even if no pipe reports it
+# Workers that die before their first message point to a broken environment, in which every other one dies too.
 _MOST_FALSE_STARTS = 3
 _CONNECT_SECONDS = 10.0
+# A worker that restarts takes some seconds; after a minute without any, waiting longer is unlikely to help.
 _NO_WORKERS_SECONDS = 60.0
 _AHEAD = 2  # batches per thread of a cluster, so that none waits for a message
 # One thread each: workers share the cores, and sums do not depend on the number of cores.
@@ -55,16 +57,20 @@ class Worker:
     """
 
     def __init__(self, setting: Mapping[str, str], inbox: queue.SimpleQueue[Message]) -> None:
+        # The worker imports the task as the parent would, also from the current directory, for which sys.path has "".
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self.process = subprocess.Popen(
+            # -P leaves the working directory out of the worker's own path, which PYTHONPATH sets completely.
             [sys.executable, "-P", "-m", "peerpressure.sweep._worker"],
             env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # A session of its own: Ctrl-C at the terminal goes to the parent's process group only.
             start_new_session=True,
         )
         self.ready = False
         self.batch: list[Unit] = []
+        # The thread starts before the first message is sent, so that a full pipe cannot block both sides.
         threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
         self._send(setting)
 
@@ -75,6 +81,7 @@ class Worker:
 
     def end(self) -> str:
         """Kill the process, which leaves result files intact, and return how it ended."""
+        # Results are written to a temporary file and renamed, so a kill at any moment leaves no partial result.
         self.process.kill()
         code = self.process.wait()
         assert self.process.stdin is not None
@@ -117,6 +124,8 @@ class Pool:
         for worker in self.workers:
             if worker.ready and not worker.batch and (batch := self._work.take(f"process {worker.process.pid}")):
                 worker.give(batch)
+        # Importing the package takes a while. Counting the workers under way prevents one more start per call of
+        # assign.
         starting = sum(not worker.ready for worker in self.workers)
         while len(self.workers) < self._size and starting < self._work.left:
             self.workers.append(Worker(self._setting, self._inbox))
@@ -137,6 +146,7 @@ class Pool:
                 self._remove(worker)
 
     def _receive(self, worker: Worker, answer: dict[str, Any]) -> None:
+        # Its messages may still be queued after its removal; recording them would count units twice.
         if worker not in self.workers:
             return  # its units were reassigned
         if "unwritten" in answer:
@@ -146,6 +156,7 @@ class Pool:
 
     def _remove(self, worker: Worker) -> None:
         self.workers.remove(worker)
+        # After an orderly exit kill does nothing, so one path serves dead and finished workers.
         how = worker.end()
         self._work.lost(worker.batch, how)
         self._false_starts += not worker.ready
@@ -165,12 +176,14 @@ def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
             pool.assign()
             pool.wait()
     finally:
+        # No orderly shutdown: a unit may run for hours, and an interrupt must return at once.
         for worker in pool.workers:
             worker.end()
 
 
 def compute_batch(task: str, version: str, units: list[Unit]) -> list[Computed]:
     """Compute units on a worker of the cluster."""
+    # Another version may compute other numbers, which the fingerprint of the result would not reveal.
     if version != __version__:
         rule = f"workers must have version {version} of peerpressure"
         raise SweepError(message(rule, got=__version__, remedy="install the same version on all machines"))
@@ -193,9 +206,11 @@ class Cluster:
 
     def __init__(self, client: Any, work: Work, plan: Plan, folder: Path) -> None:
         self._client, self._work, self._plan, self._folder = client, work, plan, folder
+        # Futures are referenced here: Dask cancels a task as soon as no client refers to its future.
         self._out: dict[str, tuple[Any, list[Unit]]] = {}
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads = 0
+        # The monotonic clock may start at 0, and the first call is to check at once.
         self._checked = -_POLL_SECONDS
         self._last_seen = time.monotonic()
 
@@ -209,6 +224,7 @@ class Cluster:
         self._checked, before = now, self._threads
         self._threads = sum(self._client.nthreads().values())
         self._last_seen = now if self._threads else self._last_seen
+        # 0 lanes would divide by zero in the size of a batch; while no worker is there, the last number is kept.
         if self._threads not in (0, before):
             self._work.expect(lanes=self._threads)
         if now > self._last_seen + _NO_WORKERS_SECONDS:
@@ -217,10 +233,15 @@ class Cluster:
 
     def submit(self) -> None:
         """Keep every thread of the cluster busy."""
+        # A bounded number of batches in flight also bounds what must be recomputed if the scheduler dies.
         while len(self._out) < _AHEAD * self._threads and (batch := self._work.take("dask")):
             version = self._plan.fingerprint.version
+            # pure=False: a batch that is taken back and submitted again must not be answered from Dask's cache by its
+            # arguments.
             future = self._client.submit(compute_batch, self._plan.task, version, batch, pure=False)
             self._out[future.key] = future, batch
+            # The callback runs in Dask's thread, so it only puts the future into a queue, and the ledger stays with one
+            # thread.
             future.add_done_callback(self._finished.put)
 
     def wait(self) -> None:
@@ -253,6 +274,7 @@ def _result(future: Any) -> list[Computed] | None:
         if future.cancelled():
             raise CancelledError("cancelled")
         result: list[Computed] = future.result()
+    # Dask tries a batch on several workers before it raises this; the batch is then split to find the unit.
     except KilledWorker:
         return None
     except (CancelledError, OSError, TimeoutError) as error:
@@ -269,12 +291,14 @@ def _connected(address: str) -> Iterator[Any]:
         raise SweepError(message(rule, got="an installation without it", remedy=remedy)) from error
     connect: Any = Client  # untyped
     try:
+        # set_as_default=False leaves the Dask client of a calling notebook in place.
         client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise _gone(f"no scheduler at {address} ({error})") from error
     try:
         yield client
     finally:
+        # close waits for the scheduler, which may be gone.
         client.close(timeout=2)
 
 

@@ -17,9 +17,13 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.sweep._ledger import Ledger, Outcome
 from peerpressure.sweep._plan import REPLICATION, Unit
 
+# Seconds of computation per batch, long enough that sending and recording it is a small share of the time.
 BATCH_SECONDS = 0.1
+# Bounds what is lost, and recomputed one by one, when a worker dies.
 _LARGEST_BATCH = 1000
+# A worker may also be killed for a reason outside of the unit, such as another process that fills the memory.
 _MOST_DEATHS = 3
+# Characters at the end of a traceback, where the error is; deep recursion would otherwise fill the ledger.
 _LONGEST_REPORT = 20_000
 Task: TypeAlias = Callable[[dict[str, Any], int], Mapping[str, Any] | Iterable[Mapping[str, Any]]]
 
@@ -32,9 +36,12 @@ class Work:
         self._lanes = 1
         self._ledger = ledger
         self._waiting = deque(units)
+        # Units that were on a worker when it died; any one of them may have killed it.
         self._suspects: deque[Unit] = deque()
         self._out: set[str] = set()
         self._deaths: Counter[str] = Counter()
+        # Moving average of the seconds per unit; None until the first outcome, when the size of a batch is still a
+        # guess.
         self._seconds: float | None = None
         self._done = done
         self._report = report
@@ -71,14 +78,18 @@ class Work:
         if not outcomes:
             return
         self._ledger.finish(outcomes)
+        # A set of keys, not a counter: the outcome of a batch that was taken back must not be subtracted twice.
         self._out -= {outcome.key for outcome in outcomes}
         typical = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
+        # Units near each other in the plan take similar times, so recent batches count more than the mean over the
+        # sweep.
         self._seconds = typical if self._seconds is None else 0.7 * self._seconds + 0.3 * typical
         self._done += sum(outcome.traceback is None for outcome in outcomes)
         self._report(self._done)
 
     def lost(self, batch: Sequence[Unit], how: str) -> None:
         """Take back the batch of a dead worker; a unit that repeatedly kills its worker is recorded as failed."""
+        # In a larger batch the unit that killed the worker is not known, so none is charged with the death.
         if len(batch) == 1:
             self._deaths[batch[0].key] += 1
         hopeless = [unit for unit in batch if self._deaths[unit.key] >= _MOST_DEATHS]
@@ -90,8 +101,11 @@ class Work:
         self._suspects.extend(again)
 
     def _batch_size(self) -> int:
+        # The first unit measures how long a unit takes.
         if self._seconds is None:
             return 1
+        # At most half of a fair share, so that batches shrink towards the end and the workers finish at about the same
+        # time.
         fair = math.ceil(len(self._waiting) / (2 * self._lanes))
         return max(1, min(math.ceil(BATCH_SECONDS / max(self._seconds, 1e-6)), fair, _LARGEST_BATCH))
 
@@ -107,6 +121,7 @@ class Computed(NamedTuple):
 def load_task(path: str) -> Task:
     """Return the function at ``module:function``."""
     module, _, name = path.partition(":")
+    # Imported by name in each process, so that the task itself need not be pickled.
     try:
         task: Task = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
@@ -123,6 +138,7 @@ def compute(task: str, unit: Unit) -> Computed:
         parameters = json.loads(unit.parameters)
         taken = {*parameters, REPLICATION}
         rows = _rows_text(load_task(task)(parameters, unit.seed), taken)
+    # A task that calls sys.exit fails like one that raises; KeyboardInterrupt still ends the process.
     except (Exception, SystemExit):
         report = traceback.format_exc()[-_LONGEST_REPORT:]
     return Computed(rows, report, time.perf_counter() - begin)
@@ -131,6 +147,7 @@ def compute(task: str, unit: Unit) -> Computed:
 def _rows_text(given: Mapping[str, Any] | Iterable[Mapping[str, Any]], taken: set[str]) -> str:
     """Return tidy rows as JSON whose floats, infinities and NaN among them, read back to the last bit."""
     rows = [given] if isinstance(given, Mapping) else list(given)
+    # Unlike parameters, results may be nan or infinite, so that allow_nan keeps its default.
     return json.dumps([_plain_row(row, taken) for row in rows], separators=(",", ":"))
 
 
@@ -145,6 +162,7 @@ def _plain_row(row: object, taken: set[str]) -> dict[str, Any]:
 
 
 def _plain_value(name: str, value: object) -> object:
+    # NumPy scalars become Python numbers, whose repr is the shortest text that reads back to the same double.
     plain = value.item() if isinstance(value, np.generic) else value
     if plain is not None and not isinstance(plain, (bool, int, float, str)):
         rule = f"the value of {name!r} must be one number, text or boolean"

@@ -22,18 +22,24 @@ from peerpressure.sweep._work import compute
 
 def main() -> None:
     """Compute batches for the parent at the other end of the pipes until it closes them."""
+    # Windows has no sessions, so that Ctrl-C reaches workers too; the parent decides when they end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Output of the task must not mix with the answers, nor with the output of a command.
     answers = os.fdopen(os.dup(1), "wb")
+    # At the level of file descriptors, so that output of compiled libraries is redirected as well.
     os.dup2(2, 1)
     batches: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
+    # The first line is what all batches have in common.
     setting = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_listen, args=(sys.stdin.buffer, batches), daemon=True).start()
     _send(answers, {"ready": os.getpid()})
     while True:
         try:
+            # One answer per batch; result files are written before it, so a unit that is reported as done has its file.
             _send(answers, {"outcomes": [_serve(setting, Unit(*unit)) for unit in batches.get()]})
         except OSError as error:
+            # The disk is full or not writable: no fault of the unit, and every other worker meets it too, so the parent
+            # stops.
             _send(answers, {"unwritten": str(error)})
 
 
@@ -43,6 +49,7 @@ def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
         for line in orders:
             batches.put(json.loads(line))
     finally:
+        # sys.exit would only end this thread, and would wait for the unit that the main thread is computing.
         os._exit(0)
 
 
