@@ -174,7 +174,14 @@ class ModelTransition(Transition):
 
     def adjoint(self, columns: Vector) -> Vector:
         """Return Fᵀ Z for Z (states, m)."""
-        return self.overwriting_adjoints(columns.copy(order="K"))[0]
+        # Public opinions are never overwritten, so that copies are made only of longer states.
+        return self.overwriting_adjoint(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
+
+    def overwriting_adjoint(self, columns: Vector) -> Vector:
+        """Return Fᵀ Z for Z (states, m), which may be overwritten."""
+        if columns.shape[0] == self.layout.agents:
+            return _product(self.update.adjacency, _like(self.update.coupling_scale, columns) * columns)
+        return self.overwriting_adjoints(columns)[0]
 
     def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
         """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z is overwritten."""

@@ -175,7 +175,7 @@ class Design:
                 if with_noise:
                     weight, draws[t - 1] = step.overwriting_adjoints(weight)
                 else:
-                    weight = step.adjoint(weight)
+                    weight = step.overwriting_adjoint(weight)
         hidden += start.hidden_adjoint(weight)
         return hidden[self.seen.free], (start.noise_adjoint(weight), draws)
 
@@ -399,6 +399,10 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
         for row in np.flatnonzero(data.seen.times == t):
             rows.append(state[data.seen.agents[data.present[row]]])
     Q, q, L = np.split(np.concatenate(rows), [n, n + 1], axis=1)
+    if start.draws and steps and steps[0].draws:
+        # u_0 and w_1 matter only through u_1 = φ u_0 + √(1−φ²) w_1, so that one draw of variance 1 stands for both.
+        phi, both = model.noise.autocorrelation, L[:, : 2 * n]
+        L = np.concatenate([phi * both[:, :n] + np.sqrt(1 - phi**2) * both[:, n:], L[:, 2 * n :]], axis=1)
     if data.seen.noise_variance:
         L = np.concatenate([L, np.sqrt(data.seen.noise_variance) * np.eye(len(L))], axis=1)
     return Q, q[:, 0], L
