@@ -165,6 +165,7 @@ def _recover(
     _check_method(model, method)
     which = checked_target(target)
     data = outputs_of(model, trajectory, observation)
+    # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
         return replace(known_estimate(model_of(model), data, method), target=which)
@@ -174,11 +175,12 @@ def _recover(
             current(model_of(model), seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
         )
 
-    # A likelihood is climbed replicate by replicate, and to a tolerance far above rounding.
+    # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
+    # rounding errors.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
     estimate = replace(found, target=which)
     if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
-        # A regression fits whatever it is given; inverting the update tells whether the model made it.
+        # A regression fits any outputs; inverting the update tests whether they are consistent with the model.
         estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
     return estimate
 

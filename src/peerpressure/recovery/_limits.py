@@ -1,7 +1,7 @@
 """Tolerances and size limits of recovery, in one place.
 
 Tolerances are relative: to the largest weight, singular value or standard deviation of the same kind. Sizes are counted
-in agents unless a name says otherwise, and anything larger is refused before memory is allocated.
+in agents unless a name says otherwise, and anything larger raises `TooLargeError` before memory is allocated.
 """
 
 from __future__ import annotations
