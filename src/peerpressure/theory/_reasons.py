@@ -103,6 +103,7 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON: code, numbers (None where not finite) and sentence."""
+        # JSON has no infinities; numbers are given besides the sentence, so that clients need not parse text.
         values = {name: json_number(value) for name, value in self.values.items()}
         return {"code": self.code.value, "values": values, "text": str(self)}
 
@@ -249,6 +250,7 @@ class _Sentences(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
+        # Additional format specs, so that every sentence stays one template without code around it.
         if format_spec == "agents":
             return "one agent" if value == 1 else f"{value:,} agents"
         if format_spec.startswith("±"):

@@ -19,6 +19,7 @@ from peerpressure.errors import InvalidInputError, message
 
 Matrix: TypeAlias = NDArray[np.float64]
 
+# The series is ½ Σ_{k≥1} 1/(2k + 1)², and the sum from k = 0 on is π²/8.
 SERIES_LIMIT = (np.pi**2 - 8) / 16
 
 
