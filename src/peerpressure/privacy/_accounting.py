@@ -267,7 +267,7 @@ def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
     above = np.cumsum(masses[::-1])[::-1]
     with np.errstate(divide="ignore"):
         weighted = np.log(masses) - losses
-    # In logarithms, for losses may reach far beyond what an exponential can hold.
+    # In logarithms, since the exponential of a large loss overflows.
     discounted = np.exp(np.logaddexp.accumulate(weighted[::-1])[::-1] + losses)
     short = above - discounted <= delta
     if not short.any():
@@ -357,7 +357,7 @@ def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 
 
 def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float, ...]]) -> Vector:
-    """Return the accounts of all agents, (numbers, agents), each distinct list of moves being worked out once."""
+    """Return the accounts of all agents, (numbers, agents), each distinct list of moves being computed once."""
     found: dict[bytes, tuple[float, ...]] = {}
     rows = []
     for agent in range(moved.std.size):

@@ -53,10 +53,10 @@ class Budget:
     """Privacy of every agent against an observer of all agents, under stated ``assumptions``.
 
     ``table`` has one row for each agent, by label: ``information`` is the exact Fisher information about its opinion
-    when all others are known, ``own_information`` the part in its own series alone, and ``epsilon`` the
+    when all others are known, ``own_information`` the part in its own series, and ``epsilon`` the
     ε that holds at ``delta`` for opinions up to ``sensitivity`` apart. Gaussian noise adds ``mu`` and ``zcdp``,
     Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound ``epsilon_low``. The properties give the
-    most exposed agent's numbers. ``promise`` says what the law of noise guarantees. The observer sees steps 1 to
+    most exposed agent's numbers. ``promise`` is what the law of noise guarantees. The observer observes steps 1 to
     ``steps`` of ``runs`` independent runs, and y₀ too if ``sees_start``.
     """
 
@@ -160,7 +160,7 @@ def budget(
     -----
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2 with
 
-        I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or nobody has neighbours at step 1,
+        I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or no agent has neighbours at step 1,
         I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ leaks at step 1.
 
     Frozen noise cancels in the second case: comparing the neighbours' first outputs with later ones leaves ρ₁S⁻¹Ax₀

@@ -156,7 +156,7 @@ def _default_prior(model: Model) -> Prior:
 
 
 def _observation(observed: Observed) -> Observation | None:
-    """Return the observation that is meant, None where nobody is observed."""
+    """Return the observation that is meant, None where no agent is observed."""
     if observed is None or isinstance(observed, Observation):
         return observed or Observation()
     return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None

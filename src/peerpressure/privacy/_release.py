@@ -158,7 +158,7 @@ class Release:
         return np.asarray(self.own_squares + self.runs * leaked * profile)
 
     def of(self, agent: int) -> Release:
-        """Return the shifts of one agent alone."""
+        """Return the shifts of one agent."""
         return Release(self._own(agent)[:, None], self.std[[agent]], self.leak[[agent]], self.leak_profile, self.runs)
 
     def shifts(self, agent: int) -> tuple[Vector, Vector]:

@@ -1,8 +1,8 @@
-"""Recovery: what an observer who knows the model finds out about the hidden opinions from public ones.
+"""Recovery: estimation of hidden opinions from public ones, by an observer that knows the model.
 
-``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` says beforehand how
-well anyone could know them. A new method is one function ``method(system, data, prior) -> Estimate`` and one line in
-``METHODS``.
+``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` is the bound
+on any estimate, before a run is observed. A new method is one function ``method(system, data, prior) -> Estimate`` and
+one line in ``METHODS``.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def recover(
     method : str, default "innovations"
         "innovations" inverts the update and averages, the best linear method for complete outputs; "kalman" gives the
         best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are regressions with
-        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses the last step alone. In
+        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
         continuous time, "innovations" or "kalman".
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on.

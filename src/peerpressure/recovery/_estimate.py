@@ -255,7 +255,7 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
 
 
 def _enlarged(covariance: Any, moved: Array) -> Any:
-    """Return C + DᵀD; of a large C, which may be sparse, the diagonal alone is enlarged."""
+    """Return C + DᵀD; of a large C, which may be sparse, only the diagonal is enlarged."""
     n = moved.shape[1]
     # Rounding errors are correlated between agents; of a large network only their variances are kept.
     if n <= COPIED_AGENTS:

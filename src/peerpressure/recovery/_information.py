@@ -1,4 +1,4 @@
-"""How well anyone could know x₀: Fisher information under Gaussian noise, before any output is seen."""
+"""Fisher information about x₀ under Gaussian noise, known before any output is observed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ Array: TypeAlias = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class Information:
-    """The Fisher information about all hidden opinions in what an observer sees.
+    """The Fisher information about all hidden opinions in what is observed.
 
-    ``matrix`` is J, (n, n): sparse, dense or an operator; ``exact`` marks the agents about whom something is seen
-    free of noise, which J does not count. ``covariance`` is the Cramér–Rao bound as a matrix, on what is identified.
+    ``matrix`` is J, (n, n): sparse, dense or an operator; ``exact`` marks the agents about whom something is
+    observed without noise, which J does not count. ``covariance`` is the Cramér–Rao bound as a matrix, for what is
+    identified.
     """
 
     model: Model

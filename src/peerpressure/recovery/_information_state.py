@@ -88,9 +88,9 @@ class PosteriorFit:
 class InformationState:
     """Facts E x₀ = f and A x₀ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    Rows of E have length one, and ``rounding`` (rows of E,) says how far each f may be off. The columns after the first
-    ``n`` hold the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
-    what tells an agent that is barely observed from one that is not observed at all. ``dropped``
+    Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after the first
+    ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
+    what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
     (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away.
     """
 
@@ -124,7 +124,7 @@ class InformationState:
         )
 
     def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
-        """Return n rows that say the same as many, by a QR factorisation, and the squares that it leaves over."""
+        """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
         # The same amortisation; QR acts on the rows themselves, so the condition number is not squared.
         if len(rows) <= 2 * self.n:
             return rows, np.zeros(rows.shape[1] - self.n)

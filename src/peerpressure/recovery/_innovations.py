@@ -126,7 +126,7 @@ class Complete:
 
     @property
     def separate(self) -> bool:
-        """Whether each agent's estimate comes from its own series alone."""
+        """Whether each agent's estimate comes from its own series only."""
         # Only the row of the first step couples agents; if every x₀ is known exactly, it adds nothing.
         return self.row is None or bool(self.revealed.all())
 
@@ -249,7 +249,7 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
 
 
 def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]) -> Estimate:
-    """Return the estimate with its full covariance, minding facts that are exact and directions that are open."""
+    """Return the estimate with its full covariance, with exact equations and undetermined directions."""
     n, free = problem.model.n, data.seen.free
     J, rhs = problem.apply(np.eye(n)), _right_side(problem, found, prior)
     if prior is not None:

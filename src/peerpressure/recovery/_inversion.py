@@ -33,7 +33,7 @@ _LOST_DIGITS = 64
 class Inverted:
     """The series r_t of complete outputs, averaged as they came.
 
-    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` to tell how good it is; ``first`` is
+    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` that determine its variance; ``first`` is
     y_1/g_1 and ``following`` the first r_t, needed only where the start is not known.
     """
 
@@ -59,7 +59,7 @@ def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
 
 
 def invert(model: Model, data: Outputs) -> Inverted:
-    """Return the averaged r_t of complete outputs, refusing outputs that the noise cannot have made."""
+    """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
     legible = legible_steps(model, data.seen.last)
     weights = weights_of(model, legible)
     bounds = Bounds(model)
@@ -167,7 +167,7 @@ class Bounds:
         self._high: Array | None = None
 
     def update(self, step: int, series: Array, error: float, share: Array) -> None:
-        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); refuse it if no x₀ is left."""
+        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
         least, most = self._support
         # Noise of unbounded support can produce any outputs.
         if np.isinf(least) and np.isinf(most):

@@ -171,7 +171,7 @@ def place(matrix: Vector, left: Block, at: int, right: Block, to: int, array: Ve
 
 
 def solve_curved(curvature: Vector, right: Vector) -> Vector:
-    """Return curvature⁻¹ right, refusing a likelihood that is flat in some direction."""
+    """Return curvature⁻¹ right; raise an error if the likelihood is flat in some direction."""
     # Scaled to a unit diagonal first, so that the smallest eigenvalue measures dependence between unknowns and not
     # their units.
     diagonal = curvature.diagonal()

@@ -147,7 +147,7 @@ def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loca
 
 
 def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 16) -> tuple[Vector, Vector]:
-    # The likelihood of an arbitrary law need not be unimodal; golden section alone could find a lesser maximum.
+    # The likelihood of an arbitrary law need not be unimodal; golden section by itself could find a lesser maximum.
     grid = np.array([low + (high - low) * share for share in np.linspace(0, 1, cells + 1)])
     best = np.argmax([fit(x) for x in grid], axis=0)[None]
     ends = [np.take_along_axis(grid, np.clip(best + side, 0, cells), axis=0)[0] for side in (-1, 1)]
@@ -199,9 +199,9 @@ NAME = "likelihood"
 def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()) -> Estimate:
     """Return the maximum of the likelihood of the model's own noise law, in x₀ and in what is ``unknown`` besides.
 
-    Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
-    that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
-    large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
+    Gaussian noise: the best linear estimate, from any outputs. Other laws: from the ξ_t = x₀ + ε_t of all steps
+    that are observed from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of
+    the large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
     combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
     """
     if unknown:

@@ -122,17 +122,17 @@ class ResolvedObservation:
 
     @property
     def last(self) -> int:
-        """The last step that is seen; 0 if only the start is."""
+        """The last observed step; 0 if only the start is observed."""
         return int(self.times[-1]) if self.times.size else 0
 
     @property
     def everyone(self) -> bool:
-        """Whether all agents are seen."""
+        """Whether all agents are observed."""
         return self.agents.size == self.n
 
     @property
     def uninterrupted(self) -> bool:
-        """Whether every step from 1 to the last is seen."""
+        """Whether every step from 1 to the last is observed."""
         return self.times.size > 0 and self.times[0] <= 1 and self.times.size == self.last - int(self.times[0]) + 1
 
     @property
@@ -156,7 +156,7 @@ def _refuse_text(agents: object) -> None:
 
 
 def _distinct(values: Positions, names: Sequence[object], what: str) -> Positions:
-    """Return the values sorted, refusing any that comes twice."""
+    """Return the values sorted; raise an error for duplicates."""
     unique, first, count = np.unique(values, return_index=True, return_counts=True)
     if unique.size < values.size:
         twice = ", ".join(repr(names[i]) for i in first[count > 1][:5])
@@ -188,7 +188,7 @@ class Outputs:
 
     @property
     def complete(self) -> bool:
-        """Whether every output from step 1 to the last is seen, as it was."""
+        """Whether every output from step 1 to the last is observed exactly."""
         seen = self.seen
         return seen.everyone and seen.uninterrupted and seen.rounding == 0 and bool(self.present.all())
 
@@ -276,7 +276,7 @@ def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
 
 
 def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positions:
-    """Return where the seen agents stand among the recorded ones, who may be in any order."""
+    """Return the columns of the observed agents among the recorded ones, which may be in any order."""
     order = np.argsort(trajectory.agents)
     missing = np.setdiff1d(agents, trajectory.agents)
     if missing.size:

@@ -87,7 +87,7 @@ class Prior:
     def given(self, known: Array) -> tuple[Array, Prior]:
         """Return the prior given some opinions: means (replicates, f) of the others and, for their variance, a prior.
 
-        ``known`` (replicates, n) holds the opinions that are known, and NaN for the others, alike in all rows.
+        ``known`` (replicates, n) has the opinions that are known, and NaN for the others, the same in all rows.
         """
         n = known.shape[1]
         free = np.isnan(known[0])

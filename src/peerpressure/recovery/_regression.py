@@ -2,7 +2,7 @@
 
 The state z_t of ``statespace`` is linear in x₀, so that the outputs are y_t = Q_t x₀ + e_t plus a known part, where e_t
 adds up past noise. `Design` applies all Q_t, or their transposes, by sweeps of the transitions over time, in
-O(steps · edges) for each column, and so never holds the stack of the Q_t.
+O(steps · edges) for each column, and so never stores the stack of the Q_t.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ class Fit:
 def fit(design: Design, rows: Array, weights: Array | None = None, exact: tuple[Array, Array] | None = None) -> Fit:
     """Return the minimiser of Σ w (r − Q x)² subject to exact facts, with Cov = G Cov(ΣQᵀWe) G, G = H⁻¹.
 
-    ``rows`` are (T, k, replicates), ``weights`` (T, k); ``exact`` holds rows (m, f) and values (replicates, m).
+    ``rows`` are (T, k, replicates), ``weights`` (T, k); ``exact`` are rows (m, f) and values (replicates, m).
     """
     H, V = design.matrices(weights)
     rhs = design.adjoint(rows if weights is None else rows * weights[:, :, None]).T
@@ -360,7 +360,7 @@ def _rows_at(design: Design, where: NDArray[np.bool_]) -> Array:
 
 
 def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate from the last observed step alone: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
+    """Return the best linear unbiased estimate from only the last observed step: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
     check_dense(model, SNAPSHOT, "forms the covariance of the outputs and")
     # Outputs missing in the last step are dropped, so that the design has no gaps.
     there = np.flatnonzero(data.present[-1])

@@ -78,7 +78,7 @@ class AdoptedPart:
     def after(self, rate: Vector, unseen: Agents, public: Vector) -> tuple[AdoptedPart, GivensRotation]:
         """Return the adopted part after one more step, and what becomes of its unobserved outputs.
 
-        ``rate`` (n,) is η; ``public`` (n, replicates) holds the outputs, 0 for the agents who are ``unseen``.
+        ``rate`` (n,) is η; ``public`` (n, replicates) are the outputs, 0 for the ``unseen`` agents.
         """
         seen = self.seen + rate[:, None] * (public - self.seen)
         size = (1 - rate[self.agents]) * self.size
@@ -104,9 +104,9 @@ class AdoptedPart:
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates).
+    """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` has A_s by time s, ``values`` b, (rows, replicates).
 
-    ``carried`` is K, where opinions adapt; ``rotation`` says how carriers came from those of the step before.
+    ``carried`` is K, where opinions adapt; ``rotation`` is how carriers were made from those of the step before.
     """
 
     states: Mapping[int, Any]
@@ -117,7 +117,7 @@ class Rows:
 
     @property
     def unknown(self) -> list[Any]:
-        """All matrices on what is neither seen nor x₀."""
+        """All matrices on what is neither observed nor x₀."""
         # A carrier is an unknown like a state: a row with one must go to the front.
         return [*self.states.values(), *([] if self.carried is None else [self.carried])]
 
@@ -180,7 +180,7 @@ class SparseStates:
         return np.setdiff1d(np.arange(n), self.data.seen.agents[self.data.present[self._row_of[t]]])
 
     def __iter__(self) -> Iterator[Rows]:
-        """Yield the rows of steps 0 (if it is seen, rounded), 1, 2, …."""
+        """Yield the rows of steps 0 (if it is observed with rounding), 1, 2, …."""
         if 0 in self._row_of:
             yield self._rounded(0)
         yield from self._adapting() if state_layout(self.model).has_hidden else self._constant()
@@ -222,7 +222,7 @@ class SparseStates:
                 yield self._rounded(t)
 
     def _split(self, states: dict[int, Any], hidden: Any) -> Rows:
-        """Return rows in the unknowns alone."""
+        """Return rows in the unknowns only."""
         n, replicates = self.model.n, self.data.values.shape[0]
         values = np.zeros((n, replicates))
         unknown: dict[int, Any] = {}
@@ -436,7 +436,7 @@ def eliminate(problem: SparseStates) -> Normal:
 
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
-    """Return the free agents whose x₀ stands in a row with an unseen state, refusing a front that is too wide."""
+    """Return the free agents whose x₀ is in a row with an unobserved state; raise an error if the front is too wide."""
     found = np.zeros(problem.data.seen.free.size, dtype=bool)
     widest = 0
     for rows in problem:
@@ -479,7 +479,7 @@ def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal
 def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
     """Return the estimate by conjugate gradients, its covariance as an operator.
 
-    Without a prior, only agents of whom nothing at all is observed are told from the others.
+    Without a prior, only agents without any information are reported as not identified.
     """
     f = data.seen.free.size
     added, right = np.zeros(f), normal.right

@@ -27,7 +27,7 @@ UNKNOWNS = ("std", "stubbornness", "slope", "exponent")
 class Parameter:
     """One unknown: ``value`` and ``std`` are (replicates,), or (replicates, n) where each agent has its own.
 
-    ``identified`` says where the outputs determine it at all; elsewhere the standard error is infinite.
+    ``identified`` is True where the outputs determine it; elsewhere the standard error is infinite.
     """
 
     value: Vector

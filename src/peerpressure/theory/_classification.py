@@ -78,7 +78,7 @@ class Component:
     """A jointly connected component: agents who are connected for ever, directly or through others.
 
     ``limit`` is its noise-free behaviour. ``omega`` is the absolute probability sequence, None where the component has
-    several closed classes or isolated agents. ``value`` is the limit where it depends on constant opinions alone.
+    several closed classes or isolated agents. ``value`` is the limit where it depends only on constant opinions.
     ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph.
     ``sources`` are agents isolated at times, where every public opinion can be traced back to theirs.
     """

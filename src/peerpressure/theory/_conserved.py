@@ -1,4 +1,4 @@
-"""Conserved quantities: what the state at some time says about the limit of the common value.
+"""Conserved quantities: how the state at some time determines the limit of the common value.
 
 A weighted sum of public and hidden opinions is carried through all later times: exactly where pressure and adaptation
 rate stay, and by quadrature of the scalar recursion of the common value where Σ 1/ρ_t converges.

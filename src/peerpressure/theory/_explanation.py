@@ -208,7 +208,7 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 
 def _stationary_states(long_run: LongRun) -> Vector | None:
-    """Return the mean public opinions under bounded pressure, where constant opinions alone decide."""
+    """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
     if networks is None or structure.opinions.fades:
         return None

@@ -102,7 +102,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
         A model whose agents agree, or exchange two values; see ``diagnose``.
     tolerance : float, default 1e-6
         The horizon doubles until the limit changes by less than this share of the range of opinions, or until some
-        seconds' work is spent, which ``residual`` shows.
+        seconds' work is spent; see ``residual``.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
 def _residual(limits: list[Vector], ahead: list[float]) -> float:
     """Estimate the error of the last limit from its distance to the one before.
 
-    The first two are not extrapolated. They tell about the error only where it shrinks no faster than the change that
+    The first two are not extrapolated. They estimate the error only where it shrinks no faster than the change that
     is still ahead.
     """
     if len(limits) < 2 or (len(limits) == 2 and math.isinf(ahead[-1])):

@@ -406,7 +406,7 @@ class Moments:
         return np.sqrt(self.variance)
 
     def band(self, z: float = 1.96) -> tuple[Vector, Vector]:
-        """Return mean − z·std and mean + z·std; 1.96 holds 95 % of a normal law."""
+        """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal law."""
         half_width = z * self.std
         return self.mean - half_width, self.mean + half_width
 

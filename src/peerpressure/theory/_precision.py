@@ -100,7 +100,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     Raises
     ------
     InvalidInputError
-        If the precision is not reached; the message says why, and which schedule does better.
+        If the precision is not reached; the message gives the reason, and a better schedule.
 
     See Also
     --------
@@ -191,7 +191,7 @@ def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float)
 
 
 def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    """Say how many steps it takes by the slower of the known rates."""
+    """Return, as text, the number of steps by the slower of the known rates."""
     rate = rate_of(long_run, constants=False)
     # The error is a root mean square: the bias counts with its exponent, the variance with half of it.
     laws = [(rate.bias, 1.0), (rate.variance, 0.5)]

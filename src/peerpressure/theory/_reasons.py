@@ -109,7 +109,7 @@ class Reason:
 
 
 def json_number(value: Value) -> Value | None:
-    """Return a value as JSON can hold it: None for an infinite or undefined number."""
+    """Return a value as JSON can represent it: None for an infinite or undefined number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -246,7 +246,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
 
 @final
 class _Sentences(Formatter):
-    """Format numbers as sentences need them, beyond what format specs can say."""
+    """Format numbers for sentences, beyond the standard format specs."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""

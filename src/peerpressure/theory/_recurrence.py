@@ -44,7 +44,7 @@ LARGEST = 2**23
 @final
 @dataclass(frozen=True, eq=False)
 class RecurrentNetworks:
-    """The networks that recur for ever from step ``begin`` on: those of a period, or the last one alone.
+    """The networks that recur for ever from step ``begin`` on: those of a period, or only the last one.
 
     ``degrees`` has shape (steps, agents), and ``union`` joins all agents who are ever connected again.
     """
@@ -131,7 +131,7 @@ class ClosedClasses:
 
     @cached_property
     def absorbing(self) -> Mask:
-        """Which closed classes are one absorbing state: an opinion that never moves, shown or attracting as it is."""
+        """Which closed classes are one absorbing state: a hidden opinion that never moves."""
         # A state without an outgoing transition is an opinion that nothing changes.
         leads_nowhere = np.diff(self.graph.indptr) == 0
         return np.isin(self.closed, self.label[leads_nowhere])

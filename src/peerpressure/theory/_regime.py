@@ -82,7 +82,7 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
 
 
 def _tends_to_infinity(curve: Curve) -> bool | None:
-    """Whether a positive function of t exceeds every bound, judged by its values; None if unclear."""
+    """Whether a positive function of t exceeds every bound, estimated from its values; None if unclear."""
     bounded = estimate_growth(_quiet(curve)).bounded
     return None if bounded is None else not bounded
 
@@ -188,7 +188,7 @@ class OpinionRegime:
     At constant pressure and rates, Σ d y_{t−1} + Σ s x_t/(ρη) is conserved but for the noise, which adds Σ s ε/ρ. So
     the consensus limit moves in a step by a_t ε̄_t with
 
-        1/a_t = 1/η_t + ρ_t/κ,        or 1/a_t = 1/η_t where agents are isolated at times and show all their noise,
+        1/a_t = 1/η_t + ρ_t/κ,        or 1/a_t = 1/η_t where agents are isolated at times and all their noise is public,
 
     and hidden opinions approach it at a rate of order b_t = η_t/(1 + 1/ρ_t).
 

@@ -167,7 +167,7 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     model : Model or SDE
         Any model.
     steps : int, optional
-        A number of steps after which to say, exactly, where the agents are, and how much the tuned schedule ρ_t = κt
+        A number of steps after which to compute exactly where the agents are, and how much the tuned schedule ρ_t = κt
         would improve on it. In continuous time steps are those of the equation.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
@@ -175,12 +175,12 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     Returns
     -------
     Verdict
-        The outcome, its reasons and its rates; ``print`` shows them as a page of text.
+        The outcome, its reasons and its rates; ``print`` gives a page of text.
 
     See Also
     --------
     consensus_limit : The limit of the public opinions where all agents agree.
-    consensus_rate : The rates alone.
+    consensus_rate : Only the rates.
     moments : The exact law of the state after a number of steps.
 
     References

@@ -36,7 +36,7 @@ def coefficients(T: int) -> Matrix:
     Returns
     -------
     array of shape (2, 2)
-        Row i holds the weights in the public opinion of agent i.
+        Row i has the weights in the public opinion of agent i.
 
     Examples
     --------
