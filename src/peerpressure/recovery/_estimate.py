@@ -224,7 +224,7 @@ def known_estimate(model: Model, data: Outputs, method: str) -> Estimate:
 
 
 def _embedded(covariance: Covariance, free: NDArray[np.int64], n: int) -> Any:
-    """Return a covariance of the free agents as one of all, zero elsewhere and sparse if few are free."""
+    """Return a covariance of the free agents as one of all, zero elsewhere and sparse if none is free."""
     if not free.size:
         return sparse.csr_array((n, n))
     # Multiplying by the identity makes a dense matrix of any kind of covariance.

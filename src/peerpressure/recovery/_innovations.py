@@ -51,7 +51,8 @@ class StartRow:
 
     def observed(self, first: Array, later: Array | None) -> Array:
         """Return r of shape (n, replicates) from y_1/g_1 and the first r_t that follows."""
-        # AR(1) noise is reversible in time, so ε_1 is whitened against the next used ε instead of a previous one.
+        # The covariance of AR(1) noise is the same in reversed time, so ε_1 is whitened against the next used ε instead
+        # of a previous one.
         return self.first * first - (self.later * later if later is not None else 0.0)
 
     def apply(self, precision: Array, columns: Array) -> Array:

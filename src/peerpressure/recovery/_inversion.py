@@ -77,7 +77,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
         if following is None:
             following = series
             shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
-        # Squares are taken about the first r: with Σr² − n·mean², a large x₀ with small noise would cancel all digits.
+        # Squares are taken about the first r: with Σr² − T·mean², a large x₀ with small noise would cancel all digits.
         change = series - share * shift
         total += weights.weights[row][:, None] * change
         bounds.update(t, series, error, share)

@@ -30,7 +30,7 @@ from peerpressure.recovery._limits import (
 
 Array: TypeAlias = NDArray[np.float64]
 # Random probes of a stochastic diagonal; 64 give an error of about √(2/64), 18 %, of the off-diagonal mass of a row.
-# They are multiplied in blocks of 8: one solve for several columns costs little more than one, and memory stays at 8 n.
+# They are multiplied in blocks of 8: several columns share each pass over the matrix, and memory stays at 8 n.
 PROBES, PROBE_BLOCK = 64, 8
 
 

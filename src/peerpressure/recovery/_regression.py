@@ -153,7 +153,7 @@ class Design:
             if t > 0:
                 state = advance(t, state)
             if t in self.row_of:
-                # A slice is a view and an index array a copy; for large networks this copy is a large part of the work.
+                # A slice is a view, where an index array would make a copy.
                 rows[self.row_of[t]] = state[:n] if self.seen.everyone else state[self.seen.agents]
         # Missing outputs are rows of 0, which drop out of every sum; shapes stay rectangular.
         return rows if self._gapless else rows * self.present[:, :, None]
@@ -277,7 +277,7 @@ def fit_large(model: Model, data: Outputs, design: Design, method: str) -> Estim
         return conjugate_gradients(normal, columns, diagonal)[0]
 
     def sandwich(columns: Array) -> Array:
-        # Two solves and two sweeps per product; G V G itself would need n solves.
+        # Two solves and four sweeps per column; G V G itself would need that n times.
         return invert(design.adjoint(design.covary(design.forward(invert(columns)))))
 
     rhs = design.adjoint(design.observed(data))

@@ -417,7 +417,7 @@ class _Analysis:
             return Component(agents, NoiselessLimit.PERIODIC)
         sequences = [self._omega(int(number)) for number in classes]
         values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
-        # Classes that never mix agree only if the same opinions attract them with the same weights.
+        # Classes that never mix agree only if their weighted means of opinions happen to be equal.
         if len(values) < len(sequences) or np.ptp(values) > SAME * float(np.ptp(self.model.x0)):
             return Component(agents, NoiselessLimit.PERIODIC)
         return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0])

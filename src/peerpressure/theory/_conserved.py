@@ -88,7 +88,8 @@ def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, public: Vector,
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
-    # Multiplied by ρη, which may be as large or as small as it likes.
+    # Weights are multiplied by ρη, in homogeneous coordinates of ρ, so that neither a large nor a small product
+    # overflows.
     relief, weight = (float(part) for part in model.pressure.homogeneous(t))
     # Agents outside of the class have influence 0, and may have adaptation weight 0 as well.
     slowness = np.divide(omega.influence, factors, out=np.zeros(model.n), where=omega.influence > 0)

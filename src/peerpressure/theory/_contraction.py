@@ -59,7 +59,7 @@ def _log_modulus(matrix: sparse.csr_array, lasting: int) -> float:
     else:
         # The lasting eigenvalues have modulus 1, the largest possible, so the next one is the first of interest.
         values = eigs(matrix, k=lasting + 1, which="LM", return_eigenvectors=False)
-    # By distance from 1 and not by modulus: eigenvalue −1 of a bipartite network has modulus 1 but is not a consensus.
+    # By distance from 1 and not by modulus: a bipartite network also has an eigenvalue near −1, which is no consensus.
     order = np.argsort(np.abs(values - 1.0))
     rest = np.abs(np.delete(values, order[:lasting]))
     return float(np.log(rest.max())) if rest.size and rest.max() > 0 else -np.inf

@@ -328,7 +328,7 @@ def _horizons(long_run: LongRun) -> tuple[float, float]:
     size = model.network.adjacency.nnz + 20 * model.n
     if long_run.continuous:
         return 32.0, MOST_WORK / (PER_TIME + 10 * size)
-    # A multiple of the period, so that all horizons see the network in the same phase.
+    # A multiple of the period, so that the network is in the same phase at all horizons.
     first = max(networks.count * math.ceil(64 / networks.count), networks.begin)
     return first, max(4 * first, MOST_WORK / (PER_STEP + size))
 

@@ -351,7 +351,7 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
     return found
 
 
-# Sweeps through the period, and products in all after which a cycle that has not converged is abandoned.
+# Sweeps through the period, and products in all, after which a cycle that has not converged is abandoned.
 MOST_SWEEPS = 20_000
 MOST_WORK = 3e8
 CLOSED = 1e-10
