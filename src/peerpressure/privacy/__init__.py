@@ -1,7 +1,7 @@
 """Privacy: what an observer learns about each agent, the guarantee that holds, and the accuracy that it costs.
 
-``exposure`` says what one observer learns, ``budget`` what an observer of everyone learns at worst, ``calibrate`` how
-much noise a budget asks for, and ``frontier`` how accurate a network can be under it. A new mechanism is one class
+``exposure`` is what one observer learns, ``budget`` what an observer of everyone learns at worst, ``calibrate`` how
+much noise a budget requires, and ``frontier`` how accurate a network can be under it. A new mechanism is one class
 beside ``Noisy`` in ``_mechanisms``; the guarantee of a noise law is one row of ``PROMISES`` in ``_accounting``.
 """
 

@@ -1,6 +1,6 @@
-"""Gaussian differential privacy: what two normal laws with shifted means can be told apart by.
+"""Gaussian differential privacy: how well two normal laws with shifted means can be distinguished.
 
-A release whose two inputs are no easier to tell apart than N(0, 1) and N(μ, 1) is μ-Gaussian private (Dong, Roth and
+A release whose two inputs are no easier to distinguish than N(0, 1) and N(μ, 1) is μ-Gaussian private (Dong, Roth and
 Su, 2022). It is then (ε, δ)-private exactly where
 
     δ ≥ Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
@@ -26,9 +26,9 @@ from peerpressure.model import Vector
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.privacy._release import Release
 
-# Halvings of a bracket after which a double can be halved no more.
+# More halvings than any bracket of doubles of moderate size needs; the loop ends earlier, at neighbouring doubles.
 _HALVINGS = 200
-# Where a tail probability underflows, its exact size no longer matters.
+# log of about the smallest positive double: where a tail probability underflows, its exact size no longer matters.
 _LEAST_LOG = -745.0
 
 
@@ -40,13 +40,18 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     """
     m, e = np.broadcast_arrays(np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64))
     out = np.full(m.shape, -np.inf)
+    # μ = 0 is perfect privacy and μ = ∞ none; both are limits in which the formula is 0/0 or ∞ − ∞.
     some = (m > 0) & (e < np.inf)
     out[some & np.isinf(m)] = 0.0
     some &= np.isfinite(m)
     m, e = m[some], e[some]
     a = m / 2 - e / m
+    # erfcx is e^(x²)·erfc(x): scaled, so that it neither underflows nor needs the factor e^ε, which overflows from 710
+    # on.
     second = 0.5 * erfcx((m - a) / np.sqrt(2))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # For a < 0 both terms are tiny, and the common factor moves out as a logarithm. For a ≥ 0 erfcx(−a) would
+        # overflow, and Φ(a) is of order 1 and needs no scaling.
         tail = -(a**2) / 2 + np.log(0.5 * erfcx(-a / np.sqrt(2)) - second)
         body = np.log(ndtr(a) - np.exp(-(a**2) / 2) * second)
     out[some] = np.where(a < 0, tail, body)
@@ -70,7 +75,7 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Vector:
     """
     m = np.atleast_1d(np.asarray(mu, dtype=np.float64))
     target = np.log(checked_delta(delta))
-    # The conversion from concentrated privacy is never too small.
+    # The conversion from zCDP is an upper bound of ε, which brackets the root.
     high = epsilon_of_zcdp(m**2 / 2, delta)
     finite = np.isfinite(high)
     found = np.full(m.shape, np.inf)
@@ -87,9 +92,11 @@ def mu_of(epsilon: float, delta: float) -> float:
     checked_epsilon(epsilon)
     target = np.log(checked_delta(delta))
     high = 1.0
+    # δ increases to 1 with μ, so the doubling ends for every δ < 1.
     while log_delta(high, epsilon) < target:
         high *= 2
     # The smaller μ, the smaller δ: counted down from the top of the bracket it falls.
+    # The root is approached from the side where δ ≤ target, so μ is rounded down and the guarantee stays valid.
     down = _falling_root(lambda x: log_delta(high - x, epsilon) - target, np.array(high))
     return float(high - down)
 
@@ -126,11 +133,12 @@ def _falling_root(function: Callable[[Vector], Vector], high: Vector) -> Vector:
     low, high = np.zeros_like(high), high.copy()
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
+        # The bracket is down to neighbouring doubles.
         if not np.any((low < middle) & (middle < high)):
             break
         above = function(middle) > 0
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    # ε = 0 is exact where even that is enough.
+    # The upper end is returned, at which the bound is met; 0 is returned exactly where it is met there already.
     return np.where(function(np.zeros_like(high)) <= 0, 0.0, high)
 
 
@@ -149,7 +157,7 @@ def _falling_root(function: Callable[[Vector], Vector], high: Vector) -> Vector:
 # The grid is so fine that ε is known to within this part of √(Σ a²), unless it would grow too large.
 _TOLERANCE = 0.01
 _SMALLEST, _LARGEST = 2**12, 2**20
-# Rounding in the transforms comes to 1e-12 or so, and must be small beside δ.
+# Rounding errors in the transforms are about 1e-12. They are additive in δ and must be small compared with it.
 LEAST_DELTA = 1e-8
 
 
@@ -176,12 +184,15 @@ def epsilon_between(a: Vector, counts: Vector, delta: float) -> tuple[float, flo
     """
     if not a.size:
         return 0.0, 0.0
+    # Composition bounds hold rigorously for any δ; the numerical result must not exceed them.
     ceiling = min(basic(a, counts), advanced(a, counts, delta))
     if delta < LEAST_DELTA or not math.isfinite(ceiling):
         return (0.0 if math.isfinite(ceiling) else math.inf), ceiling
     if counts.sum() == 1:
         exact = _one_release(float(a[0]), delta)
         return exact, exact
+    # The probability that grid errors exceed `reach`, and that the sum leaves the grid. Both are charged to δ, at 0.2
+    # %.
     doubt = delta * 1e-3
     losses, masses, reach = _summed(a, counts, doubt)
     low = _epsilon_at(losses, masses, delta + 2 * doubt) - reach
@@ -203,14 +214,18 @@ def _summed(a: Vector, counts: Vector, doubt: float) -> tuple[Vector, Vector, fl
     mean = float(counts @ (a + np.expm1(-a)))
     largest = float(counts @ a)
     half = min(tail, largest + abs(mean))
+    # Hoeffding's bound in units of a cell, as in the comment above.
     cells = math.sqrt(total / 2 * math.log(2 / doubt))
+    # From the wanted error width·cells ≤ tolerance·spread; clipped, so that many releases take a bounded time.
     size = fft.next_fast_len(int(np.clip(2 * half * cells / (_TOLERANCE * spread), _SMALLEST, _LARGEST)), real=True)
+    # 1 % and a few cells of margin, so that mass split to neighbouring points does not wrap around to the other end.
     width = 2.02 * half / (size - 4)
     transform = np.ones(size // 2 + 1, dtype=np.complex128)
     for step, count in zip(a, counts, strict=True):
         one = fft.rfft(_on_grid(float(step), width, size))
-        # A complex power costs more than the transform itself.
+        # Independent losses add, so transforms multiply. A complex power costs more than the transform itself.
         transform *= one if count == 1 else one**count
+    # The circular grid is unrolled around the mean, where the mass is.
     first = math.floor(mean / width) - size // 2
     masses = np.roll(fft.irfft(transform, size), -(first % size))
     return (first + np.arange(size)) * width, np.maximum(masses, 0.0), cells * width
@@ -220,14 +235,17 @@ def _on_grid(a: float, width: float, size: int) -> Vector:
     """Return the masses of one release's loss on the grid 0, w, 2w, …, wrapped around, with its mean kept."""
     masses = np.zeros(size)
     inner = np.arange(math.ceil(-a / width), math.floor(a / width) + 1) * width
+    # Cut at the grid points, so that every piece lies in one cell and its mass goes to the two ends of that cell.
     edges = np.concatenate([[-a], inner[(inner > -a) & (inner < a)], [a]])
     pieces = np.diff(edges)
+    # expm1, since pieces are short and the difference of two exponentials would cancel.
     weights = 0.5 * np.exp((edges[:-1] - a) / 2) * np.expm1(pieces / 2)
     places = edges[:-1] + pieces * _centre(pieces)
     for place, mass in ((places, weights), (np.array([-a, a]), np.array([0.5 * math.exp(-a), 0.5]))):
         cell = np.floor(place / width)
         upper = place / width - cell
         below = cell.astype(np.int64)
+        # add.at and not +=, which would drop repeated indices.
         np.add.at(masses, below % size, mass * (1 - upper))
         np.add.at(masses, (below + 1) % size, mass * upper)
     return masses
@@ -235,6 +253,7 @@ def _on_grid(a: float, width: float, size: int) -> Vector:
 
 def _centre(pieces: Vector) -> Vector:
     """Return where in an interval of this length the mass of the density ∝ e^(ℓ/2) has its mean, between 0 and 1."""
+    # Series for short pieces, where −1/expm1 and 2/x are large and cancel; its error is of order x³.
     small = pieces < 1e-2
     safe = np.where(small, 1.0, pieces)
     return np.where(small, 0.5 + pieces / 24, -1 / np.expm1(-safe / 2) - 2 / safe)
@@ -248,11 +267,12 @@ def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
     above = np.cumsum(masses[::-1])[::-1]
     with np.errstate(divide="ignore"):
         weighted = np.log(masses) - losses
-    # In logarithms, for losses may reach far beyond what an exponential can hold.
+    # In logarithms, since the exponential of a large loss overflows.
     discounted = np.exp(np.logaddexp.accumulate(weighted[::-1])[::-1] + losses)
     short = above - discounted <= delta
     if not short.any():
         return math.inf
+    # δ(ε) decreases in ε, so the first grid point that meets it brackets the root with its predecessor.
     k = int(np.argmax(short))
     if k == 0:
         return float(losses[0])
@@ -263,8 +283,8 @@ def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
 
 # What each law of noise can and cannot promise; one row of ``PROMISES`` for each.
 #
-# A promise is what holds for every pair of opinions at most Δ apart. Fisher information alone is none: it says how well
-# an observer can estimate, on average and without a bound on the worst case.
+# A promise is valid for every pair of opinions at most Δ apart. Fisher information is not one: it describes how well an
+# observer can estimate on average, without a bound on the worst case.
 
 Columns: TypeAlias = dict[str, Vector]
 
@@ -284,12 +304,14 @@ class Promise:
 
 def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
     mu = sensitivity * np.sqrt(moved.squares)
+    # Agents of equal degree and noise have equal μ; the bisection runs once for each distinct value.
     distinct, where = np.unique(mu, return_inverse=True)
     return {"mu": mu, "zcdp": mu**2 / 2, "epsilon": epsilon_of(distinct, delta)[where]}
 
 
 def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
     def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+        # Laplace noise of unit std has scale 1/√2.
         a = math.sqrt(2) * sensitivity * values
         bounds = epsilon_between(a, counts, delta)
         return basic(a, counts), advanced(a, counts, delta), *bounds
@@ -315,8 +337,10 @@ def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is revealed, else everything ε counts."""
 
     def account(values: Vector, counts: Vector) -> tuple[float]:
+        # Uniform noise of unit std has width 2√3; outside of the overlap one of the two opinions is impossible.
         overlap = np.maximum(1 - sensitivity * values / (2 * math.sqrt(3)), 0.0)
         with np.errstate(divide="ignore"):
+            # 1 − Π overlap by logarithms, precise for small shifts.
             return (-math.expm1(float(counts @ np.log(overlap))),)
 
     (reached,) = _each_agent(moved, account)
@@ -333,7 +357,7 @@ def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 
 
 def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float, ...]]) -> Vector:
-    """Return the accounts of all agents, (numbers, agents), each distinct list of moves being worked out once."""
+    """Return the accounts of all agents, (numbers, agents), each distinct list of moves being computed once."""
     found: dict[bytes, tuple[float, ...]] = {}
     rows = []
     for agent in range(moved.std.size):
@@ -375,6 +399,7 @@ PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
 
 def promise_of(noise: Noise) -> Promise:
     """Return what the law of this noise promises."""
+    # By exact type: a subclass may change the law, and a guarantee must not be inherited unchecked.
     if type(noise) not in PROMISES:
         rule = f"privacy is known for {', '.join(law.__name__ for law in PROMISES)} noise"
         raise InvalidInputError(message(rule, got=type(noise).__name__, remedy="wrap the law as Custom(distribution)"))

@@ -53,10 +53,10 @@ class Budget:
     """Privacy of every agent against an observer of all agents, under stated ``assumptions``.
 
     ``table`` has one row for each agent, by label: ``information`` is the exact Fisher information about its opinion
-    when all others are known, ``own_information`` the part in its own series alone, and ``epsilon`` the
+    when all others are known, ``own_information`` the part in its own series, and ``epsilon`` the
     ε that holds at ``delta`` for opinions up to ``sensitivity`` apart. Gaussian noise adds ``mu`` and ``zcdp``,
     Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound ``epsilon_low``. The properties give the
-    most exposed agent's numbers. ``promise`` says what the law of noise guarantees. The observer sees steps 1 to
+    most exposed agent's numbers. ``promise`` is what the law of noise guarantees. The observer observes steps 1 to
     ``steps`` of ``runs`` independent runs, and y₀ too if ``sees_start``.
     """
 
@@ -95,6 +95,7 @@ class Budget:
         """What every number here assumes, one sentence or two for each: the inputs, the observer, the start."""
         reach, extent = f"{self.sensitivity:g}", float(np.ptp(self.model.x0))
         inputs = f"One agent's hidden opinion moves by at most Δ = {reach}; all others are fixed and known."
+        # A guarantee for small changes is easily mistaken for one about the whole range.
         if self.sensitivity < extent:
             inputs += f" The hidden opinions range over {extent:.4g}, and a move across that range is not covered."
         runs = "one run" if self.runs == 1 else f"{self.runs:,} runs with the same hidden opinions"
@@ -103,6 +104,8 @@ class Budget:
         return inputs, observer, self.start
 
     def _worst(self, column: str) -> float:
+        # NaN means that nothing is known of some agent; skipping it would report a guarantee that does not hold for
+        # all.
         return float(self.table[column].max(skipna=False)) if column in self.table else float("nan")
 
     def __repr__(self) -> str:
@@ -119,7 +122,7 @@ def budget(
     runs: int = 1,
     should_stop: ShouldStop | None = None,
 ) -> Budget:
-    """Return what an observer of every agent at steps 1, …, T, who knows the model, learns about each of them.
+    """Return what an observer of every agent at steps 1, …, T learns about each of them, knowing the model.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def budget(
     -----
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2 with
 
-        I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or nobody has neighbours at step 1,
+        I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or no agent has neighbours at step 1,
         I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ leaks at step 1.
 
     Frozen noise cancels in the second case: comparing the neighbours' first outputs with later ones leaves ρ₁S⁻¹Ax₀
@@ -192,8 +195,10 @@ def _budget(model: System, steps: int, sensitivity: float, delta: float, *, sees
     require_independent_start(model)
     seen: Observed = {"sees_start": bool(sees_start), "runs": step_count(runs, "runs")}
     noise, base = model.noise, model_of(model)
+    # Information about location of the law at unit std: 1 for Gaussian noise, more for all others.
     unit, promise = noise.fisher_information(), promise_of(noise)
     if isinstance(model, Model):
+        # The information is exact, while guarantees use shifts that are nowhere too small.
         exact, safe = release(model, T, **seen), conservative_release(model, T, **seen)
         columns = {
             "information": divide(exact.squares, 1 / unit),
@@ -212,6 +217,7 @@ def _budget(model: System, steps: int, sensitivity: float, delta: float, *, sees
 def _fisher_information(system: System, steps: int, *, sees_start: bool, runs: int) -> Vector:
     if sees_start and isinstance(model_of(system).start, str):
         return np.full(system.n, np.inf)
+    # The diagonal of J is the information about one agent if all others are known, the worst case that privacy assumes.
     return np.asarray(runs * information(system, steps).diagonal)
 
 
@@ -220,6 +226,7 @@ def budget_text(account: Budget) -> str:
     steps = f"{account.steps:,} step{'s' * (account.steps != 1)}"
     seen = f"{steps} seen in full" if account.runs == 1 else f"{steps} of {account.runs:,} runs seen in full"
     head = f"Privacy after {seen}, opinions up to {account.sensitivity:g} apart, δ = {account.delta:g}"
+    # Information breaks ties, for instance where every ε is infinite.
     worst = account.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
     lines = [f"  {_NAMES[name]:<20}{worst[name]:.6g}" for name in account.table.columns]
     lead = f"for agent {worst.name}, the most exposed of {len(account.table):,}:"

@@ -25,7 +25,7 @@ from peerpressure.privacy._release import Release, conservative_release, leaks_a
 from peerpressure.statespace import state_layout
 from peerpressure.theory._forecast import mode_error
 
-# How close to the budget noise of a law without a formula is brought; it stays on the safe side.
+# Relative precision of the search for a law without a formula; the result is rounded up to more noise.
 _CLOSE = 1e-9
 _LEAST = 1e-12
 
@@ -106,10 +106,12 @@ def calibrate(
     """
     require_discrete(model, "the noise that a budget asks for")
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
+    # A model without noise has no law to scale.
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     now = budget(base, steps, sensitivity, delta)
     _check_attainable(now)
     if kind == "information":
+        # Information is proportional to 1/std², and μ to 1/std: no search is needed.
         factor = math.sqrt(now.information / target)
     elif isinstance(base.noise, Gaussian):
         factor = now.mu / (target if kind == "mu" else mu_of(target, checked_delta(delta)))
@@ -122,6 +124,7 @@ def calibrate(
     else:
         factor = _searched(now, target)
     quiet = replace(base, noise=_louder(base.noise, factor))
+    # Accounted again from the scaled noise, so that the result states what was computed and not what was asked for.
     account = budget(quiet, steps, sensitivity, delta)
     return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.steps))
 
@@ -139,6 +142,7 @@ def _check_attainable(now: Budget) -> None:
     """Raise an error for noise that meets no budget however large it is."""
     if math.isfinite(now.information):
         return
+    # The cases go from the law itself to its combination with the model, so that the message names the actual reason.
     if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
@@ -165,7 +169,9 @@ def _searched(now: Budget, target: float) -> float:
 
     factor = 1.0
     found = np.asarray(now.table["epsilon"])
+    # The worst agent can change with the factor, as ε is not linear in it; each pass fixes one agent, hence at most n.
     for _ in range(model.n):
+        # Searching for one agent and checking all costs far less than searching with all of them.
         worst = moved.of(int(np.argmax(found)))
         factor = _least_factor(partial(epsilons, worst), target, factor)
         found = epsilons(moved, factor)
@@ -179,9 +185,11 @@ def _least_factor(epsilons: Callable[[float], Vector], target: float, guess: flo
     low = high = guess
     while epsilons(high).max() > target:
         low, high = high, 2 * high
+    # The lower bound ends the search where even almost no noise meets the budget.
     while epsilons(low).max() <= target and low > _LEAST:
         low, high = low / 2, low
     while high > low * (1 + _CLOSE):
+        # Geometric bisection, as the precision is relative.
         middle = math.sqrt(low * high)
         low, high = (low, middle) if epsilons(middle).max() <= target else (middle, high)
     return high

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
-# Columns solved for at a time where a covariance is an operator.
+# Columns solved for at a time where a covariance is an operator: more share a product, but need n numbers each.
 _COLUMNS = 256
 _SHOWN = 8  # agents listed by name
 
@@ -63,7 +63,7 @@ def exposure(
     *,
     should_stop: ShouldStop | None = None,
 ) -> Exposure:
-    """Return what an observer of some agents at steps 1, …, ``steps``, who knows the model, learns about each agent.
+    """Return what an observer of some agents at steps 1, …, ``steps`` learns about each agent, knowing the model.
 
     Parameters
     ----------
@@ -118,9 +118,11 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     before, look = given.variances(base.n), _observation(observed)
     seen = _seen(base, look)
     if look is not None and seen.all():
+        # Naming all agents is the same as the default, for which the faster method is available.
         look = replace(look, agents=None)
     after, bound = before, np.full(base.n, np.inf)
     if seen.any():
+        # With the prior for the posterior variance, and without one for the Cramér–Rao bound.
         after, bound = (_variances(model, T, look, assumed) for assumed in (given, None))
     # Rounding must not report that an observation increased a variance.
     ratio = np.minimum(after / before, 1.0)
@@ -154,7 +156,7 @@ def _default_prior(model: Model) -> Prior:
 
 
 def _observation(observed: Observed) -> Observation | None:
-    """Return the observation that is meant, None where nobody is observed."""
+    """Return the observation that is meant, None where no agent is observed."""
     if observed is None or isinstance(observed, Observation):
         return observed or Observation()
     return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None

@@ -1,9 +1,9 @@
-"""Ways to hide opinions while agreeing on their mean, each as an exact linear Gaussian mechanism.
+"""Mechanisms that protect opinions while agents agree on their mean, each linear and Gaussian, with exact moments.
 
 A design is data and one method, ``trades(model, horizons)``: bias and variance of the consensus mode m = Σ d y/Σ d at
 each horizon, and the Fisher information that an observer of every message has about one agent by then, all for noise of
-unit deviation. Bias stays and variance grows with the square of the deviation, as information falls with it, so that
-these numbers give the error at every budget.
+unit deviation. The bias does not depend on the deviation, the variance grows and the information falls with its square,
+so that these numbers give the error at every budget.
 """
 
 from __future__ import annotations
@@ -75,9 +75,11 @@ class Noisy(Design):
         """Return exact moments of the mode and the information about the most exposed agent."""
         own = replace(model, noise=self.noise)
         if leaks_at_first_step(own):
+            # Otherwise frozen noise would have infinite information, and designs could not be compared.
             own = delay_pressure(own, horizons[-1])
         found = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
         bias = found.mean[:, 0] - model.consensus_value
+        # The most exposed agent, since a guarantee must hold for all.
         informed = [float(release(own, T).squares.max()) for T in horizons]
         return [
             Trade(float(b), float(v), i, math.sqrt(float(v) * i))
@@ -103,6 +105,7 @@ class OneShot(Design):
         found, done = [], 0
         for T in horizons:
             for _ in range(T - done):
+                # One adjoint run serves all horizons, which are increasing.
                 c = P.T @ c
             done = T
             bias, variance = float(c @ model.x0) - model.consensus_value, float(c @ c)
@@ -116,8 +119,9 @@ class ZeroSum(Design):
     """Add decaying noise that sums to zero: agents send x⁺(k) = x(k) + w(k) and take x(k+1) = P x⁺(k).
 
     As in Mo and Murray (IEEE TAC 2017), w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so
-    that consensus on v is exact in the limit. Who sees every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k for
-    each k, so that the information Σ φ^(−2k) explodes: the design is meant against observers who miss a neighbour.
+    that consensus on v is exact in the limit. An observer of every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k
+    for each k, so that the information Σ φ^(−2k) diverges: the design protects only against observers that miss a
+    neighbour.
     """
 
     name: str = "zero sum"
@@ -141,9 +145,12 @@ class ZeroSum(Design):
                 if T in wanted:
                     bias, size = float(ahead @ model.x0) - model.consensus_value, np.float64(phi) ** (2 - 2 * T)
                     found.append(Trade(bias, variance, float(information * size), math.sqrt(cost * information)))
+                # Without the projection, dividing by φ in every step would amplify the rounding error in the invariant
+                # direction.
                 change, scaled = _forgetting(model, P.T @ change), _forgetting(model, P.T @ scaled / phi)
                 ahead = ahead + change
                 variance = phi**2 * variance + float(change @ change)
+                # If mixing is slower than the decay of the noise, the cost diverges; overflow is then the right answer.
                 cost = min(cost + float(np.nan_to_num(scaled @ scaled, nan=math.inf)), math.inf)
                 information += phi ** (2 * T)
         return found
@@ -162,6 +169,7 @@ def averaging_matrix(model: Model) -> sparse.csr_array:
         raise InvalidInputError(message(rule, got=repr(model.temporal_network), remedy=remedy))
     d, s = model.network.degrees, model.s
     i, j, weight = model.network.edges()
+    # The minimum makes the weights symmetric, so Σ s x is conserved, and keeps the diagonal of P at ½ or more.
     metropolis = weight * np.minimum((s / d)[i], (s / d)[j])
     half = sparse.coo_array((metropolis, (i, j)), shape=(model.n, model.n))
     links = sparse.csr_array(half + half.T)
@@ -176,6 +184,7 @@ def growing(exponent: float) -> Design:
 
 def limit(model: Model) -> float:
     """Return √(Σ s²)/Σ s, which no unbiased design's cost is below, by the bound of Cramér and Rao."""
+    # Ratios only, so that squares of extreme stubbornness do not overflow.
     weights = model.s / model.s.max()
     return float(np.linalg.norm(weights) / weights.sum())
 
@@ -203,7 +212,7 @@ class Frontier:
     budget, and ``bias``, ``deviation`` and ``rms_error`` of the consensus mode then. ``units`` has one row for each
     design and horizon under noise of deviation 1, whatever the budget: ``information`` and ``rms_error``, which no
     design keeps both bounded and going to 0. ``limit`` is Δ√(Σs²)/Σs: an unbiased mode has an error of at least
-    limit/μ at every horizon, since who sees everything can compute it, so that consensus is exact only for μ → ∞.
+    limit/μ at every horizon, since an observer of everything can compute it, so that consensus is exact only for μ → ∞.
     """
 
     table: pd.DataFrame

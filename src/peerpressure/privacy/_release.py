@@ -1,14 +1,14 @@
-"""What an observer of every agent holds: how far whitened outputs shift when one hidden opinion moves by one.
+"""The data of an observer of every agent: how far whitened outputs shift when one hidden opinion changes by one.
 
 The update can be inverted: y_{t−1} and y_t give the preferred opinions ξ_t = x_t + ε_t. So an observer of every agent
-holds, for each agent, its own series π_{t−1} x₀ + ε_t, where π is the share of x₀ that is left while opinions adapt,
+knows, for each agent, its own series π_{t−1} x₀ + ε_t, where π is the share of x₀ that is left while opinions adapt,
 and 1 while they are constant. Where y₀ = x₀ is not observed but enters the first step, that step gives instead
 
     F x₀ + ε₁,  F = I + ρ₁S⁻¹A,
 
 so that one agent's opinion also appears in the first outputs of its neighbours: the first-step leak. Whitening the
 noise turns all of it into independent draws of unit variance with means shifted by h_1, h_2, …; what can be inferred
-about the agent depends on h alone.
+about the agent depends only on h.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as
 
 
 def leaks_at_first_step(model: Model) -> bool:
-    """Say whether neighbours respond to hidden opinions at step 1: y₀ = x₀, ρ₁ > 0 and somebody has neighbours."""
+    """Return whether neighbours respond to hidden opinions at step 1: y₀ = x₀, ρ₁ > 0 and some agent has neighbours."""
     return isinstance(model.start, str) and float(model.pressure(1)) > 0 and bool(model.degrees_at(1).any())
 
 
@@ -52,15 +52,17 @@ def require_independent_start(system: System) -> None:
 
 
 def _is_affine(y: Vector, x: Vector) -> bool:
-    """Say whether y = a x + b with a ≠ 0, to rounding."""
+    """Return whether y = a x + b with a ≠ 0, up to rounding."""
     if np.ptp(x) == 0:
         return False
+    # The second term covers a large offset b, whose rounding errors exceed any share of the range.
     close = max(_ROUNDING * np.ptp(y), 8 * np.finfo(np.float64).eps * np.abs(y).max())
     if x.size == 2:
         # Any two points lie on a line, so that only y = x + b and y = a x are telling.
         shifted, scaled = np.ptp(y - x), abs(y[0] * x[1] - y[1] * x[0]) / np.abs(x).max()
         return bool(min(shifted, scaled) <= close)
     centred = x - x.mean()
+    # Least squares on centred values; uncentred sums would cancel for opinions far from 0.
     slope = centred @ (y - y.mean()) / (centred @ centred)
     return bool(np.abs(y - y.mean() - slope * centred).max() <= close)
 
@@ -76,7 +78,7 @@ def require_discrete(model: object, what: str) -> None:
 def delay_pressure(model: Model, steps: int) -> Model:
     """Return the model with its peer pressure delayed by one step: ρ′₁ = 0 and ρ′_t = ρ_{t−1} up to ``steps``.
 
-    At step 1 every agent then shows x₀ + ε₁, so that no neighbour responds to a hidden opinion, whatever y₀ is. A
+    At step 1 every public opinion is then x₀ + ε₁, so that no neighbour responds to a hidden opinion, whatever y₀ is. A
     temporal network keeps its own times.
 
     Parameters
@@ -147,6 +149,7 @@ class Release:
     @property
     def squares(self) -> Vector:
         """Σ h² over all draws; shape (agents,)."""
+        # Neighbours' draws are independent of each other, so squares add up.
         leaked = np.asarray(self.leak.power(2).sum(axis=1)).ravel()
         if not leaked.any():
             return self.own_squares
@@ -155,14 +158,16 @@ class Release:
         return np.asarray(self.own_squares + self.runs * leaked * profile)
 
     def of(self, agent: int) -> Release:
-        """Return the shifts of one agent alone."""
+        """Return the shifts of one agent."""
         return Release(self._own(agent)[:, None], self.std[[agent]], self.leak[[agent]], self.leak_profile, self.runs)
 
     def shifts(self, agent: int) -> tuple[Vector, Vector]:
         """Return the distinct |h| > 0 of one agent and how often each occurs."""
         start, stop = self.leak.indptr[agent : agent + 2]
         leaked = np.outer(self.leak.data[start:stop], self.leak_profile).ravel()
+        # All laws with a finite ε are symmetric, so only the size of a shift matters.
         every = np.abs(np.concatenate([divide(self._own(agent), self.std[agent]), leaked]))
+        # Equal shifts are composed by a power of one transform, which makes long runs of white noise cheap.
         values, counts = np.unique(every[every > 0], return_counts=True)
         return values, self.runs * counts.astype(np.float64)
 
@@ -177,10 +182,13 @@ def release(model: Model, steps: int, *, first: float = 1.0, sees_start: bool = 
     noise, n = model.noise, model.n
     std = noise.deviations(n)
     own, profile = own_shifts(noise, steps, retained(model, steps - 1)), _leak_profile(noise, steps)
+    # In place: `own_shifts` returns a fresh array.
     own[0] *= first
     profile[0] *= first
+    # Row i has the neighbours that respond to agent i.
     leak = sparse.csr_array((n, n))
     if leaks_at_first_step(model):
+        # ρ₁A_ji/s_j in units of the noise of the neighbour j, which is the one that responds.
         response = divide(float(model.pressure(1)) / model.s, std * float(noise.scale(1)))
         leak = sparse.csr_array(model.adjacency_at(1) @ sparse.diags_array(response))
     return Release(own, std, leak, profile, runs)

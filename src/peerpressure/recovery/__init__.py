@@ -1,8 +1,8 @@
-"""Recovery: what an observer who knows the model finds out about the hidden opinions from public ones.
+"""Recovery: estimation of hidden opinions from public ones, by an observer that knows the model.
 
-``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` says beforehand how
-well anyone could know them. A new method is one function ``method(system, data, prior) -> Estimate`` and one line in
-``METHODS``.
+``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` is the bound
+on any estimate, before a run is observed. A new method is one function ``method(system, data, prior) -> Estimate`` and
+one line in ``METHODS``.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def recover(
     method : str, default "innovations"
         "innovations" inverts the update and averages, the best linear method for complete outputs; "kalman" gives the
         best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are regressions with
-        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses the last step alone. In
+        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
         continuous time, "innovations" or "kalman".
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on.
@@ -165,6 +165,7 @@ def _recover(
     _check_method(model, method)
     which = checked_target(target)
     data = outputs_of(model, trajectory, observation)
+    # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
         return replace(known_estimate(model_of(model), data, method), target=which)
@@ -174,11 +175,12 @@ def _recover(
             current(model_of(model), seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
         )
 
-    # A likelihood is climbed replicate by replicate, and to a tolerance far above rounding.
+    # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
+    # rounding errors.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
     estimate = replace(found, target=which)
     if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
-        # A regression fits whatever it is given; inverting the update tells whether the model made it.
+        # A regression fits any outputs; inverting the update tests whether they are consistent with the model.
         estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
     return estimate
 

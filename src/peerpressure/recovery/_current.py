@@ -1,8 +1,8 @@
 """The hidden opinions x_{T+1} after the last observed step T, where they adapt.
 
-An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the fading share of x₀, and so better and better,
-while x₀ itself sinks into the past. A new method is one function ``method(model, data, prior) -> Estimate`` and one
-line in ``CURRENT``.
+An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the decreasing share π_T of x₀, so the error of
+x_{T+1} tends to 0 with π_T even where that of x₀ does not. A new method is one function
+``method(model, data, prior) -> Estimate`` and one line in ``CURRENT``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def current_by_innovations(model: Model, data: Outputs, prior: Prior | None = No
     free = data.seen.free.size
     initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
     share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
+    # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
     identified = initial.identified | (share == 0)
     return replace(
         initial,
@@ -60,6 +61,7 @@ def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -
     solution = last.information.solve()
     hidden = last.state.posterior(solution.posterior).part(state_layout(model).hidden)
     goodness_of_fit = solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None
+    # Directions of x₀ that are not determined may shrink to 0 in x_{T+1}, so the rank is counted again.
     lost = int(np.linalg.matrix_rank(hidden.null_space, tol=SHARE_TOLERANCE)) if hidden.null_space.size else 0
     return Estimate(
         model,
@@ -101,6 +103,7 @@ def checked_target(value: object) -> Target:
 
 def _scaled(covariance: Covariance, share: Array) -> Any:
     """Return diag(share) · covariance · diag(share), in the form in which the covariance came."""
+    # Composed lazily: forming the matrix is what operators avoid.
     if isinstance(covariance, SymmetricOperator):
         entries = None if covariance.entries is None else share**2 * covariance.entries
         return SymmetricOperator(

@@ -28,7 +28,8 @@ Rows: TypeAlias = list[tuple[str, str]]
 Target: TypeAlias = Literal["initial", "current"]
 # Agents listed when an estimate is printed.
 SHOWN = 6
-# Perturbed copies of the first replicate; eight give the size of the error to about a quarter.
+# Perturbed copies of the first replicate: a standard deviation from eight samples is accurate to 1/√16, a quarter, and
+# since replicates share the factorisation, copies cost little.
 _COPIES = 8
 # Last digits by which an output is moved: those that simulation and estimation lose between them.
 _DIGITS = 8.0
@@ -72,8 +73,8 @@ class Estimate:
         Covariance of the errors, common to all replicates: dense for small networks, and for large ones a diagonal or
         an operator.
     identified : array of bool, (agents,)
-        Whose opinion the data determine (a prior determines all). The others have infinite variance, and value and
-        covariance hold for them only what the data do say.
+        Which agents' opinions the data determine (a prior determines all). The others have infinite variance, and their
+        value and covariance are those of the component that the data determine.
     rank : int
         How many directions the data determine.
     condition : float
@@ -119,7 +120,7 @@ class Estimate:
 
     @cached_property
     def variance(self) -> Array:
-        """The error variance of each agent, (agents,); infinite for those who are not identified."""
+        """The error variance of each agent, (agents,); infinite for those that are not identified."""
         return np.where(self.identified, np.maximum(self.covariance.diagonal(), 0.0), np.inf)
 
     @property
@@ -147,6 +148,7 @@ class Estimate:
     def variance_of(self, agents: Iterable[Hashable]) -> Array:
         """Return the exact error variances of the named agents, also where ``covariance`` is an operator."""
         positions = self.model.network.indices(agents)
+        # Products with unit vectors are exact for any kind of covariance, while its diagonal may be estimated.
         units = np.zeros((self.model.n, positions.size))
         units[positions, np.arange(positions.size)] = 1.0
         exact = np.asarray(self.covariance @ units)[positions, np.arange(positions.size)]
@@ -199,6 +201,7 @@ def estimate_from(
     found = np.ones(free.size, dtype=bool) if identified is None else identified
     rank = free.size if rank is None else rank
     facts: dict[str, Any] = {"condition": float(condition), "goodness_of_fit": goodness_of_fit, "note": note}
+    # The covariance is passed through as it is: an operator or a sparse matrix of a large network must not be embedded.
     if free.size == n:
         return Estimate(
             model, method, value, covariance, found, rank, homoskedastic_covariance=homoskedastic_covariance, **facts
@@ -221,9 +224,10 @@ def known_estimate(model: Model, data: Outputs, method: str) -> Estimate:
 
 
 def _embedded(covariance: Covariance, free: NDArray[np.int64], n: int) -> Any:
-    """Return a covariance of the free agents as one of all, zero elsewhere and sparse if few are free."""
+    """Return a covariance of the free agents as one of all, zero elsewhere and sparse if none is free."""
     if not free.size:
         return sparse.csr_array((n, n))
+    # Multiplying by the identity makes a dense matrix of any kind of covariance.
     whole = np.zeros((n, n))
     whole[np.ix_(free, free)] = covariance @ np.eye(free.size)
     return whole
@@ -238,6 +242,7 @@ def _embedded(covariance: Covariance, free: NDArray[np.int64], n: int) -> Any:
 
 def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs) -> Estimate:
     """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
+    # Small networks always use copies, which cost less than estimating twice.
     if data.known.shape[1] > COPIED_AGENTS:
         found = estimator(data)
         if not _is_suspicious(found, data):
@@ -250,17 +255,20 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
 
 
 def _enlarged(covariance: Any, moved: Array) -> Any:
-    """Return C + DᵀD; of a large C, which may be sparse, the diagonal alone is enlarged."""
+    """Return C + DᵀD; of a large C, which may be sparse, only the diagonal is enlarged."""
     n = moved.shape[1]
+    # Rounding errors are correlated between agents; of a large network only their variances are kept.
     if n <= COPIED_AGENTS:
         return covariance @ np.eye(n) + moved.T @ moved
     return covariance + sparse.diags_array(np.square(moved).sum(axis=0), format="csr")
 
 
 def _is_suspicious(found: Estimate, data: Outputs) -> bool:
-    """Say whether a standard error is so small that rounding may have made it so, and copies fit in memory."""
+    """Return whether some standard error may be smaller than the rounding error, and copies fit in memory."""
     if _COPIES * data.values[0].size > COPIED_NUMBERS:
         return False
+    # The standard errors of an operator are estimates from random probes, each a linear solve: too expensive for a
+    # check.
     if not hasattr(found.covariance, "toarray") and not isinstance(found.covariance, np.ndarray):
         return False
     claimed = found.std[data.seen.free]
@@ -269,8 +277,11 @@ def _is_suspicious(found: Estimate, data: Outputs) -> bool:
 
 def with_copies(data: Outputs) -> Outputs:
     """Return the outputs with perturbed copies of the first replicate appended."""
+    # Fixed seed, so that a result is reproducible; random signs, because errors of one sign could cancel in
+    # differences.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))
     digits = _DIGITS * np.finfo(data.values.dtype).eps
+    # Relative perturbations: rounding errors are proportional to the value, and an exact 0 stays 0.
     copies = (data.values[:1] * (1 + digits * signs)).astype(data.values.dtype)
     return replace(
         data,
@@ -287,6 +298,7 @@ def without_copies(values: Array, variance: Array) -> tuple[Array, Array]:
     ``values`` are (replicates and copies, …, n) and ``variance`` (…, n); D is (copies, …, n), 0 where it is negligible.
     """
     own, copies = values[:-_COPIES], values[-_COPIES:]
+    # Divided by √copies, so that DᵀD is the mean over copies.
     moved = _SAFETY / np.sqrt(_COPIES) * (copies - own[0])
     # Entries that rounding hardly moves keep their exact covariance.
     return own, np.where(np.square(moved).sum(axis=0) > NEGLIGIBLE_ERROR * variance, moved, 0.0)
@@ -335,7 +347,7 @@ def rows(estimate: Estimate) -> Rows:
 
 
 def _fit(p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    # The smallest of many p-values is small by chance alone.
+    # The smallest of many p-values is small by chance; multiplying by their number is Bonferroni's correction.
     least = min(1.0, float(p.min()) * p.size)
     verdict = "outputs are as the model expects" if least > 1e-4 else "another model made these outputs"
     return f"{verdict} (p = {least:.2g})"
@@ -343,6 +355,7 @@ def _fit(p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
 
 def _agents(estimate: Estimate) -> Rows:
     """Return the first agents, with errors only where these are cheap."""
+    # Printing must not start a linear solve for a diagonal.
     cheap = not isinstance(estimate.covariance, SymmetricOperator)
     picked = []
     for i in range(min(SHOWN, estimate.value.shape[1])):

@@ -1,4 +1,4 @@
-"""How well anyone could know x₀: Fisher information under Gaussian noise, before any output is seen."""
+"""Fisher information about x₀ under Gaussian noise, known before any output is observed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ Array: TypeAlias = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class Information:
-    """The Fisher information about all hidden opinions in what an observer sees.
+    """The Fisher information about all hidden opinions in what is observed.
 
-    ``matrix`` is J, (n, n): sparse, dense or an operator; ``exact`` marks the agents about whom something is seen
-    free of noise, which J does not count. ``covariance`` is the Cramér–Rao bound as a matrix, on what is identified.
+    ``matrix`` is J, (n, n): sparse, dense or an operator; ``exact`` marks the agents about whom something is
+    observed without noise, which J does not count. ``covariance`` is the Cramér–Rao bound as a matrix, for what is
+    identified.
     """
 
     model: Model
@@ -45,6 +46,7 @@ class Information:
     @cached_property
     def diagonal(self) -> Array:
         """The information about each agent for an observer who knows all others, (n,); infinite where exact."""
+        # J leaves exact equations out, for ∞ entries would spoil every product with it.
         return np.where(self.exact, np.inf, self.matrix.diagonal())
 
     @cached_property
@@ -62,6 +64,7 @@ class Information:
             return 0.0
         column = np.zeros((self.model.n, 1))
         column[index] = 1.0
+        # One product instead of the diagonal, which is only estimated if the covariance is an operator.
         bound = float(np.asarray(self.covariance @ column)[index, 0])
         return 1 / bound if bound > 0 else np.inf
 
@@ -114,6 +117,7 @@ def information(
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
     array([0.04, 0.04])
     """
+    # bool is a subclass of int, and True is more likely a mistake than one step.
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
@@ -123,6 +127,7 @@ def information(
 
 
 def _of(system: System, seen: ResolvedObservation) -> Information:
+    # The observer knows every x₀ from y_0; the filter would have no unknowns.
     if not seen.free.size:
         nothing, everyone = sparse.csr_array((system.n, system.n)), np.ones(system.n, dtype=bool)
         return Information(model_of(system), nothing, everyone, nothing, everyone)
@@ -139,6 +144,7 @@ def _of_complete(model: Model, last: int) -> Information:
     if problem.separate:
         variance = problem.variance
         exact, identified = variance == 0, np.isfinite(variance)
+        # 1/∞ = 0 is right for agents without information.
         matrix = np.divide(1.0, variance, out=np.zeros(n), where=~exact)
         bound = np.where(identified, variance, 0.0)
         return Information(model, _diagonal(matrix), exact, _diagonal(bound), identified)
@@ -164,13 +170,15 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     if system.n > PARTIAL_LIMIT:
         rule = f"partial observations can be judged for at most {PARTIAL_LIMIT} agents"
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
-    # The information does not depend on the outputs; a model of zeros can show zeros.
+    # The information does not depend on the outputs. Those must only be possible under the model, since the filter
+    # checks exact equations: with all opinions 0, outputs of 0 are.
     zeros, model = np.zeros(system.n), model_of(system)
     blank_model = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
     known = np.zeros((1, system.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
+    # maxlen=1 discards earlier steps as they are produced.
     gathered = deque(run_filter(with_model(system, blank_model), blank, None), maxlen=1)[0].information
     A, E = gathered.noisy[:, : system.n], gathered.exact[:, : system.n]
     posterior = gathered.solve().posterior

@@ -1,6 +1,6 @@
-"""The information state: what outputs say of x₀, as exact linear facts and as linear facts with unit noise.
+"""The information state: linear equations in x₀ that follow from outputs, exact ones and ones with unit noise.
 
-No prior is needed: directions of x₀ that no fact determines stay open, and the posterior says which these are.
+No prior is needed: directions of x₀ that no equation determines stay undetermined, and the posterior lists them.
 """
 
 from __future__ import annotations
@@ -75,8 +75,10 @@ class PosteriorFit:
         """The two-sided p-value of the facts, (replicates,); 1 if they leave nothing to compare."""
         from scipy import special
 
+        # With no degrees of freedom left the misfit is 0 up to rounding, and χ²₀ has no p-value.
         if not self.spare:
             return np.ones_like(self.misfit)
+        # Both tails: too small a misfit also contradicts the model, for instance if the noise is smaller than assumed.
         below, above = special.chdtr(self.spare, self.misfit), special.chdtrc(self.spare, self.misfit)
         return np.asarray(2 * np.minimum(below, above))
 
@@ -86,9 +88,9 @@ class PosteriorFit:
 class InformationState:
     """Facts E x₀ = f and A x₀ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    Rows of E have length one, and ``rounding`` (rows of E,) says how far each f may be off. The columns after the first
-    ``n`` hold the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
-    what tells an agent that is barely observed from one that is not observed at all. ``dropped``
+    Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after the first
+    ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
+    what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
     (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away.
     """
 
@@ -108,8 +110,10 @@ class InformationState:
     def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
         length = np.linalg.norm(exact[:, : self.n], axis=1)
+        # Exact equations have no noise to set their scale; unit length makes their errors and residuals comparable.
         certain = np.concatenate([self.exact, exact / length[:, None]])
         errors = np.concatenate([self.rounding, rounding / length])
+        # Compressing at 2n rows and not at every step makes the cost of orthogonalisation O(n²) per row on average.
         if len(certain) > 2 * self.n:
             chosen = _orthogonalised(certain, errors, self.n).rows
             certain, errors = certain[chosen], errors[chosen]
@@ -120,12 +124,15 @@ class InformationState:
         )
 
     def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
-        """Return n rows that say the same as many, by a QR factorisation, and the squares that it leaves over."""
+        """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
+        # The same amortisation; QR acts on the rows themselves, so the condition number is not squared.
         if len(rows) <= 2 * self.n:
             return rows, np.zeros(rows.shape[1] - self.n)
         Q, triangle = np.linalg.qr(rows[:, : self.n])
         values = rows[:, self.n :]
         rotated = Q.T @ values
+        # The part of b outside the range of A is the same for every x₀: it is dropped from the rows but belongs to the
+        # χ².
         left_over = np.square(values - Q @ rotated).sum(axis=0)
         return np.concatenate([triangle, rotated], axis=1), left_over
 
@@ -135,17 +142,22 @@ class InformationState:
         Rounding errors δ of f move the estimate by M δ, which adds M Cov(δ) Mᵀ to the covariance.
         """
         known = _orthogonalised(self.exact, self.rounding, self.n)
+        # Equations with a large rounding error are treated as measurements with that error, not as constraints.
         facts = np.concatenate([self.noisy, known.coarse])
         A, b = facts[:, : self.n], facts[:, self.n :]
         basis, free = known.basis, known.free
+        # Null-space method: a particular solution of the constraints, then least squares in their null space. A large
+        # weight on exact rows instead would lose as many digits as the weight has.
         fixed = basis.T @ known.values
         rest, unknown, values = _pseudo_inverse(A @ free)
         mean = fixed + free @ (rest @ (b - A @ fixed))
         spread = free @ rest
+        # The constraints enter through the particular solution and through the right-hand side b − A·fixed.
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
         misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
         posterior = GaussianPosterior(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
         condition = max(float((values[0] / values[-1]) ** 2) if values.size else 1.0, known.condition)
+        # `values` excludes the singular values of 0, so the ratio above ignores undetermined directions.
         condition = np.inf if unknown.size else condition
         return PosteriorFit(posterior, condition, misfit, self.count + len(A) - values.size)
 
@@ -177,21 +189,27 @@ def _orthogonalised(exact: Vector, rounding: Vector, n: int) -> Constraints:
     """
     basis, values, errors = np.empty((0, n)), np.empty((0, exact.shape[1] - n)), np.empty((0, 0))
     coarse, rows, condition = [exact[:0]], list[int](), 1.0
+    # Tolerances are relative to the opinions, but not below 1, since all values may be 0.
     size = max(1.0, float(np.abs(exact[:, n:]).max(initial=0.0)))
+    # Stable, so that equations of equal error are used in the order of time and results do not depend on the sort.
     for row in np.argsort(rounding, kind="stable").tolist():
         weights, value = exact[row, :n], exact[row, n:]
         share = basis @ weights
         left = weights - basis.T @ share
-        # A second pass removes what rounding left of the first.
+        # Gram–Schmidt twice is enough: one pass loses orthogonality in proportion to 1/length, the second restores it
+        # to machine precision.
         again = basis @ left
         share, left = share + again, left - basis.T @ again
         length = float(np.linalg.norm(left))
+        # Rounding errors are independent between equations, so each one adds a column to the root of their covariance.
         part, error = value - share @ values, np.concatenate([-share @ errors, [rounding[row]]])
         total = float(np.linalg.norm(error))
+        # Linearly dependent on earlier equations: nothing new about x₀, but a check that the outputs fit the model.
         if length <= NEGLIGIBLE:
             _check_consistent(part, size, total)
             continue
         rows.append(row)
+        # Dividing by a small length amplifies the error; beyond this the equation would fix a direction wrongly.
         if total > COARSE * size * length:
             coarse.append(np.concatenate([left, part])[None] / total)
             continue
@@ -200,6 +218,7 @@ def _orthogonalised(exact: Vector, rounding: Vector, n: int) -> Constraints:
         values = np.concatenate([values, part[None] / length])
         errors = np.pad(errors, ((0, 1), (0, 1)))
         errors[-1] = error / length
+    # The right singular vectors beyond the rank are an orthonormal basis of the null space.
     free = np.linalg.svd(basis)[2][len(basis) :].T if len(basis) else np.eye(n)
     return Constraints(basis, values, errors, free, np.concatenate(coarse), rows, condition)
 
@@ -209,7 +228,10 @@ def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
     rows, columns = matrix.shape
     if not matrix.size:
         return np.zeros((columns, rows)), np.eye(columns), np.empty(0)
+    # The reduced V of a wide matrix lacks the null space. A tall matrix has a square V in either case, and the full U
+    # would be rows × rows.
     left, values, right = np.linalg.svd(matrix, full_matrices=columns > rows)
+    # Singular values of A, not eigenvalues of AᵀA: 1e-10 here corresponds to 1e-20 there, below double precision.
     rank = int(np.count_nonzero(values > NEGLIGIBLE * values[0]))
     return (right[:rank].T / values[:rank]) @ left[:, :rank].T, right[rank:].T, values[:rank]
 
@@ -231,6 +253,7 @@ def prior_information(model: Model, data: Outputs, prior: Prior | None) -> Infor
     if prior is not None:
         root = np.linalg.cholesky(prior.covariance(n))
         means = np.tile(prior.means(n)[:, None], replicates)
+        # L⁻¹x₀ = L⁻¹m + e has unit noise, so a prior is n more noisy rows and needs no case of its own.
         noisy = np.linalg.solve(root, np.concatenate([np.eye(n), means], axis=1))
     return InformationState.empty(n, replicates).condition(exact, np.zeros(known.size), noisy)
 

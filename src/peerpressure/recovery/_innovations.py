@@ -1,15 +1,15 @@
 """The best linear observer of complete outputs: invert every update, then average.
 
 With every output known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t (see
-``_inversion``), whose best average is known in closed form (see ``_whitening``). What it says of x₀ is the same for
-every run, and so known before one is observed:
+``_inversion``), whose best average is known in closed form (see ``_whitening``). Its information about x₀ is the
+same for every run, and therefore known before one is observed:
 
     J = i·D + weight·Bᵀ D B,   D = diag(1/std²),
 
 with i the information of the averages at unit std. The second term belongs to the first step where y₀ = x₀ is not
 observed: y_1/g_1 = F x₀ + ε_1 with F = S⁻¹(S + ρ₁A), for x₀ enters through the agent itself and through its neighbours'
-start. Given the next ε, what is left of ε_1 is independent of all later noise, which makes the first step one more row
-B x₀ = r + noise of variance std²·(1 − φ²). Facts without noise stand beside J as exact rows.
+start. Given the next ε, what is left of ε_1 is independent of all later noise, so the first step is one more row
+B x₀ = r + noise of variance std²·(1 − φ²). Equations without noise are not part of J but exact rows next to it.
 """
 
 from __future__ import annotations
@@ -51,10 +51,13 @@ class StartRow:
 
     def observed(self, first: Array, later: Array | None) -> Array:
         """Return r of shape (n, replicates) from y_1/g_1 and the first r_t that follows."""
+        # The covariance of AR(1) noise is the same in reversed time, so ε_1 is whitened against the next used ε instead
+        # of a previous one.
         return self.first * first - (self.later * later if later is not None else 0.0)
 
     def apply(self, precision: Array, columns: Array) -> Array:
         """Return weight · Bᵀ diag(precision) B applied to columns (n, b)."""
+        # Never formed as a matrix: BᵀDB joins neighbours of neighbours and can be dense where B is sparse.
         return np.asarray(self.weight * (self.matrix.T @ (precision[:, None] * (self.matrix @ columns))))
 
     def diagonal(self, precision: Array) -> Array:
@@ -65,13 +68,16 @@ class StartRow:
 def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
     """Return the row of the first step; ``later_step`` is the next one used, if any, and ``share`` (·,) its p."""
     update = model.update(1)
+    # The next used step need not be 2, because steps with a tiny gain are skipped; the link is φ to the gap.
     whitening = Whitening.of(model.noise, np.array([1] if later_step is None else [1, later_step]))
     scale, phi = whitening.scale[0], whitening.link[-1]
     if scale == 0:
         first, later, weight = 1.0, 0.0, np.inf
     else:
         first = 1 / scale
+        # If the later step has no noise, its equation is exact and has no ε to condition on.
         later = phi / whitening.scale[-1] if whitening.scale[-1] else 0.0
+        # Frozen noise cancels completely between the two steps, which leaves an exact equation.
         weight = innovation_std(phi) ** -2.0 if abs(phi) < 1 else np.inf
     both = (
         sparse.diags_array(np.full(model.n, first - later * share))
@@ -93,17 +99,20 @@ class Complete:
     def information(self) -> Array:
         """The information in each agent's own series at unit std, (n,); infinite if it reveals x₀."""
         noiseless = np.where(self.weights.legible, np.inf, 0.0)
+        # With std 0, the information at unit std does not matter: any retained share of x₀ is read exactly.
         return np.broadcast_to(noiseless if self.model.noise.is_zero else self.weights.information, (self.model.n,))
 
     @cached_property
     def precision(self) -> Array:
         """1/std² of each agent, and 0 for those without noise, whose facts are exact; (n,)."""
         std = self.model.noise.deviations(self.model.n)
+        # 0 instead of ∞ takes exact equations out of J, where ∞ would produce NaN; they are treated as constraints.
         return np.divide(1.0, std**2, out=np.zeros(self.model.n), where=std > 0)
 
     @cached_property
     def own(self) -> Array:
         """The information of each agent's own series, i/std², 0 where it is exact or has none; (n,)."""
+        # ∞ · 0 would be NaN, hence the where before the product.
         return np.where(self.revealed, 0.0, self.information) * self.precision
 
     @property
@@ -118,13 +127,15 @@ class Complete:
 
     @property
     def separate(self) -> bool:
-        """Whether each agent's estimate comes from its own series alone."""
+        """Whether each agent's estimate comes from its own series only."""
+        # Only the row of the first step couples agents; if every x₀ is known exactly, it adds nothing.
         return self.row is None or bool(self.revealed.all())
 
     @property
     def variance(self) -> Array:
         """The error variance of each agent's own average, where outputs are ``separate``; (n,)."""
         std = self.model.noise.deviations(self.model.n)
+        # The two limits that the division below leaves out: exact (0) and not identified (∞).
         other = np.where(self.information > 0, 0.0, np.inf)
         noisy = (self.information > 0) & ~self.revealed
         return np.divide(std**2, self.information, out=other, where=noisy)
@@ -148,6 +159,7 @@ class Complete:
         """Return exact rows (m, n): of agents who are revealed, then of the first step, and the agents of either."""
         noiseless = np.flatnonzero(self.noiseless)
         own = np.flatnonzero((self.noiseless & self.weights.legible) | self.revealed)
+        # With frozen noise the first-step row is exact for all agents, otherwise only for those without noise.
         first = noiseless[:0] if self.row is None else (noiseless if self._row_is_noisy() else np.arange(self.model.n))
         units = np.zeros((own.size, self.model.n))
         units[np.arange(own.size), own] = 1.0
@@ -189,6 +201,7 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     found = invert(model, data)
     problem = complete(model, found.weights, first_step=found.first is not None)
     facts: dict[str, Any] = {"goodness_of_fit": found.goodness_of_fit}
+    # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, found, data, prior, facts)
     check_dense(problem, prior)
@@ -205,10 +218,12 @@ def _agent_by_agent(
     if prior is not None:
         # Written so that variances 0 and ∞ of the data are as good as any.
         tau, m = prior.variances(n), prior.means(n)
+        # The precision-weighted form 1/τ + 1/v would divide by 0.
         share = np.where(np.isinf(variance), 0.0, tau / (tau + np.where(np.isinf(variance), 0.0, variance)))
         value, variance = m + share * (value - m), (1 - share) * tau
     identified = np.isfinite(variance)
     spread = sparse.diags_array(np.where(identified, variance, 0.0), format="csr")
+    # Exact agents would make the condition infinite although nothing is badly determined.
     noisy = variance[identified & (variance > 0)]
     condition = float(noisy.max() / noisy.min()) if noisy.size else 1.0
     rank = int(identified.sum())
@@ -235,7 +250,7 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
 
 
 def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]) -> Estimate:
-    """Return the estimate with its full covariance, minding facts that are exact and directions that are open."""
+    """Return the estimate with its full covariance, with exact equations and undetermined directions."""
     n, free = problem.model.n, data.seen.free
     J, rhs = problem.apply(np.eye(n)), _right_side(problem, found, prior)
     if prior is not None:
@@ -250,6 +265,7 @@ def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | Non
         value[:, free],
         solution.inverse[np.ix_(free, free)],
         identified=solution.identified[free],
+        # The known starts are among the exact rows, and `estimate_from` adds them again.
         rank=solution.rank - (n - free.size),
         condition=solution.condition,
         **facts,
@@ -260,6 +276,7 @@ def _exact(problem: Complete, found: Inverted, data: Outputs) -> tuple[Array, Ar
     """Return all exact rows (m, n) with their values (replicates, m): known starts, noiseless agents, first steps."""
     n = problem.model.n
     known = np.setdiff1d(np.arange(n), data.seen.free)
+    # The other exact rows would repeat the same information, n more rows for the SVD.
     if problem.revealed.all():
         return np.eye(n), found.mean.T
     rows, own, first = problem.exact_rows()
@@ -281,6 +298,7 @@ def _iterative(
         return problem.apply(columns) + added[:, None] * columns
 
     value, condition = conjugate_gradients(apply, _right_side(problem, found, prior), diagonal)
+    # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
     covariance: Covariance = SymmetricOperator(n, lambda columns: conjugate_gradients(apply, columns, diagonal)[0])
     return estimate_from(problem.model, data, NAME, value.T, covariance, condition=condition, **facts)
 
@@ -297,9 +315,12 @@ def _step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> 
     information = prior_information(model, data, prior)
     before, slope_before = start.offset[:, None], start.forward(np.eye(n))
     for row, step in enumerate(transitions(system, data.seen.last)):
+        # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
+        # x₀.
         slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
         public: Vector = data.at(row).T
         facts = np.concatenate([slope, public - step.forward(before)], axis=1)
+        # Noise is correlated between agents but not between steps, so each step is whitened separately.
         information = information.condition(*separate_noise(facts, step.noise_input(), n))
         before = public
     return estimate_of(model, data, NAME, information)

@@ -23,7 +23,8 @@ from peerpressure.schedules import Constant
 from peerpressure.statespace import initial_state, retained, state_layout
 
 Array: TypeAlias = NDArray[np.float64]
-# Last digits that a preferred opinion may be off by, before it is divided by the gain.
+# Units in the last place by which y_t − C_t y_{t−1} may be off: simulation and inversion each sum over neighbours, and
+# dividing by the gain amplifies the error. 64 is generous, since a wrong error message is worse than a missed one.
 _LOST_DIGITS = 64
 
 
@@ -32,7 +33,7 @@ _LOST_DIGITS = 64
 class Inverted:
     """The series r_t of complete outputs, averaged as they came.
 
-    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` to tell how good it is; ``first`` is
+    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` that determine its variance; ``first`` is
     y_1/g_1 and ``following`` the first r_t, needed only where the start is not known.
     """
 
@@ -45,26 +46,30 @@ class Inverted:
 
 def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
     """Return the steps at which every agent's own opinion can be read in double precision."""
+    # The gain falls as peer pressure grows; below 1e-10, dividing by it leaves no significant digits of ξ_t.
     return np.array([t for t in range(1, last + 1) if model.update(t).gain.min() >= NEGLIGIBLE], dtype=np.int64)
 
 
 def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
     """Return how to average the r_t of the legible steps; of the first only if the start is known."""
+    # Inverting step 1 needs y_0. If y_0 = x₀ is hidden, step 1 becomes a separate row that involves neighbours.
     times = legible[legible > 1] if initial_state(model).starts_from_hidden else legible
     share = retained(model, int(times.max(initial=1)) - 1)
     return time_weights(model.noise, times, share[times - 1])
 
 
 def invert(model: Model, data: Outputs) -> Inverted:
-    """Return the averaged r_t of complete outputs, refusing outputs that the noise cannot have made."""
+    """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
     legible = legible_steps(model, data.seen.last)
     weights = weights_of(model, legible)
     bounds = Bounds(model)
     total = np.zeros((model.n, data.values.shape[0]))
     squares = np.zeros_like(total)
+    # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
     before = np.zeros_like(total)
     shift, following = np.zeros_like(total), None
     rows = {int(t): row for row, t in enumerate(weights.times)}
+    # Otherwise whitening divides by 0 and there is no χ² statistic.
     everywhere_noisy = bool(np.isfinite(weights.information).all())
     for t, series, error in _own_series(model, data, rows):
         row = rows[t]
@@ -72,13 +77,14 @@ def invert(model: Model, data: Outputs) -> Inverted:
         if following is None:
             following = series
             shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
-        # Squares are taken about the first r, for x₀ may be large and the noise small.
+        # Squares are taken about the first r: with Σr² − T·mean², a large x₀ with small noise would cancel all digits.
         change = series - share * shift
         total += weights.weights[row][:, None] * change
         bounds.update(t, series, error, share)
         if everywhere_noisy:
             link = weights.whitening.link[row]
             now = change / weights.whitening.scale[row]
+            # For frozen noise, |link| = 1, no step after the first brings new noise.
             squares += whiten_pair(now, before, link) ** 2 if abs(link) < 1 else 0.0
             before = now
     legible_first = initial_state(model).starts_from_hidden and 1 in legible
@@ -87,6 +93,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
         return Inverted(weights, total, first, None, None)
     goodness_of_fit = None
     if everywhere_noisy:
+        # Σ(r − p·shift)² minus the part that the fitted mean explains: the residual sum of squares.
         squares -= weights.information[:, None] * total**2
         goodness_of_fit = p_values(model, squares, weights.times.size, weights.information > 0)
     return Inverted(weights, shift + total, first, following, goodness_of_fit)
@@ -102,11 +109,14 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
         before, public = public, np.ascontiguousarray(data.at(t - 1).T)
         update = model.update(t)
         if t in rows:
+            # A sparse matrix times a vector is faster than times a matrix of one column.
             one = before[:, 0] if before.shape[1] == 1 else before
             coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
+            # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
             error = _LOST_DIGITS * precision * (1 + float(np.abs(public).max())) / float(update.gain.min())
             preferred = (public - coupled) / update.gain[:, None]
             yield t, preferred - adopted if adapts else preferred, error
+        # In every step, also in those that are not legible: the adopted part depends on all outputs so far.
         adopted = update.adapt(adopted, public)
 
 
@@ -150,21 +160,25 @@ class Bounds:
     def __init__(self, model: Model) -> None:
         self._model = model
         noise = model.noise
+        # Then r_t is the same at all steps, so bounds of width 0 around the first one must contain all others.
         constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not state_layout(model).has_hidden
         self._support = (0.0, 0.0) if constant or noise.is_zero else support(noise)
         self._low: Array | None = None
         self._high: Array | None = None
 
     def update(self, step: int, series: Array, error: float, share: Array) -> None:
-        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); refuse it if no x₀ is left."""
+        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
         least, most = self._support
+        # Noise of unbounded support can produce any outputs.
         if np.isinf(least) and np.isinf(most):
             return
         noise = self._model.noise
         size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
+            # np.where avoids 0 · ∞ = NaN for agents without noise under a law with one infinite end.
             low = (series - np.where(size > 0, size * most, 0.0) - error) / share
             high = (series - np.where(size > 0, size * least, 0.0) + error) / share
+        # Where hardly anything of x₀ is retained, dividing by the share would turn rounding errors into bounds.
         blind = np.broadcast_to(share < NEGLIGIBLE, low.shape)
         low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
         self._low = low if self._low is None else np.maximum(self._low, low)
@@ -196,10 +210,12 @@ def p_values(model: Model, squares: Array, steps: int, fitted: NDArray[np.bool_]
     Σ residual² ~ χ² under Gaussian noise, with steps degrees of freedom for each agent, less one for those whose x₀
     was ``fitted``. Other laws change its variance by their kurtosis, and the sum of many is taken as normal.
     """
+    # Imported late, since SciPy's special functions slow down the import of the package.
     from scipy import special
 
     std = model.noise.deviations(model.n)
     noisy = std > 0
+    # One degree of freedom less for each fitted x₀, and none for agents without noise, which have no residuals.
     free = int((steps - np.broadcast_to(fitted, noisy.shape)[noisy]).sum())
     if free <= 0 or model.noise.is_frozen or not np.isfinite(squares).all():
         return None
@@ -207,6 +223,7 @@ def p_values(model: Model, squares: Array, steps: int, fitted: NDArray[np.bool_]
     if isinstance(model.noise, Gaussian):
         return np.asarray(2 * np.minimum(special.chdtr(free, total), special.chdtrc(free, total)))
     kurtosis = _excess_kurtosis(model.noise.unit())
+    # Excess kurtosis −2 is random signs, whose squares are constant: the normal approximation has variance 0.
     if not np.isfinite(kurtosis) or kurtosis <= -2:
         return None
     return np.asarray(2 * special.ndtr(-np.abs(total - free) / np.sqrt(free * (2 + kurtosis))))
@@ -244,6 +261,7 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
         remedy = "use method='kalman', which knows of rounding"
         raise InvalidInputError(message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
+    # NaN marks unknown entries throughout, so that arithmetic propagates what cannot be computed.
     known = {0: _start(model, data)} | {t: _everyone(model, data, row) for t, row in rows.items()}
     times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
     shape = (times.size, model.n)
@@ -253,8 +271,9 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     adopted = _adopted(model, known, times, public.shape)
     gains = np.array([update.gain for update in updates.values()]).reshape(shape)
     share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
-    # A product with a sparse matrix is NaN exactly where a neighbour is.
+    # A product with a sparse matrix is NaN exactly where a neighbour is; with a dense one, 0 · NaN would spread to all.
     present = np.isfinite((public + around + adopted)[:, :, 0]) & (gains * share >= NEGLIGIBLE)
+    # Zeros instead of NaN from here on, since sums with weight 0 follow.
     hidden = ~present[:, :, None]
     y, a, k = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, adopted))
     degrees = np.array([model.degrees_at(t) for t in updates]).reshape(shape)
@@ -283,6 +302,7 @@ def _adopted(model: Model, known: Mapping[int, Vector], times: NDArray[np.int64]
         update = model.update(t)
         rate = update.adaptation_rate
         if rate is not None:
+            # Agents with rate 0 adopt nothing; without the condition 0 · NaN would mark them unknown.
             adopted = np.where(rate[:, None] > 0, update.adapt(adopted, known.get(t, unseen)), adopted)
     return out
 

@@ -1,7 +1,7 @@
 """The joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, one replicate at a time.
 
-Given y_{t−1}, agent i shows y_t ~ N((s x₀ + ρ_t a_t)/(s + ρ_t d), (sστ_t/(s + ρ_t d))²) with a_t = Σ w y_{t−1}. With
-h = 1/σ, κ = h/s and ξ̃ = h x₀,
+Given y_{t−1}, the public opinion of agent i is y_t ~ N((s x₀ + ρ_t a_t)/(s + ρ_t d), (sστ_t/(s + ρ_t d))²)
+with a_t = Σ w y_{t−1}. With h = 1/σ, κ = h/s and ξ̃ = h x₀,
 
     log p = log m − ½ e²/τ² + constant,   m = h + ρ_t d κ,   e = h y_t + ρ_t κ (d y_t − a_t) − ξ̃:
 
@@ -25,6 +25,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import FLAT
 from peerpressure.recovery._unknowns import Course, Unknowns
 
+# Newton's method needs far fewer; a flat likelihood raises an error earlier, in `solve_curved`.
 _ITERATIONS = 200
 
 
@@ -106,8 +107,10 @@ class Concave:
         """Return Σ log p, −∞ outside m > 0."""
         m, e = self.m_and_e(coordinates)
         here, tau = self.sample.present, self.sample.scale
+        # m is a precision and must be positive. −∞ makes the line search step back into the domain.
         if (m[here] <= 0).any():
             return -np.inf
+        # The constant does not affect the maximum, but log-likelihoods of different models are compared.
         constant = -np.log(tau[here]) - 0.5 * np.log(2 * np.pi)
         return float((np.log(m[here]) - 0.5 * (e[here] / tau[here]) ** 2 + constant).sum())
 
@@ -118,6 +121,7 @@ class Concave:
         gradient = np.concatenate([b.collect(here * (b.a / m - e * b.b * precision)) for b in self.blocks])
         hessian = np.zeros((gradient.size, gradient.size))
         for (left, at), (right, to) in self._pairs():
+            # Minus two squares: negative semidefinite everywhere, so Newton's direction always climbs.
             array = here * (-left.a * right.a / m**2 - left.b * right.b * precision)
             place(hessian, left, at, right, to, array)
         return gradient, hessian
@@ -136,10 +140,14 @@ class Concave:
             checkpoint()
             gradient, hessian = self.slopes(x)
             step = solve_curved(-hessian, gradient)
+            # Twice the gain that the quadratic model predicts; it does not depend on the scale of the coordinates.
             climb = float(gradient @ step)
+            # Below this the gain is lost in the rounding error of the height. A last full step adds digits to x, in
+            # which the height is flat, unless it falls.
             if climb <= 1e-14 * (1 + abs(height)):
                 return x + step if self.value(x + step) >= height else x
             share = 1.0
+            # Armijo's condition. Written as `not >=`, because a comparison with −∞ or NaN must count as a failure.
             while not self.value(x + share * step) >= height + 0.1 * share * climb and share > 1e-10:
                 share /= 2
             if share <= 1e-10:
@@ -156,16 +164,20 @@ def place(matrix: Vector, left: Block, at: int, right: Block, to: int, array: Ve
         block = sums[None, :] if left.agents is None else sums[:, None]
     else:
         total = array.sum(axis=0)
+        # Two blocks with one coordinate per agent meet only in the same agent: a diagonal of sums over time.
         block = np.where(left.agents[:, None] == right.agents[None, :], total[left.agents][:, None], 0.0)
     matrix[at : at + left.size, to : to + right.size] = block
     matrix[to : to + right.size, at : at + left.size] = block.T
 
 
 def solve_curved(curvature: Vector, right: Vector) -> Vector:
-    """Return curvature⁻¹ right, refusing a likelihood that is flat in some direction."""
+    """Return curvature⁻¹ right; raise an error if the likelihood is flat in some direction."""
+    # Scaled to a unit diagonal first, so that the smallest eigenvalue measures dependence between unknowns and not
+    # their units.
     diagonal = curvature.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = curvature * scale[:, None] * scale
+    # A zero on the diagonal is a parameter that does not enter at all.
     least = np.linalg.eigvalsh(scaled)[0] if (diagonal > 0).all() else 0.0
     if least <= FLAT:
         rule = "the outputs must settle every unknown"
@@ -195,6 +207,8 @@ def fit_one(unknown: Unknowns, sample: Sample, times: NDArray[np.int64]) -> Foun
         return _found(unknown, problem, course, _maximum(problem), None, at_edge=False)
     from scipy import optimize
 
+    # In ρ's parameter the likelihood is not concave and may have several maxima: a grid first, then a local search
+    # between the neighbours of the best candidate.
     grid = unknown.candidates()
 
     def height(value: float) -> float:
@@ -203,6 +217,8 @@ def fit_one(unknown: Unknowns, sample: Sample, times: NDArray[np.int64]) -> Foun
 
     best = int(np.argmax([height(value) for value in grid]))
     ends = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    # Near a maximum the height changes with the square, so 1e-10 is more than the heights can resolve; errors of the
+    # parameter stay far below its standard error.
     options = {"xatol": 1e-10 * (1 + abs(grid[best]))}
     value = float(optimize.minimize_scalar(lambda v: -height(v), bounds=ends, method="bounded", options=options).x)
     problem, course = _problem(unknown, sample, times, value)
@@ -216,16 +232,20 @@ def _problem(
     course = unknown.course(times, value)
     y, q, d = sample.public, sample.pull, sample.degrees
     nothing = np.zeros_like(y)
+    # κ = h/s: with s known, κ is a multiple of h and merges into its coefficient; otherwise it is a block of its own.
     ratio = np.zeros(d.shape[1]) if unknown.stubbornness else 1 / unknown.model.s
     a, b = 1 + course.rho * d * ratio, y - sample.share * np.nan_to_num(sample.known) + course.rho * ratio * q
     da, db = course.first * d * ratio, course.first * ratio * q
+    # Proportions of std between agents are in the scale τ, so only the mean std is a parameter.
     fixed = 0.0 if unknown.std else 1 / float(unknown.model.noise.deviations(d.shape[1]).mean())
     used = np.flatnonzero(sample.present.any(axis=0))
     blocks = []
+    # This block comes first: `_natural` writes derivatives by h into column 0.
     if unknown.std:
         blocks.append(Block("h", None, a, b, da, db))
     if unknown.stubbornness:
         blocks.append(Block("kappa", used, course.rho * d, course.rho * q, course.first * d, course.first * q))
+    # A known x₀ is in b already; estimating it as well would make the Hessian singular.
     free = used[np.isnan(sample.known[used])]
     if free.size:
         blocks.append(Block("x", free, nothing, -sample.share, nothing, nothing))
@@ -238,8 +258,10 @@ def _maximum(problem: Concave) -> Vector:
     here, share = sample.present, sample.share
     weight = (here * share**2).sum(axis=0)
     centre = (sample.public * here * share).sum(axis=0) / np.where(weight > 0, weight, 1.0)
+    # The residual std of a fit without peer pressure; with κ = 0 every m is at least h > 0, inside the domain.
     spread = float(np.sqrt((here * (sample.public - share * centre) ** 2 / sample.scale**2).sum() / here.sum()))
     unknown_h = any(block.name == "h" for block in problem.blocks)
+    # Constant outputs have spread 0; the bound avoids a division by 0 and leaves the error to the flatness check.
     h = 1 / max(spread, 1e-300) if unknown_h else float(problem.m0[here].min())
     level = {"h": np.full(centre.size, h), "kappa": 0 * centre, "x": h * centre}
     start = [level[b.name][:1] if b.agents is None else level[b.name][b.agents] for b in problem.blocks]
@@ -253,6 +275,7 @@ def _found(
     parts = problem.parts(x)
     sample, n = problem.sample, problem.sample.known.size
     h = float(parts["h"][0]) if unknown.std else float(1 / unknown.model.noise.deviations(n).mean())
+    # The observed information; by the concave parametrisation it is exact, without finite differences.
     curvature = -problem.slopes(x)[1]
     if value is not None:
         curvature = _with_pressure(problem, course, x, h, curvature, unknown)
@@ -262,7 +285,8 @@ def _found(
     deviations = np.sqrt(np.maximum(spread.diagonal(), 0.0))
     out, errors = _by_name(names, values), _by_name(names, deviations)
     if unknown.stubbornness:
-        # Without a positive κ the agent minds its neighbours not at all: its stubbornness is beyond all bounds.
+        # κ ≤ 0 at the maximum means that the outputs contain no sign of the agent's neighbours: the likelihood
+        # increases up to s = ∞.
         used = np.flatnonzero(sample.present.any(axis=0))
         fine = parts["kappa"] > 0
         for of in (out, errors):
@@ -271,6 +295,7 @@ def _found(
             of["stubbornness"] = everyone
     if value is not None and unknown.pressure:
         out[unknown.pressure] = np.array([value])
+        # At the edge of the grid the maximum may lie outside, so the curvature there gives no standard error.
         errors[unknown.pressure] = np.array([np.inf if at_edge else np.sqrt(covariance[-1, -1])])
     hidden = np.flatnonzero(names == "hidden")
     agents = next((b.agents for b in problem.blocks if b.name == "x" and b.agents is not None), np.arange(0))
@@ -296,6 +321,7 @@ def _natural(
         row = np.zeros((z.size, size))
         if by_h is not None:
             row[:, 0] = through_h
+        # After column 0, since for the block of h the two coincide and its own derivative is the right one.
         row[np.arange(z.size), at + np.arange(z.size)] = own
         names += [label] * z.size
         values.append(value)
@@ -306,6 +332,7 @@ def _natural(
 
 def _inverse(h: float, kappa: Vector) -> tuple[Vector, Vector, Vector]:
     """Return s = h/κ and its derivatives by κ and by h."""
+    # Values for κ ≤ 0 are replaced by ∞ afterwards; 1 only avoids a division by 0.
     safe = np.where(kappa > 0, kappa, 1.0)
     return h / safe, -h / safe**2, 1 / safe
 
@@ -328,6 +355,7 @@ def _with_pressure(
     m, e = problem.m_and_e(x)
     here, precision = sample.present, sample.scale**-2.0
     m_p, e_p = course.first * sample.degrees * kappa, course.first * kappa * sample.pull
+    # m and e are not linear in the exponent, so their second derivatives enter, multiplied by ∂log p/∂m and ∂log p/∂e.
     bend = course.second * kappa * (sample.degrees / m - e * sample.pull * precision)
     out = np.zeros((len(curvature) + 1, len(curvature) + 1))
     out[:-1, :-1] = curvature
@@ -335,6 +363,7 @@ def _with_pressure(
     own = Block("pressure", None, m_p, e_p, m_p, e_p)
     at = 0
     for block in problem.blocks:
+        # The mixed derivative has two extra terms, as the coefficients a and b themselves depend on the parameter.
         array = here * (block.a * m_p / m**2 + block.b * e_p * precision - block.da / m + e * block.db * precision)
         place(out, block, at, own, len(curvature), array)
         at += block.size

@@ -1,8 +1,8 @@
 """The Kalman filter and smoother: the exact observer of partial, interrupted, rounded or correlated outputs.
 
 The filter runs on the state z of ``statespace``, with covariances kept as square roots. No prior of x₀ is needed: the
-state is followed as an affine function of x₀, z ~ N(a + B x₀, R Rᵀ), and each output turns into a linear fact about x₀
-alone, noisy as far as the state is uncertain given x₀, or exact where it is certain.
+state is followed as an affine function of x₀, z ~ N(a + B x₀, R Rᵀ), and each output becomes a linear equation in x₀
+only: noisy if the state is uncertain given x₀, and exact if it is certain.
 
 References
 ----------
@@ -45,7 +45,8 @@ from peerpressure.statespace import (
     transitions,
 )
 
-# Rows whose noise is below this many last digits of the outputs are lost in them.
+# An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
+# rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
 _LEGIBLE_DIGITS = 1000
 
 
@@ -74,6 +75,9 @@ class FilterState:
     def predict(self, step: Transition) -> FilterState:
         """Return the state after one more step, before its outputs are observed: R ← QR of (F R, G)."""
         slope = step.forward(self.slope) + step.hidden_input()
+        # (F R, G)(F R, G)ᵀ = F P Fᵀ + G Gᵀ. A QR factorisation of the transpose compresses the root back to at most
+        # `states` columns without forming that product, which would square the condition number and lose half of the
+        # digits.
         wide = np.concatenate([step.forward(self.root), step.noise_input()], axis=1)
         root = np.asarray(np.linalg.qr(wide.T, mode="r")).T
         return FilterState(step.forward(self.mean), slope, root, step.spread_bound(self.bound))
@@ -104,22 +108,32 @@ class FilterState:
         corrections: list[Correction] = []
         exact, errors = [np.empty((0, slope.shape[1] + mean.shape[1]))], list[float]()
         for agent, value in zip(agents, values, strict=True):
+            # w and the weights are copied because mean, slope and root are updated in place below.
             w = root[agent].copy()
             f = float(w @ w) + noise
             constant, weights = value - mean[agent], slope[agent].copy()
+            # Dividing by such an f would amplify rounding errors. The state is not updated either: given x₀ it is
+            # already determined, so the output constrains x₀ only, and an equation without x₀ carries no information at
+            # all.
             if f <= tolerance[agent] ** 2:
                 if np.linalg.norm(weights) > NEGLIGIBLE:
                     exact.append(np.concatenate([weights, constant])[None])
                     errors.append(float(np.sqrt(f)))
                 continue
+            # P h, where h is the unit vector of the agent; `f` is its entry plus the observation noise, so no matrix is
+            # inverted.
             reach = root @ w
             gain = reach / f
             mean += np.outer(gain, constant)
             slope -= np.outer(gain, weights)
+            # Potter's factor: R (I − c w wᵀ) with c = 1/(f + √(f·noise)) has exactly the updated covariance. The square
+            # root form keeps P positive semidefinite, which the difference P − K hᵀP does not under rounding.
             root -= np.outer(reach, w / (f + np.sqrt(f * noise)))
             if not noise:
-                # Observed exactly: rounding errors must not pass for uncertainty.
+                # In exact arithmetic the row is already this. Left as computed, its rounding errors would later be
+                # taken for a small variance, and a repeated output for a very informative one.
                 mean[agent], slope[agent], root[agent] = value, 0.0, 0.0
+            # The smoother runs backwards through these, so the innovation is stored as it was before the update.
             corrections.append(Correction(int(agent), gain, constant, weights, f))
         state = FilterState(mean, slope, root, self.bound)
         return state, tuple(corrections), np.concatenate(exact), np.array(errors)
@@ -158,20 +172,26 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
     """Yield the filter's steps at t = 0, 1, … up to the last observed one."""
     n, has_memory = system.n, state_layout(system).has_memory
     state = FilterState.initial(system, data.values.shape[0])
+    # x₀ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
+    # prior with a large variance, which would cost as many digits as it has zeros.
     information = prior_information(model_of(system), data, prior)
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
     steps: Iterable[Transition | None] = chain([None], transitions(system, data.seen.last))
     for t, step in enumerate(steps):
         predicted = state.predict(step) if step else state
+        # Relative to the variance without observations, since cancellation in R is relative to what was subtracted.
         tolerance = NOISE_TOLERANCE * predicted.bound[:n]
         if step and not has_memory:
-            # Fresh noise of an agent cannot have been observed before, however small its gain.
+            # White noise of this step is independent of all earlier outputs, so the variance of the output is at least
+            # noise_std², even if that is tiny compared with the accumulated bound. With memory (AR noise) earlier
+            # outputs can determine it, and the bound stays.
             tolerance = np.where(step.noise_std > 0, np.minimum(tolerance, step.noise_std / 2), tolerance)
         state = predicted
         corrections: tuple[Correction, ...] = ()
         if t in rows:
             there = data.present[rows[t]]
             values = data.at(rows[t])[:, there].T
+            # The precision of the recorded dtype: a float32 run carries float32 rounding errors even after conversion.
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(values).max(initial=0.0))
             agents, noise = data.seen.agents[there], data.seen.noise_variance
             state, corrections, exact, errors = predicted.condition(agents, values, noise, tolerance)
@@ -182,6 +202,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
 def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
     legible = [c for c in corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
+    # np.array([]) would have one dimension and break the concatenation of augmented rows.
     if not legible:
         return np.empty((0, width))
     return np.array([np.concatenate([c.slope, c.constant]) / np.sqrt(c.variance) for c in legible])
@@ -195,14 +216,18 @@ def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iter
     No covariance is inverted, so that states without noise are no special case.
     """
     states = steps[-1].predicted.slope.shape[0]
+    # x₀ is unknown, so r is affine in it: one column of constants per replicate, then one column of slopes per agent.
     r = np.zeros((states, sum(hidden.mean.shape)))
     N = np.zeros((states, states))
     for step in reversed(steps):
         for correction in reversed(step.corrections):
             r, N = _before(correction, r, N)
+        # r and N include the outputs of t at this point, hence the predicted state and not the updated one.
         yield _smoothed(step.predicted, hidden, r, N)
         if step.transition:
             r = step.transition.adjoint(r)
+            # FᵀNF by two applications of the adjoint; N is symmetric, so the transpose between them needs no second
+            # one.
             N = step.transition.adjoint(step.transition.adjoint(N).T)
 
 
@@ -213,6 +238,8 @@ def _before(correction: Correction, r: Vector, N: Vector) -> tuple[Vector, Vecto
     r = r.copy()
     r[agent] += innovation / f - gain @ r
     N = N.copy()
+    # h is a unit vector, so LᵀNL changes one column and one row, O(states²) instead of two dense products. The column
+    # goes first: the row update needs N L.
     N[:, agent] -= N @ gain
     N[agent] -= gain @ N
     N[agent, agent] += 1 / f
@@ -222,6 +249,8 @@ def _before(correction: Correction, r: Vector, N: Vector) -> tuple[Vector, Vecto
 def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Vector, N: Vector) -> GaussianPosterior:
     root, replicates = state.root, state.mean.shape[1]
     reach = root @ (root.T @ r)
+    # R (I − RᵀNR) Rᵀ = P − P N P; written with the roots outside, the result has no entries in directions without
+    # noise.
     spread = root @ (np.eye(root.shape[1]) - root.T @ N @ root) @ root.T
     constant, slope = state.mean + reach[:, :replicates], state.slope + reach[:, replicates:]
     return hidden.image(constant.T, slope, spread)
@@ -235,8 +264,8 @@ Parts: TypeAlias = tuple[GaussianPosterior, GaussianPosterior]
 class PosteriorPath:
     """Gaussian posteriors over time: ``mean`` (replicates, times, n) and a common ``covariance`` (times, n, n).
 
-    ``identified`` (times, n) says which entries are determined by then; for the others the variance is infinite, and
-    mean and covariance hold only what the outputs do say.
+    ``identified`` (times, n) marks the entries that are determined by then; for the others the variance is infinite,
+    and mean and covariance are those of the component that the outputs determine.
     """
 
     mean: Vector
@@ -246,6 +275,7 @@ class PosteriorPath:
     @property
     def variance(self) -> Vector:
         """The variance of each entry at each time, (times, n)."""
+        # Rounding can leave a variance of 0 slightly negative.
         diagonal = np.maximum(np.diagonal(self.covariance, axis1=1, axis2=2), 0.0)
         return np.where(self.identified, diagonal, np.inf)
 
@@ -285,10 +315,11 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     O(steps · front³) for a front of unobserved agents and their neighbours. Measured on one core for 100 steps of a
     Barabási–Albert graph: 300 agents, half of them observed, 4 s; 1,000, half observed, 8 s; 2,000, half observed,
     58 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
-    more than 6,000 is refused.
+    more than 6,000 raises `TooLargeError`.
     """
     if isinstance(system, Model) and system.n > FILTER_LIMIT:
         return sparse_estimate(system, data, prior, "kalman")
+    # Only the last step is needed; the deque drops earlier ones so that memory does not grow with time.
     last = deque(run_filter(system, data, prior), maxlen=1)[0]
     return estimate_of(model_of(system), data, "kalman", last.information)
 
@@ -318,7 +349,7 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     See Also
     --------
     kalman_smoother : The same given all outputs, earlier and later.
-    recover : The estimate of x₀ alone, for larger networks.
+    recover : Only the estimate of x₀, for larger networks.
 
     Examples
     --------
@@ -335,6 +366,7 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     hidden: list[GaussianPosterior] = []
     states: list[Parts] = []
     for step in run_filter(model, with_copies(data), prior):
+        # One solution of the information state per step, O(n³) each: the path needs the posterior at every time.
         hidden.append(step.information.solve().posterior)
         states.append(_parts(model, step.state.posterior(hidden[-1]), hidden[-1]))
     return _path(model, hidden, states)
@@ -364,7 +396,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
 
     See Also
     --------
-    kalman_filter : The same given the outputs up to t alone.
+    kalman_filter : The same given only the outputs up to t.
 
     References
     ----------
@@ -382,6 +414,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     np.True_
     """
     _check_size(model, data)
+    # The backward pass needs the corrections and transitions of all steps, so they are all stored.
     steps = list(run_filter(model, with_copies(data), prior))
     hidden = steps[-1].information.solve().posterior
     states = [_parts(model, posterior, hidden) for posterior in run_smoother(steps, hidden)]
@@ -408,6 +441,7 @@ def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
 
 
 def _check_size(system: System, data: Outputs) -> None:
+    # Doubles of about six matrices per step: root, slope, gains and the copies that the two passes and the result need.
     needed = 6 * 8 * (data.seen.last + 1) * state_layout(system).memory.start ** 2
     if needed > PATH_BYTES:
         rule = f"posteriors over time must fit in {PATH_BYTES / 1e9:g} GB"

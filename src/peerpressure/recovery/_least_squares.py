@@ -29,7 +29,8 @@ from peerpressure.recovery._limits import (
 )
 
 Array: TypeAlias = NDArray[np.float64]
-# Random probes of a stochastic diagonal, and how many are multiplied at a time.
+# Random probes of a stochastic diagonal; 64 give an error of about √(2/64), 18 %, of the off-diagonal mass of a row.
+# They are multiplied in blocks of 8: several columns share each pass over the matrix, and memory stays at 8 n.
 PROBES, PROBE_BLOCK = 64, 8
 
 
@@ -61,9 +62,12 @@ class SymmetricOperator:
         """Return the diagonal, (n,), estimated unless it was given."""
         if self.entries is not None:
             return self.entries
+        # A fixed seed makes the diagonal a property of the matrix: printing an estimate twice gives the same numbers.
         random = np.random.default_rng(0)
         total = np.zeros(self.n)
         for _ in range(PROBES // PROBE_BLOCK):
+            # Random signs have the least variance of all probes with independent entries: the diagonal itself adds
+            # none.
             signs = random.choice([-1.0, 1.0], size=(self.n, PROBE_BLOCK))
             total += np.einsum("ij,ij->i", signs, self.apply(signs))
         return total / PROBES
@@ -96,11 +100,13 @@ class Solution:
 
     def value(self, J: Array, rhs: Array) -> Array:
         """Return x, (replicates, f), for right-hand sides (replicates, f)."""
+        # J is symmetric, so fixed @ J is (J fixedᵀ)ᵀ; replicates are rows throughout.
         return np.asarray(self.fixed + (rhs - self.fixed @ J) @ self.inverse)
 
 
 def is_identified(null_space: Array) -> NDArray[np.bool_]:
     """Return which unknowns take no part in the directions (f, r) that are left undetermined, (f,)."""
+    # The rows of an orthonormal null space do not depend on which basis was chosen for it.
     return np.asarray(np.linalg.norm(null_space, axis=1) < SHARE_TOLERANCE)
 
 
@@ -112,13 +118,17 @@ def solve(J: Array, exact: Array | None = None, exact_values: Array | None = Non
         inverse, null_space, condition = symmetric_inverse(J)
         return Solution(np.zeros((1, f)), np.zeros((f, f)), inverse, null_space, condition)
     scale = np.linalg.norm(exact, axis=1)
-    # Exact facts have no scale of their own; those that are all rounding error are none.
+    # Exact equations have no scale of their own. Normalising a row that consists of rounding error only would give it
+    # the weight of a true constraint, so such rows get weight 0.
     weight = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > NEGLIGIBLE * scale.max())
     rows = exact * weight[:, None]
+    # The full V is needed: its last columns span the null space of the constraints, in which J is inverted.
     left, singular, right = np.linalg.svd(rows, full_matrices=True)
+    # The error of singular values grows with the dimensions of the matrix, and so does the tolerance.
     rank = int((singular > singular[0] * max(rows.shape) * EXACT_RANK_TOLERANCE).sum())
     fixed = ((values * weight) @ left[:, :rank] / singular[:rank]) @ right[:rank]
     rest = right[rank:].T
+    # The constraints fix the other directions exactly: their variance is 0 whatever J is there.
     inverse, null_space, condition = symmetric_inverse(rest.T @ J @ rest)
     constrained = right[:rank].T @ right[:rank]
     return Solution(fixed, constrained, rest @ inverse @ rest.T, rest @ null_space, condition)
@@ -129,24 +139,29 @@ def symmetric_inverse(
 ) -> tuple[Array, Array, float]:
     """Return the pseudo-inverse of a symmetric J, its null space (f, r), and the condition of J.
 
-    Unknowns are first divided by ``scale`` (f,), the root of the diagonal unless given, so that a quiet agent does not
-    make a loud one look unidentified. Eigenvalues up to ``tolerance`` count as 0; without one it is that of rounding.
+    Unknowns are first divided by ``scale`` (f,), the root of the diagonal unless given, so that an agent with little
+    noise does not make one with much noise appear unidentified. Eigenvalues up to ``tolerance`` count as 0; by
+    default it is that of rounding.
     """
     f = J.shape[0]
     if not f:
         return np.zeros((0, 0)), np.zeros((0, 0)), 1.0
     if scale is None:
         scale = np.sqrt(np.where(J.diagonal() > 0, J.diagonal(), 1.0))
+    # All eigenvectors are needed, for which divide and conquer is the fastest LAPACK driver.
     values, vectors = linalg.eigh(J / scale[:, None] / scale, driver="evd")
     keep = values > (f * EIGENVALUE_TOLERANCE * max(values[-1], 0.0) if tolerance is None else tolerance)
     kept, lost = vectors[:, keep] / scale[:, None], vectors[:, ~keep] / scale[:, None]
+    # Undoing the scaling spoils orthonormality, on which `is_identified` relies.
     null_space = np.linalg.qr(lost)[0] if lost.size else lost
+    # Of the scaled matrix: a condition that a mere change of units could alter would be of no use.
     condition = float(values[-1] / values[0]) if keep.all() else np.inf
     return np.asarray((kept / values[keep]) @ kept.T), np.asarray(null_space), condition
 
 
 def covariance_root(covariance: Array) -> Array:
     """Return L with L Lᵀ = covariance, of as many columns as it has rank."""
+    # Eigenvalues and not Cholesky, because noise may be perfectly correlated and the covariance singular.
     scale = np.sqrt(np.where(covariance.diagonal() > 0, covariance.diagonal(), 1.0))
     values, vectors = linalg.eigh(covariance / scale[:, None] / scale)
     noisy = values > max(values[-1], 0.0) * values.size * COVARIANCE_TOLERANCE
@@ -160,22 +175,28 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
     0 R₃], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all noise but for R₃, which
     may be a rounding error of 0, or be what it seems to be.
     """
+    # Rows are scaled to unit noise first, so that pivoting compares correlations and not sizes.
     size = np.linalg.norm(L, axis=1)
     noisy = size > 0
     scaled = facts[noisy] / size[noisy, None]
     if not scaled.size:
         return *_informative(facts, np.zeros(len(facts)), n), facts[:0]
+    # Pivoting takes the row with the most remaining noise each time, which makes the diagonal decrease and reveals the
+    # rank. The factor of L itself has twice the digits of one of L Lᵀ.
     triangle, order = linalg.qr((L[noisy] / size[noisy, None]).T, mode="r", pivoting=True)
     reach = np.abs(triangle.diagonal())
     rank = int(np.count_nonzero(reach > NOISE_TOLERANCE * reach[0]))
     whitened = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
+    # The noise of the remaining rows is a combination of that of the first ones, so subtracting these cancels it.
     exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ whitened
+    # R₃ is below the tolerance but need not be 0. It is passed on as an error so that no exact row is overstated.
     errors = np.concatenate([np.zeros(int((~noisy).sum())), np.linalg.norm(triangle[rank:, rank:], axis=0)])
     return *_informative(np.concatenate([facts[~noisy], exact]), errors, n), whitened
 
 
 def _informative(exact: Array, errors: Array, n: int) -> tuple[Array, Array]:
     """Return the exact facts that involve x₀ at all, with their errors."""
+    # A row without x₀ is a relation among outputs: no information, and a division by 0 when rows are normalised.
     kept = np.linalg.norm(exact[:, :n], axis=1) > NEGLIGIBLE
     return np.asarray(exact[kept]), np.asarray(errors[kept])
 
@@ -192,9 +213,11 @@ def conjugate_gradients(
 
     Each column has step sizes of its own, which SciPy's solver has not; ``diagonal`` (f,) preconditions.
     """
+    # All columns share one product per iteration, the expensive operation; only the scalars differ.
     x, r = np.zeros_like(rhs), rhs.copy()
     z = r / diagonal[:, None]
     p, rz = z.copy(), np.einsum("ij,ij->j", r, z)
+    # Convergence in the norm of the preconditioned residual, the quantity that the iteration computes anyway.
     goal = tolerance**2 * rz
     steps: list[tuple[float, float]] = []
     for _ in range(most):
@@ -203,12 +226,15 @@ def conjugate_gradients(
             return x, _condition(steps)
         Ap = apply(p)
         curvature = np.einsum("ij,ij->j", p, Ap)
+        # A column of zeros has curvature 0; a step of 0 leaves it unchanged while the others go on.
         alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
         x += alpha * p
         r -= alpha * Ap
         z = r / diagonal[:, None]
         after = np.einsum("ij,ij->j", r, z)
         beta = np.divide(after, rz, out=np.zeros_like(rz), where=rz > 0)
+        # Coefficients of the first column only: they define the Lanczos matrix, whose extreme eigenvalues approximate
+        # those of the operator. After convergence they are ratios of rounding errors.
         if rz[0] > goal[0] and alpha[0] > 0:
             steps.append((float(alpha[0]), float(beta[0])))
         p, rz = z + beta * p, after
@@ -223,6 +249,7 @@ def _condition(steps: list[tuple[float, float]]) -> float:
     if not steps:
         return 1.0
     alpha, beta = np.array(steps).T
+    # The standard relation between conjugate gradients and Lanczos tridiagonalisation.
     main = 1 / alpha
     main[1:] += beta[:-1] / alpha[:-1]
     values = linalg.eigvalsh_tridiagonal(main, np.sqrt(beta[:-1]) / alpha[:-1])

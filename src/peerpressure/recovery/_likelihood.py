@@ -1,4 +1,4 @@
-"""The maximum of the likelihood of a constant seen through noise, ξ_t = x₀ + σ_t u_t, for each law of u.
+"""Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u.
 
 Every function takes ξ (replicates, T, n), σ and ``present`` (T, n), and returns the estimates (replicates, n) with
 their variances (n,). A law without a line in ``LOCATIONS`` is maximised numerically.
@@ -29,23 +29,29 @@ from peerpressure.recovery._unknowns import LikelihoodFit, Parameter, Unknowns, 
 
 Present: TypeAlias = NDArray[np.bool_]
 Location: TypeAlias = tuple[Vector, Vector]
+# The reweighting converges linearly, slowest for few degrees of freedom.
 _STUDENT_ITERATIONS = 500
-# Dividing by small gains leaves ξ_t with errors; those below this part of the noise are none of its doing.
+# Dividing by small gains leaves rounding errors in ξ_t. A violation of the support by less than this fraction of the
+# noise is attributed to them and not to a wrong model.
 _ROUNDING = 1e-3
+# Both inner points of the interval are then at the same fraction from either end.
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 def laplace(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
     """Return the median weighted by 1/σ_t; its asymptotic variance 1/Σ(2/σ_t²) is half that of the mean."""
     weight = np.where(present, 1 / sigma, 0.0)
+    # Missing entries are sorted too. Their weight is 0, so the cumulative sum never crosses one half at one of them.
     order = np.argsort(xi, axis=1)
     sorted_xi = np.take_along_axis(xi, order, axis=1)
     total = np.cumsum(np.take_along_axis(np.broadcast_to(weight, xi.shape), order, axis=1), axis=1)
     half = total[:, -1:] / 2
     # Between two values that split the weights evenly every point is a maximum; the middle is unbiased.
+    # The relative slack makes a tie a tie: a cumulative sum of weights reaches one half only up to rounding.
     low = np.argmax(total >= half * (1 - 1e-12), axis=1)[:, None]
     high = np.argmax(total > half * (1 + 1e-12), axis=1)[:, None]
     ends = np.take_along_axis(sorted_xi, low, axis=1) + np.take_along_axis(sorted_xi, high, axis=1)
+    # Fisher information of Laplace noise with std σ is 2/σ², twice that of a Gaussian.
     return ends[:, 0] / 2, 1 / (2 * weight**2).sum(axis=0)
 
 
@@ -55,13 +61,16 @@ def uniform(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locati
     Its variance is ½/λ² · T²/((T+1)(T+2)) with λ = Σ 1/(2√3σ_t): exact for equal σ_t, where it is the midrange, and
     otherwise the law of two exponential gaps, right as T grows.
     """
+    # A uniform law with std σ has half-width √3 σ.
     half = np.sqrt(3) * sigma
     low = np.where(present, xi - half, -np.inf).max(axis=1)
     high = np.where(present, xi + half, np.inf).min(axis=1)
+    # Without it, rounding errors would reject valid data of which two outputs lie at opposite ends of the support.
     slack = _ROUNDING * half.max()
     if (low > high + slack).any():
         _refuse_impossible("uniform", int(np.argwhere(low > high + slack)[0][1]))
     count = present.sum(axis=0)
+    # The density of ξ_t at the ends of its support; the gap to the bound is asymptotically exponential with this rate.
     rate = np.where(present, 1 / (2 * half), 0.0).sum(axis=0)
     return (low + high) / 2, count**2 / ((count + 1) * (count + 2)) / (2 * rate**2)
 
@@ -73,9 +82,13 @@ def student(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locati
     """
     assert isinstance(noise, StudentT)
     nu = noise.df
+    # 1/b²; finite because the noise law requires ν > 2.
     precision = np.where(present, nu / (nu - 2) / sigma**2, 0.0)
+    # The likelihood of Student's law can have several maxima, at outliers for instance; the median is in the bulk.
     x, _ = laplace(xi, sigma, present, noise)
     for _ in range(_STUDENT_ITERATIONS):
+        # The EM algorithm for a scale mixture of Gaussians: the likelihood increases in every iteration, no line search
+        # needed.
         weight = (nu + 1) / (nu + precision * (xi - x[:, None]) ** 2) * precision
         step = (weight * (xi - x[:, None])).sum(axis=1) / weight.sum(axis=1)
         x = x + step
@@ -90,6 +103,7 @@ def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loc
     While all signs are the same, x₀ may be on either side of them, and their place is returned. That happens with
     probability 2^(1−T) if all σ_t are equal and never otherwise, which makes the variance σ²2^(1−T), or 0.
     """
+    # One ξ leaves two candidates, ξ ± σ; every other step rules out one of them, or both.
     first = np.argmax(present, axis=0)
     each = np.arange(sigma.shape[1])
     start, size = xi[:, first, each], sigma[first, each]
@@ -101,7 +115,9 @@ def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loc
     below, above = possible
     if not (below | above).all():
         _refuse_impossible("Rademacher", int(np.argwhere(~(below | above))[0][1]))
+    # The middle of the two candidates, which has the same squared error σ² for either.
     value = np.where(below & above, start, np.where(below, start - size, start + size))
+    # With different σ_t no second candidate fits all steps, even if all signs are equal.
     alike = (np.where(present, np.abs(sigma - size), 0.0) <= slack).all(axis=0)
     return value, np.where(alike, size**2 * 2.0 ** (1 - present.sum(axis=0)), 0.0)
 
@@ -116,12 +132,14 @@ def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loca
         rule = "the likelihood of such a law needs a density on the whole line"
         remedy = "use method='innovations', the best linear one"
         raise InvalidInputError(message(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
+    # The law is used in standardised form; the frozen SciPy law may have any location and scale.
     mean, deviation = float(law.mean()), float(law.std())
 
     def fit(x: Vector) -> Vector:
         z = mean + deviation * (xi - x[:, None]) / sigma
         return np.asarray(np.where(present, law.logpdf(z), 0.0).sum(axis=1))
 
+    # A robust centre: the mean may be far from the maximum under heavy tails.
     middle, _ = laplace(xi, sigma, present, noise)
     reach = 3 * np.where(present, sigma, 0.0).max(axis=0)
     value = _golden(fit, *_best_cell(fit, middle - reach, middle + reach))
@@ -129,6 +147,7 @@ def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loca
 
 
 def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 16) -> tuple[Vector, Vector]:
+    # The likelihood of an arbitrary law need not be unimodal; golden section by itself could find a lesser maximum.
     grid = np.array([low + (high - low) * share for share in np.linspace(0, 1, cells + 1)])
     best = np.argmax([fit(x) for x in grid], axis=0)[None]
     ends = [np.take_along_axis(grid, np.clip(best + side, 0, cells), axis=0)[0] for side in (-1, 1)]
@@ -136,6 +155,8 @@ def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells
 
 
 def _golden(fit: Callable[[Vector], Vector], low: Vector, high: Vector) -> Vector:
+    # 0.618⁴⁰ ≈ 4e-9 of a cell, far below the standard error. Both points are evaluated in each iteration, since reuse
+    # would differ between the columns of the arrays.
     for _ in range(40):
         width = _GOLDEN * (high - low)
         right_is_better = fit(low + width) > fit(high - width)
@@ -145,8 +166,11 @@ def _golden(fit: Callable[[Vector], Vector], low: Vector, high: Vector) -> Vecto
 
 def _unit_information(law: object, deviation: float) -> float:
     """Return the Fisher information about location of the law scaled to unit variance, E(∂ log p)²."""
+    # Midpoints of equal probability: the mean over quantiles is the expectation, without an integral over an infinite
+    # line.
     share = (np.arange(4000) + 0.5) / 4000
     z = law.ppf(share)  # type: ignore[attr-defined]
+    # Central differences err by small² relative to the scale of the density, 1e-8, and by eps/small in rounding.
     small = 1e-4 * deviation
     score = (law.logpdf(z + small) - law.logpdf(z - small)) / (2 * small)  # type: ignore[attr-defined]
     return float(np.mean(score**2)) * deviation**2
@@ -175,13 +199,14 @@ NAME = "likelihood"
 def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown: Sequence[str] = ()) -> Estimate:
     """Return the maximum of the likelihood of the model's own noise law, in x₀ and in what is ``unknown`` besides.
 
-    Gaussian noise: the best linear estimate, from whatever is seen. Other laws: from the ξ_t = x₀ + ε_t of all steps
-    that are seen from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of the
-    large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
+    Gaussian noise: the best linear estimate, from any outputs. Other laws: from the ξ_t = x₀ + ε_t of all steps
+    that are observed from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of
+    the large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
     combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
     """
     if unknown:
         return _with_prior(fit(model, data, unknown).estimate, data, prior)
+    # At a step without noise a density does not exist; the linear methods treat such equations as exact.
     silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
     if isinstance(model.noise, Gaussian) or silent:
         return replace((innovations if data.complete else kalman)(model, data, prior), method=NAME)
@@ -235,9 +260,11 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     known = ~np.isnan(data.known[0])
     settled = what.settled(seen.present, known, seen.degrees)
     std = model.noise.deviations(model.n)
+    # Proportions between agents and steps are known, and only the common factor is estimated.
     scale = model.noise.scale(seen.times)[:, None] * std / std.mean()
     d, here = seen.degrees, seen.present & settled
     found = [
+        # Replicate by replicate: each has its own maximum, and the Hessians do not share factors.
         fit_one(what, Sample(y - k, d * y - a, scale, here, d, seen.share, x), seen.times)
         for y, a, k, x in zip(seen.public, seen.around, seen.adopted, data.known, strict=True)
     ]
@@ -266,6 +293,7 @@ def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFi
     hidden_std[:, free[~identified]] = np.inf
     if agents.size:
         value[:, place] = [each.values["hidden"] for each in found]
+        # An estimate has one covariance for all replicates; `hidden_std` has those of each.
         covariance[np.ix_(place, place)] = np.mean([each.covariance for each in found], axis=0)
         hidden_std[:, agents] = [each.deviations["hidden"] for each in found]
     rank = int(identified.sum())
@@ -294,11 +322,12 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         remedy = "use method='kalman' or 'innovations', the best linear ones"
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))
     seen, free = observed_steps(model, data), data.seen.free
+    # 1 where nothing is observed, only to avoid 0/0; these entries have weight 0.
     present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
     xi = own_series(model, seen)[:, :, free] / share
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
-    # An agent without noise shows the same ξ at every step, of which any average is exact.
+    # An agent without noise has the same ξ at every step, so that any average is exact; σ = 1 only sets equal weights.
     sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0) / share
     value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
     if identified.any():
@@ -321,6 +350,7 @@ def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estim
         share = np.where(estimate.identified, tau / (tau + estimate.covariance.diagonal()), 0.0)
         value = means + share * (estimate.value - means)
         return estimate_from(estimate.model, data, NAME, value, sparse.diags_array((1 - share) * tau, format="csr"))
+    # What is not identified contributes nothing, and the prior is returned for it.
     reach = np.diag(estimate.identified[free].astype(float))
     spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
     value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))

@@ -1,7 +1,7 @@
 """Tolerances and size limits of recovery, in one place.
 
 Tolerances are relative: to the largest weight, singular value or standard deviation of the same kind. Sizes are counted
-in agents unless a name says otherwise, and anything larger is refused before memory is allocated.
+in agents unless a name says otherwise, and anything larger raises `TooLargeError` before memory is allocated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FLAT = 1e-11
 DENSE_LIMIT = 2_000
 # The dense Kalman filter takes some 50 ms a step here; beyond, the sparse elimination is faster as a rule.
 FILTER_LIMIT = 300
-# Partial observations whose information is judged by a dense filter, the work of which grows with the cube.
+# Partial observations whose information is computed by a dense filter, the work of which grows with the cube.
 PARTIAL_LIMIT = 1_000
 # The likelihood of unknown parameters has a dense second derivative in two unknowns for each agent.
 FIT_LIMIT = 1_000

@@ -1,4 +1,4 @@
-"""What an observer sees: which agents, at which steps, how sharply."""
+"""What an observer observes: which agents, at which steps, and with which rounding."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from peerpressure.trajectory import Trajectory
 
 Positions: TypeAlias = NDArray[np.int64]
 Array: TypeAlias = NDArray[np.float64]
-# By how much of a step a time may miss the grid.
+# Times are multiples of the step computed in floating point; this fraction of a step is far above their rounding error
+# and far below a step.
 _TIME_TOLERANCE = 1e-6
 
 
 @final
 @dataclass(frozen=True)
 class Observation:
-    """Who is seen and when; as it stands, everybody at every recorded step from 1 on.
+    """Which agents are observed and when; by default all agents at every recorded step from 1 on.
 
     ``agents`` are labels and ``times`` steps (None for all that were recorded); steps before ``first_step`` are not
-    seen. ``rounding`` is the spacing of the values that outputs are rounded to: the loss is treated as independent
+    observed. ``rounding`` is the spacing of the values that outputs are rounded to: the loss is treated as independent
     noise of variance rounding²/12 on each output, which is good while the noise is wider than the spacing.
 
-    ``sees_start`` adds y₀. A model that starts from its hidden opinions shows them there without noise, so that
-    whoever sees y₀ of an agent knows its x₀, and nothing is left to estimate; hence the default. In a model with a
-    ``start`` of its own, y₀ is part of the model: the observer knows it, seen or not, and it says nothing of x₀.
+    ``sees_start`` adds y₀. In a model that starts from its hidden opinions, y₀ = x₀ without noise: an observer of y₀
+    knows x₀ and nothing is left to estimate, hence the default. In a model with a ``start`` of its own, y₀ is part of
+    the model: the observer knows it in any case, and it contains no information about x₀.
 
     >>> Observation(agents=["ann"], times=[1, 2, 5])
     Observation(agents=('ann',), times=(1, 2, 5), first_step=0, sees_start=False, rounding=0.0)
@@ -46,6 +47,7 @@ class Observation:
     def __post_init__(self) -> None:
         if self.agents is not None:
             _refuse_text(self.agents)
+            # Tuples make the frozen dataclass hashable and independent of the caller's list.
             object.__setattr__(self, "agents", tuple(self.agents))
         if self.times is not None:
             object.__setattr__(self, "times", tuple(_whole(t, "an observed step") for t in self.times))
@@ -69,7 +71,8 @@ class Observation:
         start_seen = bool(steps.size) and steps[0] == 0
         reveals = start_seen and from_hidden and self.rounding == 0
         free = np.setdiff1d(np.arange(model.n), agents) if reveals else np.arange(model.n)
-        # y₀ seen sharply is knowledge, and y₀ given by the model says nothing; only a rounded y₀ = x₀ is data.
+        # An exact y₀ = x₀ is known and not estimated, and a y₀ given by the model has no information; only a rounded
+        # y₀ = x₀ is a noisy measurement.
         rows = steps if start_seen and from_hidden and self.rounding > 0 else steps[steps > 0]
         if not rows.size and not reveals:
             got = f"{'only step 0' if steps.size else 'no step'} of the recorded {_span(recorded)}"
@@ -105,9 +108,9 @@ class Observation:
 class ResolvedObservation:
     """An observation of a given model and run, as sorted integer arrays.
 
-    ``agents`` (k,) are the positions of those seen and ``times`` (T,) the steps at which what they show tells of x₀:
-    1 or later, and 0 only where a hidden start is seen rounded. ``free`` (f,) are the positions of the agents whose
-    x₀ is still to be found; the others showed theirs at step 0.
+    ``agents`` (k,) are the positions of the observed agents and ``times`` (T,) the steps whose outputs depend on x₀:
+    1 or later, and 0 only where a hidden start is observed with rounding. ``free`` (f,) are the positions of the agents
+    whose x₀ is to be estimated; that of the others is known from step 0.
     """
 
     n: int
@@ -119,22 +122,23 @@ class ResolvedObservation:
 
     @property
     def last(self) -> int:
-        """The last step that is seen; 0 if only the start is."""
+        """The last observed step; 0 if only the start is observed."""
         return int(self.times[-1]) if self.times.size else 0
 
     @property
     def everyone(self) -> bool:
-        """Whether all agents are seen."""
+        """Whether all agents are observed."""
         return self.agents.size == self.n
 
     @property
     def uninterrupted(self) -> bool:
-        """Whether every step from 1 to the last is seen."""
+        """Whether every step from 1 to the last is observed."""
         return self.times.size > 0 and self.times[0] <= 1 and self.times.size == self.last - int(self.times[0]) + 1
 
     @property
     def noise_variance(self) -> float:
         """The variance of the observation noise that rounding adds to every output."""
+        # Variance of a uniform error between −rounding/2 and rounding/2.
         return self.rounding**2 / 12
 
 
@@ -152,7 +156,7 @@ def _refuse_text(agents: object) -> None:
 
 
 def _distinct(values: Positions, names: Sequence[object], what: str) -> Positions:
-    """Return the values sorted, refusing any that comes twice."""
+    """Return the values sorted; raise an error for duplicates."""
     unique, first, count = np.unique(values, return_index=True, return_counts=True)
     if unique.size < values.size:
         twice = ", ".join(repr(names[i]) for i in first[count > 1][:5])
@@ -167,11 +171,11 @@ def _span(recorded: Positions) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Seen outputs Y with where and when they were seen.
+    """Observed outputs Y, with the agents and steps that they belong to.
 
     ``values`` is (replicates, T, k) for the T steps ``seen.times`` and the k agents ``seen.agents``, NaN where an
-    output is missing; ``present`` (T, k) says where it is not, alike in all replicates. ``known`` (replicates, n) is
-    the x₀ of agents who showed it at step 0, and NaN for the agents ``seen.free`` that an estimator must find. The last
+    output is missing; ``present`` (T, k) is True where it is not, and common to all replicates. ``known``
+    (replicates, n) is the x₀ that is known from step 0, and NaN for the agents ``seen.free`` to be estimated. The last
     ``copies`` replicates are perturbed copies of the first, which measure rounding errors and are no data.
     """
 
@@ -184,7 +188,7 @@ class Outputs:
 
     @property
     def complete(self) -> bool:
-        """Whether every output from step 1 to the last is seen, as it was."""
+        """Whether every output from step 1 to the last is observed exactly."""
         seen = self.seen
         return seen.everyone and seen.uninterrupted and seen.rounding == 0 and bool(self.present.all())
 
@@ -231,12 +235,14 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
     states = _states_of(model, trajectory)
     look = observation or Observation()
     if look.agents is None and trajectory.agents.size < model.n:
+        # A run may have recorded a part of the agents; the default observes these.
         look = replace(look, agents=trajectory.labels)
     seen = look.resolve(model, trajectory.times)
     columns = _columns(model, trajectory, seen.agents)
     values = _part(states, np.searchsorted(trajectory.times, seen.times), columns)
     present = _present(values, seen.times)
     known = _known(model, seen, states, columns) if seen.sees_start else np.full((states.shape[0], model.n), np.nan)
+    # Not ``seen.free``: an observed y₀ may be missing (NaN) for some agents, which are then to be estimated.
     free = np.flatnonzero(np.isnan(known[0]))
     if not present.any() and free.size == model.n:
         remedy = "look at steps and agents that the data hold"
@@ -270,7 +276,7 @@ def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
 
 
 def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positions:
-    """Return where the seen agents stand among the recorded ones, who may be in any order."""
+    """Return the columns of the observed agents among the recorded ones, which may be in any order."""
     order = np.argsort(trajectory.agents)
     missing = np.setdiff1d(agents, trajectory.agents)
     if missing.size:
@@ -278,6 +284,7 @@ def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positio
         remedy = "add them to Record(agents=[...]), or observe the recorded ones"
         rule = f"observed agents must be among the {trajectory.agents.size} recorded ones"
         raise InvalidInputError(message(rule, got=f"{names} ({missing.size} in all)", remedy=remedy))
+    # `searchsorted` needs sorted values, and the sorter maps the result back to the order of recording.
     return np.asarray(order[np.searchsorted(trajectory.agents, agents, sorter=order)], dtype=np.int64)
 
 
@@ -288,6 +295,7 @@ def _part(states: NDArray[Any], rows: Positions, columns: Positions) -> NDArray[
 
 
 def _stretch(positions: Positions, size: int) -> slice | Positions:
+    # A slice makes a view; an index array would copy the states.
     if positions.size and np.array_equal(positions, np.arange(positions[0], positions[0] + positions.size)):
         return slice(int(positions[0]), int(positions[0]) + positions.size)
     return positions
@@ -297,14 +305,17 @@ def _present(values: NDArray[Any], times: Positions) -> NDArray[np.bool_]:
     """Return where outputs are there, without an array of that size when all of them are."""
     shape = values.shape[1:]
     gaps: dict[int, NDArray[np.bool_]] = {}
+    # One step at a time: a mask of all outputs would need an eighth of their memory, and mostly be True everywhere.
     for row in range(shape[0]):
         finite = np.isfinite(values[:, row])
         if finite.all():
             continue
+        # Estimators share one design, and so one covariance, between replicates; gaps must coincide for that.
         if np.isinf(values[:, row]).any() or (finite != finite[0]).any():
             raise InvalidInputError(_uneven(int(times[row]), infinite=bool(np.isinf(values[:, row]).any())))
         gaps[row] = finite[0]
     if not gaps:
+        # A read-only view of one byte.
         return np.broadcast_to(np.True_, shape)
     present = np.ones(shape, dtype=bool)
     for row, there in gaps.items():
@@ -337,6 +348,7 @@ def _known(model: Model, seen: ResolvedObservation, states: NDArray[Any], column
 def _refuse_other_start(model: Model, seen: ResolvedObservation, start: Array, precision: float) -> None:
     given = model.start_state[seen.agents]
     off = np.abs(np.nan_to_num(start - given))
+    # Rounding moves a value by up to half its spacing; the rest allows for the precision of the recorded dtype.
     bad = np.argwhere(off > seen.rounding / 2 + 8 * precision * np.maximum(1.0, np.abs(given)))
     if bad.size:
         row, column = bad[0]

@@ -62,6 +62,7 @@ class Prior:
         if not low < high:
             rule = "a uniform prior must reach from a lower to a higher value"
             raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
+        # Matching moments: linear estimators use only mean and variance of a prior.
         return cls((low + high) / 2, (high - low) ** 2 / 12)
 
     @property
@@ -86,16 +87,18 @@ class Prior:
     def given(self, known: Array) -> tuple[Array, Prior]:
         """Return the prior given some opinions: means (replicates, f) of the others and, for their variance, a prior.
 
-        ``known`` (replicates, n) holds the opinions that are known, and NaN for the others, alike in all rows.
+        ``known`` (replicates, n) has the opinions that are known, and NaN for the others, the same in all rows.
         """
         n = known.shape[1]
         free = np.isnan(known[0])
         mean, rows = self.means(n), known.shape[0]
         start = np.broadcast_to(mean[free], (rows, int(free.sum())))
+        # Independent opinions do not inform one another, so conditioning only drops the known entries.
         if self.is_diagonal or free.all():
             spread = self.variance if self.variance.ndim != 1 else self.variance[free]
             return start, Prior(mean[free], spread)
         P = self.variance
+        # A solve is more accurate than the inverse; Schur complement and gain share it.
         weight = np.linalg.solve(P[np.ix_(~free, ~free)], P[np.ix_(~free, free)])
         spread = P[np.ix_(free, free)] - P[np.ix_(free, ~free)] @ weight
         return start + (known[:, ~free] - mean[~free]) @ weight, Prior(mean[free], (spread + spread.T) / 2)
@@ -123,6 +126,7 @@ def update(value: Array, covariance: Array, reach: Array, mean: Array, prior: Ar
     ``value`` and ``mean`` are (replicates, f), the matrices (f, f); V may be singular, 0 even.
     """
     middle = reach @ prior @ reach.T + covariance
+    # A least-squares solve is the pseudo-inverse: `middle` is singular where the data determine nothing (reach 0).
     gain = np.linalg.lstsq(middle, reach @ prior, rcond=None)[0].T
     spread = prior - gain @ reach @ prior
     return mean + (value - mean @ reach.T) @ gain.T, (spread + spread.T) / 2
@@ -132,11 +136,13 @@ def _numbers(name: str, value: PerAgent, *, most: int) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
+        # NaN fails the check below, so that all invalid input gets the same message.
         array = np.array(np.nan)
     if array.ndim > most or array.size == 0 or not np.isfinite(array).all():
         rule = f"the {name} of a prior must be finite: one number, or one for each agent"
         remedy = "for instance Prior(0.5, 1/12)" + ("; a square matrix for correlated opinions" if most == 2 else "")
         raise InvalidInputError(message(rule, got=repr(value)[:60], remedy=remedy))
+    # A frozen dataclass does not protect the contents of its arrays.
     array.flags.writeable = False
     return array
 

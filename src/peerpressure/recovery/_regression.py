@@ -2,7 +2,7 @@
 
 The state z_t of ``statespace`` is linear in x₀, so that the outputs are y_t = Q_t x₀ + e_t plus a known part, where e_t
 adds up past noise. `Design` applies all Q_t, or their transposes, by sweeps of the transitions over time, in
-O(steps · edges) for each column, and so never holds the stack of the Q_t.
+O(steps · edges) for each column, and so never stores the stack of the Q_t.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Design:
         e is linear in the draws behind the noise, e = L w + rounding, so that Cov(e) = L Lᵀ + noise variance is an
         adjoint sweep followed by a forward sweep.
         """
+        # Cov(e) is (T·k)² and never formed.
         return self._sweep_noise(r, self._sweep_back(r, with_noise=True)[1])
 
     def matrices(self, weights: Array | None = None) -> tuple[Array, Array]:
@@ -83,13 +84,16 @@ class Design:
         f = self.seen.free.size
         H, V = np.empty((f, f)), np.empty((f, f))
         for where, z in self._unit_blocks():
+            # The backward sweep is shared: it returns a column of H and the dependence on the draws, which V needs.
             r = _weighted(self.forward(z), weights)
             H[:, where], draws = self._sweep_back(r, with_noise=True)
             V[:, where] = self.adjoint(_weighted(self._sweep_noise(r, draws), weights))
+        # Columns are computed separately, so rounding breaks the symmetry on which `eigh` relies.
         return (H + H.T) / 2, (V + V.T) / 2
 
     def offset(self, data: Outputs) -> Array:
         """Return the known part of the mean outputs, (T, k, replicates), or (T, k, 1) if common to all."""
+        # With no known start all replicates have the same offset, and one column is enough.
         known = np.nan_to_num(data.known.T if self.seen.free.size < self.model.n else data.known[:1].T)
         return self._mean(known, self._start.offset)
 
@@ -110,6 +114,8 @@ class Design:
     def _unit_blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the unit vectors in blocks whose paths fit in the cache of a block."""
         f = self.seen.free.size
+        # The paths of a block, (steps, agents, width) doubles, bound the memory; sparse products are faster on several
+        # columns.
         width = max(1, BLOCK_BYTES // (8 * self.model.n * (self.seen.last + 1)))
         for begin in range(0, f, width):
             where = slice(begin, min(f, begin + width))
@@ -127,7 +133,7 @@ class Design:
 
     def _mean(self, hidden: Array, offset: Array) -> Array:
         """Return the rows that x₀ = ``hidden`` makes without noise, from z_0 = offset + B_0 x₀."""
-        # No noise, no memory of it: the state is public and hidden opinions alone.
+        # Without noise its memory stays 0, so the state is cut to public and hidden opinions.
         state = (self._start.forward(hidden) + offset[:, None])[: self._start.layout.memory.start]
         return self._observed_rows(state, lambda t, z: self._step(t).forward(z, hidden))
 
@@ -136,6 +142,7 @@ class Design:
         first, later = draws
         state = self._start.forward(np.zeros((self.model.n, r.shape[2])), first)
         rows = self._observed_rows(state, lambda t, z: self._step(t).forward(z, noise=later[t - 1]))
+        # Observation noise is independent between outputs and adds a multiple of the identity to Cov(e).
         return rows + self.seen.noise_variance * r if self.seen.noise_variance else rows
 
     def _observed_rows(self, state: Array, advance: Callable[[int, Array], Array]) -> Array:
@@ -146,7 +153,9 @@ class Design:
             if t > 0:
                 state = advance(t, state)
             if t in self.row_of:
+                # A slice is a view, where an index array would make a copy.
                 rows[self.row_of[t]] = state[:n] if self.seen.everyone else state[self.seen.agents]
+        # Missing outputs are rows of 0, which drop out of every sum; shapes stay rectangular.
         return rows if self._gapless else rows * self.present[:, :, None]
 
     def _sweep_back(self, r: Array, *, with_noise: bool) -> tuple[Array, Draws]:
@@ -169,10 +178,11 @@ class Design:
                     weight[self.seen.agents] += seen
             if t:
                 step = self._step(t)
-                # Where hidden opinions are part of the state, x₀ enters at the start alone.
+                # Where hidden opinions are part of the state, x₀ enters only at the start.
                 if not start.layout.has_hidden:
                     hidden += step.hidden_adjoint(weight)
                 if with_noise:
+                    # Both adjoints in one pass, which may overwrite ``weight``: it is not used again.
                     weight, draws[t - 1] = step.overwriting_adjoints(weight)
                 else:
                     weight = step.overwriting_adjoint(weight)
@@ -208,15 +218,19 @@ class Fit:
 def fit(design: Design, rows: Array, weights: Array | None = None, exact: tuple[Array, Array] | None = None) -> Fit:
     """Return the minimiser of Σ w (r − Q x)² subject to exact facts, with Cov = G Cov(ΣQᵀWe) G, G = H⁻¹.
 
-    ``rows`` are (T, k, replicates), ``weights`` (T, k); ``exact`` holds rows (m, f) and values (replicates, m).
+    ``rows`` are (T, k, replicates), ``weights`` (T, k); ``exact`` are rows (m, f) and values (replicates, m).
     """
     H, V = design.matrices(weights)
     rhs = design.adjoint(rows if weights is None else rows * weights[:, :, None]).T
     solution = solve(H, *(exact or (None, None)))
     G = solution.inverse
+    # The sandwich: weights are not the inverse covariance of the errors, so G = H⁻¹ would be the wrong covariance.
     covariance = G @ V @ G
+    # A standard error must cover rounding, or an estimate in which noise cancels appears infinitely precise.
     covariance = (covariance + covariance.T) / 2 + np.diag(_lost_digits(G, V, covariance.diagonal()))
     constrained = solution.constrained
+    # E x̂ = reach · x₀: the identity if everything is identified, and a projection otherwise, which a prior needs to
+    # know.
     reach = constrained + G @ H @ (np.eye(H.shape[0]) - constrained)
     return Fit(solution.value(H, rhs), covariance, reach, solution, H)
 
@@ -226,8 +240,10 @@ def _lost_digits(G: Array, V: Array, variance: Array) -> Array:
 
     Where noise cancels in an estimate but rounding does not, the computed variance may even be negative.
     """
+    # Componentwise bound of the error of a product, |G||V||G| times the dimension and the unit roundoff.
     size = np.abs(G)
     lost = 10 * G.shape[0] * np.finfo(np.float64).eps * np.einsum("ij,jk,ki->i", size, np.abs(V), size, optimize=True)
+    # Adding the negative part brings the sum to at least the rounding error.
     return np.where(lost > NEGLIGIBLE_ERROR * variance, lost + np.maximum(-variance, 0.0), 0.0)
 
 
@@ -261,6 +277,7 @@ def fit_large(model: Model, data: Outputs, design: Design, method: str) -> Estim
         return conjugate_gradients(normal, columns, diagonal)[0]
 
     def sandwich(columns: Array) -> Array:
+        # Two solves and four sweeps per column; G V G itself would need that n times.
         return invert(design.adjoint(design.covary(design.forward(invert(columns)))))
 
     rhs = design.adjoint(design.observed(data))
@@ -277,8 +294,10 @@ def first_diagonal(design: Design) -> Array:
     seen[design.seen.agents] = 1.0
     diagonal = first.gain**2 * seen
     if initial_state(design.model).starts_from_hidden:
+        # From a hidden start, x₀ of the neighbours enters the first outputs as well.
         squared = first.adjacency.multiply(first.adjacency)
         diagonal = diagonal + squared.T @ (first.coupling_scale**2 * seen)
+    # A preconditioner only has to be positive; it changes the speed and not the solution.
     return np.where(diagonal > 0, diagonal, 1.0)[design.seen.free]
 
 
@@ -287,8 +306,7 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
 
     This is the paper's regression. Its errors are neither, for e_t adds up past noise. ``covariance`` is exact, and
     ``homoskedastic_covariance`` is the textbook's σ̂² H⁻¹, with σ̂² the mean residual variance over replicates. A prior
-    is
-    combined with x̂ as with one datum of that covariance.
+    is combined with x̂ as with a single measurement of covariance ``covariance``.
     """
     design = design_of(model, data)
     if model.n > DENSE_LIMIT:
@@ -297,6 +315,7 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
         return fit_large(model, data, design, OLS)
     rows = design.observed(data)
     fitted = fit(design, rows)
+    # Perturbed copies are no data and must not enter the residual variance.
     residuals = (rows - design.forward(fitted.value.T))[:, :, : rows.shape[2] - data.copies]
     spare = int(data.present.sum()) - fitted.solution.rank
     textbook = None
@@ -314,6 +333,7 @@ def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     design = design_of(model, data)
     variances = output_variances(design)
     rows = design.observed(data)
+    # Noiseless outputs would get weight ∞; they become equality constraints.
     noisy = (variances > 0) & data.present
     if not noisy.any():
         return as_estimate(model, data, WLS, fit(design, rows), prior)
@@ -329,6 +349,7 @@ def output_variances(design: Design) -> Array:
     variances = np.zeros((design.seen.times.size, design.seen.agents.size))
     if after_start.size:
         spread = forward_moments(design.model, after_start).variance
+        # At step 0 outputs have no noise but the rounding, and times are sorted: only the first row can be step 0.
         variances[-after_start.size :] = spread[:, design.seen.agents]
     return variances + design.seen.noise_variance
 
@@ -339,12 +360,14 @@ def _rows_at(design: Design, where: NDArray[np.bool_]) -> Array:
 
 
 def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate from the last observed step alone: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
+    """Return the best linear unbiased estimate from only the last observed step: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
     check_dense(model, SNAPSHOT, "forms the covariance of the outputs and")
+    # Outputs missing in the last step are dropped, so that the design has no gaps.
     there = np.flatnonzero(data.present[-1])
     seen = replace(data.seen, times=data.seen.times[-1:], agents=data.seen.agents[there])
     last = replace(data, seen=seen, values=data.values[:, -1:, there], present=np.ones((1, there.size), dtype=bool))
     design = design_of(model, last)
+    # The covariance between agents of one step comes from products with unit vectors, k of them.
     f, root = seen.free.size, covariance_root(design.covary(np.eye(there.size)[None])[0])
     facts = np.concatenate([design.columns()[0], design.observed(last)[0]], axis=1)
     exact, _, noisy = separate_noise(facts, root, f)
@@ -372,6 +395,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """
     _check_stacked(model, data)
     Q, q, L = stacked(model, data)
+    # Boolean indexing orders outputs by time and then by agent, as `stacked` does.
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
     facts = separate_noise(np.concatenate([Q, values], axis=1), L, model.n)
     return estimate_of(model, data, "gls", prior_information(model, data, prior).condition(*facts))
@@ -384,6 +408,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
     """
     n, start = model.n, initial_state(model)
     steps = list(transitions(model, data.seen.last))
+    # Column ends: x₀ and the constant, the draws of the initial state, then those of each step.
     ends = np.cumsum([n + 1, start.draws, *(step.draws for step in steps)])
     # Columns: how the state depends on x₀, on 1 and on each draw.
     state = np.zeros((start.layout.states, ends[-1]))
@@ -395,6 +420,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
             step = steps[t - 1]
             state = step.forward(state)
             state[:, :n] += step.hidden_input()
+            # Later columns are still 0, so that one matrix follows the response to all draws at once.
             state[:, ends[t] : ends[t + 1]] += step.noise_input()
         for row in np.flatnonzero(data.seen.times == t):
             rows.append(state[data.seen.agents[data.present[row]]])
@@ -409,6 +435,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
 
 
 def _check_stacked(model: Model, data: Outputs) -> None:
+    # L has one row per output and about n draws per step.
     numbers = int(data.present.sum()) * model.n * max(1, data.seen.last)
     if numbers > STACKED_NUMBERS:
         rule = f"generalised least squares in one piece takes up to {STACKED_NUMBERS:.2g} numbers"

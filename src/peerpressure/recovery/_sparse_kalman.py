@@ -61,7 +61,7 @@ class GivensRotation:
 class AdoptedPart:
     """The adopted part k = ``seen`` + ``size`` ∘ v; seen is (n, replicates), size (agents,).
 
-    k adds up all that an agent ever showed, observed or not. Of the unobserved outputs only one combination still
+    k accumulates all public opinions of an agent, observed or not. Of the unobserved outputs only one combination still
     matters: a carrier v for each of ``agents``, those that were ever unobserved. A new unobserved output y is combined
     by a Givens rotation of the pair (v, y) into the new carrier and what is orthogonal to it, which is then eliminated.
     """
@@ -78,19 +78,24 @@ class AdoptedPart:
     def after(self, rate: Vector, unseen: Agents, public: Vector) -> tuple[AdoptedPart, GivensRotation]:
         """Return the adopted part after one more step, and what becomes of its unobserved outputs.
 
-        ``rate`` (n,) is η; ``public`` (n, replicates) holds the outputs, 0 for the agents who are ``unseen``.
+        ``rate`` (n,) is η; ``public`` (n, replicates) are the outputs, 0 for the ``unseen`` agents.
         """
         seen = self.seen + rate[:, None] * (public - self.seen)
         size = (1 - rate[self.agents]) * self.size
         _, old, new = np.intersect1d(self.agents, unseen, assume_unique=True, return_indices=True)
         first = np.setdiff1d(np.arange(unseen.size), new)
+        # k contains kept·v + added·y. Any rotation leaves the least-squares problem unchanged; this angle puts all of
+        # it on the new carrier, so that the orthogonal component occurs in no later row and can be eliminated now.
         kept, added = size[old], rate[unseen[new]]
+        # hypot does not overflow or underflow where the sum of squares does: kept decays geometrically with time.
         length = np.hypot(kept, added)
         where = length > 0
+        # Angle 0 where both weights are 0: the pair stays as it is, and division by 0 is avoided.
         cosine = np.divide(kept, length, out=np.ones_like(length), where=where)
         sine = np.divide(added, length, out=np.zeros_like(length), where=where)
         size[old] = length
         agents = np.concatenate([self.agents, unseen[first]])
+        # `Front.rotate` permutes its carriers by the same order, so that rows and front agree.
         order = np.argsort(agents)
         sizes = np.concatenate([size, rate[unseen[first]]])
         return AdoptedPart(agents[order], sizes[order], seen), GivensRotation(old, new, cosine, sine, first, order)
@@ -99,9 +104,9 @@ class AdoptedPart:
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` holds A_s by time s, ``values`` b, (rows, replicates).
+    """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` has A_s by time s, ``values`` b, (rows, replicates).
 
-    ``carried`` is K, where opinions adapt; ``rotation`` says how carriers came from those of the step before.
+    ``carried`` is K, where opinions adapt; ``rotation`` is how carriers were made from those of the step before.
     """
 
     states: Mapping[int, Any]
@@ -112,13 +117,15 @@ class Rows:
 
     @property
     def unknown(self) -> list[Any]:
-        """All matrices on what is neither seen nor x₀."""
+        """All matrices on what is neither observed nor x₀."""
+        # A carrier is an unknown like a state: a row with one must go to the front.
         return [*self.states.values(), *([] if self.carried is None else [self.carried])]
 
     def touching(self) -> NDArray[np.bool_]:
         """Return which rows touch a state at all."""
         touched = np.zeros(self.values.shape[0], dtype=bool)
         for matrix in self.unknown:
+            # Stored entries per row of a CSR matrix; an explicit zero counts, which is harmless here.
             touched |= np.diff(matrix.indptr) > 0
         return touched
 
@@ -140,11 +147,14 @@ class SparseStates:
     def __post_init__(self) -> None:
         noise, n = self.model.noise, self.model.n
         scale = noise.scale(np.arange(1, self.data.seen.last + 1)).min(initial=1)
+        # Rows are divided by the noise, and whitening by √(1−φ²): neither may be 0. The dense filter treats exact rows,
+        # this elimination does not.
         least = float(noise.deviations(n).min()) * float(scale)
         rule = got = ""
         if least == 0 or abs(noise.autocorrelation) == 1:
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
             got = "frozen noise" if least else "agents or steps without noise"
+        # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
         elif noise.autocorrelation and state_layout(self.model).has_hidden:
             rule, got = "partial outputs of a large network whose opinions adapt need white noise", str(noise)
         if rule:
@@ -154,6 +164,7 @@ class SparseStates:
     @property
     def reach(self) -> int:
         """How many steps back from its own a row reaches."""
+        # u_t involves y_t and y_{t−1}; the whitened difference with u_{t−1} involves y_{t−2} as well.
         return 2 if self.model.noise.autocorrelation else 1
 
     @cached_property
@@ -163,12 +174,13 @@ class SparseStates:
     def unseen(self, t: int) -> NDArray[np.int64]:
         """Return the agents whose state at t is unknown; rounded outputs leave all unknown."""
         n = self.model.n
+        # With observation noise the true y_t stays unknown, and the output becomes a noisy row of its own (`_rounded`).
         if self.data.seen.noise_variance or t not in self._row_of:
             return np.arange(n)
         return np.setdiff1d(np.arange(n), self.data.seen.agents[self.data.present[self._row_of[t]]])
 
     def __iter__(self) -> Iterator[Rows]:
-        """Yield the rows of steps 0 (if it is seen, rounded), 1, 2, …."""
+        """Yield the rows of steps 0 (if it is observed with rounding), 1, 2, …."""
         if 0 in self._row_of:
             yield self._rounded(0)
         yield from self._adapting() if state_layout(self.model).has_hidden else self._constant()
@@ -176,17 +188,21 @@ class SparseStates:
     def _adapting(self) -> Iterator[Rows]:
         """Yield the rows of opinions that adapt; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
         n, replicates = self.model.n, self.data.values.shape[0]
+        # π_0, …, π_T; opinions before the first step retain all of x₀.
         share = np.broadcast_to(retained(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
         adopted, rotation, rate = AdoptedPart.nothing(n, replicates), None, np.zeros(n)
         for t in range(1, self.data.seen.last + 1):
             step = transition(self.model, t)
             states, hidden = _unit_noise(step, t)
             followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, share[t - 1]))
+            # x_t = π x₀ + (1 − η) k_{t−2} + η y_{t−1}: the η y_{t−1} term merges with the coupling of the same state,
+            # and the rest goes through the carriers.
             rows = self._split(states | {t - 1: states[t - 1] + followed}, own)
             carried = _columns_times(sparse.csr_array(kept[:, adopted.agents]), adopted.size)
             yield replace(rows, values=rows.values - kept @ adopted.seen, carried=carried, rotation=rotation)
             if self.data.seen.noise_variance and t in self._row_of:
                 yield self._rounded(t)
+            # y_0 is not adopted: the first adaptation step follows y_1, so k_{−1} and k_0 are 0.
             if t > 1:
                 unseen = self.unseen(t - 1)
                 adopted, rotation = adopted.after(rate, unseen, self._seen_part(t - 1, unseen))
@@ -199,16 +215,19 @@ class SparseStates:
         for t in range(1, self.data.seen.last + 1):
             now = _unit_noise(transition(self.model, t), t)
             yield self._split(*(_whitened(now, before, phi) if before else now))
+            # Without autocorrelation whitening is the identity, and the extra block of y_{t−2} would only widen the
+            # front.
             before = now if phi else None
             if self.data.seen.noise_variance and t in self._row_of:
                 yield self._rounded(t)
 
     def _split(self, states: dict[int, Any], hidden: Any) -> Rows:
-        """Return rows in the unknowns alone."""
+        """Return rows in the unknowns only."""
         n, replicates = self.model.n, self.data.values.shape[0]
         values = np.zeros((n, replicates))
         unknown: dict[int, Any] = {}
         for s, matrix in states.items():
+            # y_0 = x₀: the coefficients of the state add to those of x₀.
             if s == 0 and initial_state(self.model).starts_from_hidden:
                 hidden = hidden + matrix
             elif s == 0:
@@ -223,12 +242,14 @@ class SparseStates:
         state = np.zeros((self.model.n, self.data.values.shape[0]))
         if unseen.size < self.model.n:
             state[self.data.seen.agents] = self.data.at(self._row_of[s]).T
+            # NaN of missing outputs would spread through the product with the coupling matrix.
             state[unseen] = 0.0
         return state
 
     def _rounded(self, t: int) -> Rows:
         """Return y_t/s = output/s + unit noise, with s the std of the observation noise."""
         there = self.data.present[self._row_of[t]]
+        # Every row has unit noise, so that plain normal equations AᵀA are the information.
         weight = 1 / np.sqrt(self.data.seen.noise_variance)
         each = sparse.csr_array(weight * sparse.eye_array(self.model.n, format="csr")[self.data.seen.agents[there]])
         values = weight * self.data.at(self._row_of[t])[:, there].T
@@ -236,6 +257,7 @@ class SparseStates:
         return self._without_known({t: each} if t else {}, nothing if t else each, values)
 
     def _without_known(self, states: dict[int, Any], hidden: Any, values: Vector) -> Rows:
+        # NaN marks the free agents; as zeros they contribute nothing to the right-hand side.
         known = np.nan_to_num(self.data.known)
         free = self.data.seen.free
         return Rows(states, sparse.csr_array(hidden[:, free]), values - hidden @ known.T)
@@ -254,6 +276,7 @@ def _unit_noise(step: ModelTransition, t: int) -> tuple[dict[int, Any], Any]:
 
 def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any], phi: float) -> Any:
     """Return (u_t − φ u_{t−1})/√(1−φ²)."""
+    # The two rows involve different times; an empty matrix of the same shape and format keeps `whiten_pair` uniform.
     empty = 0 * now[1]
     times = sorted({*now[0], *before[0]}, reverse=True)
     states = {s: whiten_pair(now[0].get(s, empty), before[0].get(s, empty), phi) for s in times}
@@ -310,6 +333,7 @@ class Front:
     gross: Vector = field(init=False)
 
     def __post_init__(self) -> None:
+        # x₀ occupies the last columns from the beginning and is never eliminated; states are inserted before it.
         self.gross = np.zeros(self.touched.size)
         self.matrix = np.zeros((self.touched.size, self.touched.size))
         self.right = np.zeros((self.touched.size, self.replicates))
@@ -328,9 +352,11 @@ class Front:
         nobody = sparse.csr_array((rows.values.shape[0], self.carriers))
         carried = nobody if rows.carried is None else rows.carried
         A = sparse.hstack([carried, *blocks, rows.hidden[:, self.touched]], format="csr")
+        # The product is formed sparse, where rows have about one entry per neighbour, and only the result is dense.
         added = (A.T @ A).toarray()
         self.matrix += added
         self.right += A.T @ rows.values
+        # Eliminations subtract from the diagonal of x₀ later; the sum before them is the scale of the rounding error.
         self.gross += added.diagonal()[len(added) - self.touched.size :]
 
     def eliminate_before(self, t: int) -> None:
@@ -344,11 +370,14 @@ class Front:
         _, size = self.times.pop(0)
         first = self.carriers
         old, new = rotation.old, first + rotation.new
+        # Congruence: rows, columns (through the transposed view, in place) and the right-hand side.
         for array in (self.matrix, self.matrix.T, self.right):
+            # Index arrays copy, so the first assignment does not change what the second one reads.
             one, other = array[old], array[new]
             array[old] = rotation.cosine[:, None] * one + rotation.sine[:, None] * other
             array[new] = rotation.cosine[:, None] * other - rotation.sine[:, None] * one
         carriers = np.concatenate([np.arange(first), first + rotation.first])[rotation.order]
+        # Orthogonal components first, since `_eliminate` works on the leading block; then carriers, states and x₀.
         order = np.concatenate([new, carriers, np.arange(first + size, len(self.matrix))])
         self.matrix, self.right = self.matrix[np.ix_(order, order)], self.right[order]
         self.carriers = carriers.size
@@ -365,8 +394,10 @@ class Front:
     def _eliminate(self, size: int) -> None:
         """Eliminate the foremost unknowns: J ← J_bb − J_ba J_aa⁻¹ J_ab."""
         if size:
+            # Every state has a row with unit noise and coefficient 1/σ, so the leading block is positive definite.
             factor = linalg.cholesky(self.matrix[:size, :size], lower=True)
             side = np.concatenate([self.matrix[:size, size:], self.right[:size]], axis=1)
+            # One triangular solve: J_ba J_aa⁻¹ J_ab is halfᵀ half, symmetric by construction.
             half = linalg.solve_triangular(factor, side, lower=True)
             rest = half.shape[1] - self.replicates
             self.matrix = self.matrix[size:, size:] - half[:, :rest].T @ half[:, :rest]
@@ -380,11 +411,13 @@ def eliminate(problem: SparseStates) -> Normal:
     front = Front(touched, replicates)
     J, right = sparse.csr_array((f, f)), np.zeros((f, replicates))
     for rows in problem:
+        # Rounded outputs come as a second set of rows of the same step and need no new states.
         newest = max(rows.states, default=0)
         if newest and all(newest != t for t, _ in front.times):
             if rows.rotation is not None:
                 front.rotate(rows.rotation)
             else:
+                # Older states occur in no row still to come. Eliminating as early as possible keeps the front narrow.
                 front.eliminate_before(newest - problem.reach)
             front.admit(newest, problem.unseen(newest).size)
         met = rows.touching()
@@ -392,6 +425,7 @@ def eliminate(problem: SparseStates) -> Normal:
             front.add(rows.part(met))
         if not met.all():
             plain = rows.part(~met)
+            # Rows in x₀ only cause no fill-in, so their normal equations stay sparse for any number of agents.
             J = J + plain.hidden.T @ plain.hidden
             right += plain.hidden.T @ plain.values
     front.finish()
@@ -402,12 +436,14 @@ def eliminate(problem: SparseStates) -> Normal:
 
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
-    """Return the free agents whose x₀ stands in a row with an unseen state, refusing a front that is too wide."""
+    """Return the free agents whose x₀ is in a row with an unobserved state; raise an error if the front is too wide."""
     found = np.zeros(problem.data.seen.free.size, dtype=bool)
     widest = 0
     for rows in problem:
         part = rows.part(rows.touching())
         found[part.hidden.indices] = True
+        # A pass over all rows before any dense matrix is allocated: an error after minutes of work would be worse than
+        # computing the rows twice.
         widest = max(widest, sum(matrix.shape[1] for matrix in rows.unknown))
     width = widest + int(found.sum())
     if width > FRONT_LIMIT:
@@ -431,7 +467,8 @@ def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal
         means, rest = prior.given(data.known)
         inverse = np.linalg.inv(rest.covariance(J.shape[0]))
         J, right, gross = J + inverse, right + inverse @ means.T, gross + inverse.diagonal()
-    # What elimination leaves of the information is judged by what there was before it.
+    # Elimination subtracts nearly equal numbers where an agent is barely observed. What is left must be compared with
+    # the diagonal before the subtraction, not with itself, to separate information from rounding error.
     scale = np.sqrt(np.where(gross > 0, gross, 1.0))
     covariance, null_space, condition = symmetric_inverse(J, scale, NEGLIGIBLE)
     rank, identified = J.shape[0] - null_space.shape[1], is_identified(null_space)
@@ -442,7 +479,7 @@ def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal
 def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
     """Return the estimate by conjugate gradients, its covariance as an operator.
 
-    Without a prior, only agents of whom nothing at all is observed are told from the others.
+    Without a prior, only agents without any information are reported as not identified.
     """
     f = data.seen.free.size
     added, right = np.zeros(f), normal.right
@@ -452,7 +489,10 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
         added = 1 / rest.variances(f)
         right = right + added[:, None] * means.T
     diagonal = normal.diagonal() + added
+    # A full rank decision needs the eigenvalues of a matrix too large to form; the diagonal finds agents without any
+    # information, and a singular combination of several agents appears as slow convergence.
     identified = diagonal > NEGLIGIBLE * normal.gross
+    # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
     scale = np.where(identified, diagonal, 1.0)
 
     def apply(columns: Vector) -> Vector:

@@ -27,7 +27,7 @@ UNKNOWNS = ("std", "stubbornness", "slope", "exponent")
 class Parameter:
     """One unknown: ``value`` and ``std`` are (replicates,), or (replicates, n) where each agent has its own.
 
-    ``identified`` says where the outputs determine it at all; elsewhere the standard error is infinite.
+    ``identified`` is True where the outputs determine it; elsewhere the standard error is infinite.
     """
 
     value: Vector
@@ -120,9 +120,13 @@ class Unknowns:
     def candidates(self) -> Vector:
         """Return a wide grid of values of the unknown parameter of peer pressure."""
         if self.pressure == "exponent":
+            # Steps of ¼; beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the
+            # exponent.
             return np.linspace(-4, 4, 33)
+        # A quarter of a decade per step: the slope is a scale, so the grid is geometric.
         slopes = np.logspace(-4, 4, 33)
         assert isinstance(self.model.pressure, Linear)
+        # ρ_1 = slope + offset must be positive, also for a negative offset.
         return slopes[slopes > -self.model.pressure.offset]
 
     def course(self, times: NDArray[np.int64], value: float | None) -> Course:
@@ -136,6 +140,7 @@ class Unknowns:
             return Course(value * t + schedule.offset, t, np.zeros_like(t))
         assert isinstance(schedule, Power)
         rho = schedule.scale * t**value
+        # d/dp t^p = t^p log t; at t = 1 the exponent has no effect, and both derivatives are 0.
         return Course(rho, rho * np.log(t), rho * np.log(t) ** 2)
 
     def settled(self, present: NDArray[np.bool_], known: NDArray[np.bool_], degrees: Vector) -> NDArray[np.bool_]:
@@ -145,10 +150,14 @@ class Unknowns:
         """
         steps = present.sum(axis=0)
         own = (~known).astype(int) + self.stubbornness
+        # An agent with as many steps as unknowns is fitted exactly: it determines them but adds nothing to the shared
+        # ones.
         enough = np.asarray(steps >= np.maximum(own, 1))
         if self.stubbornness:
+            # Isolated agents do not depend on s, so it would be a flat direction of the likelihood.
             enough &= (present & (degrees > 0)).any(axis=0)
         shared = int(self.std) + (self.pressure is not None)
+        # Degrees of freedom left for the parameters that all agents share.
         spare = int((steps - own)[enough].sum())
         if not enough.any() or spare < shared:
             rule = f"each agent needs {int(own.max())} steps or more that are seen from beginning to end, "
@@ -171,10 +180,12 @@ def unknowns(model: Model, names: Sequence[str]) -> Unknowns:
         if name in names and not isinstance(model.pressure, kind):
             rule = f"an unknown {name} needs {kind.__name__} peer pressure"
             raise InvalidInputError(message(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
+    # With an offset the factor is fixed by ρ_t − slope·t, and both can be identified.
     if {"slope", "stubbornness"} <= set(names) and isinstance(model.pressure, Linear) and not model.pressure.offset:
         rule = "slope and stubbornness cannot both be unknown: multiplying all of them by one factor changes nothing"
         remedy = "fix the slope, which sets the unit of stubbornness, or fix the stubbornness"
         raise InvalidInputError(message(rule, got="both", remedy=remedy))
+    # Without duplicates, in the order in which they were named.
     return Unknowns(model, tuple(dict.fromkeys(names)))
 
 

@@ -38,9 +38,11 @@ from peerpressure.theory._regime import (
 
 Agents: TypeAlias = NDArray[np.int64]
 
-# Two values are one if they differ by less than this share of the range of opinions.
+# Two values are equal if they differ by less than this share of the range of opinions: above the error of an invariant
+# vector from Arnoldi iteration, and below any difference that a plot or a table would resolve.
 SAME = 1e-9
-# Components, the largest first, whose absolute probability sequence is computed.
+# Components, the largest first, whose absolute probability sequence is computed; each may take an eigenvector, and
+# reports name only a few.
 MOST_SEQUENCES = 20
 
 
@@ -76,7 +78,7 @@ class Component:
     """A jointly connected component: agents who are connected for ever, directly or through others.
 
     ``limit`` is its noise-free behaviour. ``omega`` is the absolute probability sequence, None where the component has
-    several closed classes or isolated agents. ``value`` is the limit where it depends on constant opinions alone.
+    several closed classes or isolated agents. ``value`` is the limit where it depends only on constant opinions.
     ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph.
     ``sources`` are agents isolated at times, where every public opinion can be traced back to theirs.
     """
@@ -102,6 +104,7 @@ class Structure:
     def limit(self) -> NoiselessLimit:
         """The noise-free behaviour of all agents."""
         limits = {component.limit for component in self.components}
+        # One component that does not agree decides for the whole network.
         for worst in (NoiselessLimit.PERIODIC, NoiselessLimit.DISAGREEMENT):
             if worst in limits:
                 return worst
@@ -131,7 +134,7 @@ class Structure:
 
     @property
     def anchored(self) -> bool:
-        """Whether every component has an opinion that never moves and so holds the common value in place."""
+        """Whether every component has an opinion that never moves, which fixes the common value."""
         adapting = self.adapting
         return adapting is None or not any(np.all(adapting[component.agents]) for component in self.components)
 
@@ -187,6 +190,7 @@ class LongRun:
     def kappa(self) -> float:
         """The rate κ of the common value."""
         networks, agree = self.structure.networks, self.structure.limit is NoiselessLimit.CONSENSUS
+        # On one network the κ of ω equals Σs/Σd up to rounding, so the model's own is used.
         if networks is None or networks.is_static or not agree or self.omega is None:
             return self.model.kappa
         return self.omega.kappa
@@ -195,8 +199,11 @@ class LongRun:
     def outcome(self) -> Outcome:
         """What becomes of the public opinions."""
         structure, noise, limit = self.structure, self.noise, self.structure.limit
+        # The order of the tests matters: exact symmetries first, then what is unknown, then noise that prevents
+        # agreement.
         if self.settled or (self.balanced and structure.constant_opinions):
             return Outcome.CONSENSUS
+        # No outcome is guessed: an unknown ingredient makes the result unknown.
         if limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
             return Outcome.UNKNOWN
         if limit is NoiselessLimit.DISAGREEMENT or noise is NoiseEffect.SCATTERS or structure.all_isolated:
@@ -223,6 +230,7 @@ class LongRun:
         if structure.limit is NoiselessLimit.CLUSTERS:
             return Outcome.CLUSTERS
         value = structure.components[0].value
+        # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
         reaches_v = self.balanced if value is None else is_consensus_value(self.model, value)
         moved = noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS)
         return Outcome.CONSENSUS if reaches_v and not moved else Outcome.BIASED_CONSENSUS
@@ -235,6 +243,7 @@ def system_deviations(system: Model | SDE) -> Vector:
 
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
+    # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
     return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0))
 
 
@@ -270,7 +279,8 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
         return found
     if structure.opinions.random_walk is None:
         return NoiseEffect.UNKNOWN
-    # Where nothing holds the common value, noise is never averaged out: it stays in it, or moves it for ever.
+    # Without an opinion that fixes the common value, noise is never averaged out: it stays in the value, or moves it
+    # for ever.
     return NoiseEffect.WANDERS if structure.opinions.random_walk else NoiseEffect.STAYS
 
 
@@ -285,6 +295,7 @@ def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
 def is_proportional(model: Model) -> bool:
     """Whether stubbornness is proportional to degree, so that the recursion of the consensus mode is exact."""
     ratio = model.s / model.network.degrees
+    # Degrees are sums of weights, so that proportionality is met only up to rounding.
     return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
 
 
@@ -298,11 +309,13 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
     networks, constant = structure.networks, structure.constant_opinions
     if not model.noise.is_zero or networks is None or not networks.is_static or not structure.opinions.uniform:
         return False
+    # Elsewhere the start is forgotten and the limit has a closed form, so balance adds nothing.
     if (constant and regime is not Regime.FAST) or not is_proportional(model):
         return False
     d = model.network.degrees / model.network.degrees.sum()
     weights = [d]
     if constant and not continuous and model.network.sides is not None:
+        # The signed sum is the second mode that a bipartite network never forgets.
         weights.append(np.where(model.network.sides, -d, d))
     off = np.stack([model.x0, model.start_state]) - model.consensus_value
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
@@ -313,15 +326,20 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     networks, opinions = recurrent_networks(model), opinion_regime(model)
     if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
         return Structure((), networks, opinions)
+    # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
+    # is high.
     if model.is_plain:
         return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
     moving = opinions.movable & bool(opinions.lasting)
     closed = closed_classes(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
+    # Isolated agents pass all of their noise on, which changes whether the common value is a random walk.
     if closed.includes_isolated(networks):
         opinions = opinion_regime(model, isolated=True)
     count, label = networks.components()
+    # Largest first, as reports and MOST_SEQUENCES expect.
     members = sorted(_split(label, count), key=len, reverse=True)
     home, representatives = np.empty(count, dtype=np.int64), closed.representatives(model.n)
+    # Maps the label of a component to its rank by size.
     home[[label[agents[0]] for agents in members]] = np.arange(count)
     classes = _split(home[label[representatives]], count)
     analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
@@ -343,6 +361,7 @@ def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime,
 
 def _split(label: NDArray[np.integer], count: int) -> list[Agents]:
     """Return the positions that bear each label from 0 to count − 1."""
+    # Stable, so that the agents of a component stay in increasing order.
     order = np.argsort(label, kind="stable")
     return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
 
@@ -362,6 +381,7 @@ class _Analysis:
 
     def component(self, number: int, agents: Agents, classes: Agents) -> Component:
         if agents.size == 1:
+            # An isolated agent that adapts follows its own noise, and its value depends on it.
             known = not (self.opinions.fades or self.moving[agents[0]])
             value = float(self.model.x0[agents[0]]) if known else None
             return Component(agents, NoiselessLimit.CONSENSUS, None, value)
@@ -372,6 +392,7 @@ class _Analysis:
             sources = self.representatives[classes]
             value = None if self.opinions.fades else float(self.model.x0[sources[0]])
             return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=sources)
+        # States include the step of the period, so a cycle has at least that length; more means phases that never mix.
         periodic = self.regime is not Regime.BOUNDED and self.closed.period(int(classes[0])) != self.networks.count
         limit = NoiselessLimit.PERIODIC if periodic and self.regime is Regime.FAST else NoiselessLimit.CONSENSUS
         # Under bounded pressure an agent hears itself too, and only a constant network conserves the same sum.
@@ -389,17 +410,21 @@ class _Analysis:
             return Component(agents, NoiselessLimit.DISAGREEMENT)
         if self.regime.reaches_value and np.any(self.moving):
             return self._joined_by_opinions(agents)
+        # All public opinions can be traced back to isolated agents with constant opinions, so the cycle is known.
         if np.all(self.closed.absorbing[classes]):
             return Component(agents, NoiselessLimit.PERIODIC, sources=np.unique(self.representatives[classes]))
         if np.any(self.closed.absorbing[classes]) or not self.regime.reaches_value:
             return Component(agents, NoiselessLimit.PERIODIC)
         sequences = [self._omega(int(number)) for number in classes]
         values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
+        # Classes that never mix agree only if their weighted means of opinions happen to be equal.
         if len(values) < len(sequences) or np.ptp(values) > SAME * float(np.ptp(self.model.x0)):
             return Component(agents, NoiselessLimit.PERIODIC)
         return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0])
 
     def _joined_by_opinions(self, agents: Agents) -> Component:
+        # Where Σ 1/ρ_t diverges, own opinions count in the long run and can connect classes that public opinions do
+        # not.
         whole = closed_classes(self.networks, self.moving, self.opinions.memory, own_opinion=True)
         representatives = whole.representatives(self.model.n)
         inside = np.flatnonzero(np.isin(representatives, agents))
@@ -425,6 +450,7 @@ class _Analysis:
             return float(self.model.x0[anchors[0]])
         if self.networks.count == 1:
             influence = np.zeros(self.model.n)
+            # On one network w is proportional to s; the division avoids overflow in the sums.
             influence[agents] = self.model.s[agents] / self.model.s[agents].max()
         elif omega is not None:
             influence = omega.influence

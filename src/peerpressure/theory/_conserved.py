@@ -1,4 +1,4 @@
-"""Conserved quantities: what the state at some time says about the limit of the common value.
+"""Conserved quantities: how the state at some time determines the limit of the common value.
 
 A weighted sum of public and hidden opinions is carried through all later times: exactly where pressure and adaptation
 rate stay, and by quadrature of the scalar recursion of the common value where Σ 1/ρ_t converges.
@@ -20,9 +20,11 @@ from peerpressure.theory._classification import Component, LongRun, NoiselessLim
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
 
-# log t of the farthest time that a double holds with room to spare.
+# log t of the farthest time: e^700 ≈ 1e304 still leaves room for a factor below the largest double, 1.8e308.
 FARTHEST = 700.0
+# An odd number of nodes, as Simpson's rule prefers; over 700 units of log t the spacing is 0.035, fine for power laws.
 NODES = 20_001
+# Rates below this share of the largest do not change a sum in double precision.
 NEGLIGIBLE = 1e-18
 
 
@@ -58,7 +60,8 @@ def conserved_at(long_run: LongRun, component: Component, t: float) -> Conserved
     assert structure.networks is not None
     nothing = np.zeros(1)
     if omega is None:
-        # Of agents who agree any will do; an isolated agent shows its noise, but its hidden opinion does not.
+        # Agents that agree all have the limit, so their mean does. The public opinion of an isolated agent contains the
+        # noise of the last step, its hidden opinion does not.
         chosen = np.zeros(2 * n)
         chosen[component.agents + (n if component.agents.size == 1 else 0)] = 1 / component.agents.size
         return Conserved(chosen[None], None, nothing)
@@ -85,13 +88,16 @@ def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, public: Vector,
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
-    # Multiplied by ρη, which may be as large or as small as it likes.
+    # Weights are multiplied by ρη, in homogeneous coordinates of ρ, so that neither a large nor a small product
+    # overflows.
     relief, weight = (float(part) for part in model.pressure.homogeneous(t))
+    # Agents outside of the class have influence 0, and may have adaptation weight 0 as well.
     slowness = np.divide(omega.influence, factors, out=np.zeros(model.n), where=omega.influence > 0)
     both = np.concatenate([weight * float(adaptation.pace(t)) * public, relief * slowness])
     weights = (both / both.sum())[None]
     if model.noise.is_zero:
         return Conserved(weights, None, np.zeros(1))
+    # Starting at t + ½ makes the integral a midpoint rule for the sum over steps t + 1, t + 2, …
     log_t = np.linspace(np.log(t + 0.5), FARTHEST, NODES)
     times = np.exp(log_t)
     with np.errstate(over="ignore", divide="ignore"):
@@ -119,6 +125,7 @@ def _remembered_sum(
     variances = [0.0 if phi == 1 else tail.squares * sigma**2]
     sides = long_run.model.network.sides if long_run.structure.limit is NoiselessLimit.PERIODIC else None
     if sides is not None:
+        # The two sides exchange their values in every step, so that the conserved difference alternates in sign.
         sign = np.where(sides, -1.0, 1.0) * (-1.0) ** int(t)
         rows.append(np.concatenate([tail.keep * sign * public, np.zeros_like(public)]))
         # Noise that alternates in sign, as δ sees it, has the opposite coefficient.
@@ -152,6 +159,7 @@ class Tail:
     @property
     def give(self) -> float:
         """The share 1 − keep that is still to come."""
+        # 1 − keep would cancel for a small change, which is the usual case at a late horizon.
         return float(-np.expm1(-self.change))
 
 
@@ -171,10 +179,12 @@ def tail_after(system: Model | SDE, horizon: float, kappa: float | None = None) 
     log_t = _grid(model, np.log(horizon if continuous else horizon + 0.5))
     times = np.exp(log_t)
     a = (model.kappa if kappa is None else kappa) * model.pressure.reciprocal(times)
+    # dt = t d(log t); logarithmic nodes resolve both the first steps and the far tail.
     rates = (a / (1 + a) if continuous else np.log1p(a)) * times
     after = _beyond(model, log_t, rates) + _backwards(rates, log_t)
     # An effect at t is kept to the extent that later steps do not forget it.
     kept = rates * np.exp(-after) * model.noise.scale(times)
+    # The last term is what lies beyond the grid, with the noise scale at its end.
     constant = _backwards(kept, log_t)[0] - np.expm1(-after[-1]) * model.noise.scale(times[-1])
     return Tail(float(after[0]), float(constant), float(_backwards(kept**2 / times, log_t)[0]))
 
@@ -185,6 +195,8 @@ def _grid(model: Model, start: float) -> Vector:
     with np.errstate(over="ignore"):
         rates = model.pressure.reciprocal(np.exp(coarse)) * np.exp(coarse)
     counts = np.flatnonzero(rates > NEGLIGIBLE * rates.max())
+    # The fine grid ends where contributions vanish; nodes spread over 700 units of log t would be wasted on fast
+    # schedules.
     last = min(int(counts[-1]) + 1, coarse.size - 1) if counts.size else 1
     return np.linspace(start, coarse[last], NODES)
 
@@ -200,6 +212,7 @@ def _beyond(model: Model, log_t: Vector, rates: Vector) -> float:
 
     There ρ ~ t^p makes the rates fall exponentially in log t; slower growth, as t·(log t)^q, like a power of log t.
     """
+    # The grid then ends where rates are negligible, and nothing is left.
     if log_t[-1] < FARTHEST or rates[-1] == 0:
         return 0.0
     middle = log_t.size // 2
@@ -207,4 +220,5 @@ def _beyond(model: Model, log_t: Vector, rates: Vector) -> float:
     if model.pressure.growth.exponent not in (None, 1.0):
         return float(rates[-1] * (log_t[-1] - log_t[middle]) / fall)
     q = fall / np.log(log_t[-1] / log_t[middle])
+    # ∫ x^(−q) dx beyond the grid; q − 1 is bounded from below because q is estimated and may come out as 1 or less.
     return float(rates[-1] * log_t[-1] / max(q - 1.0, 1e-3))

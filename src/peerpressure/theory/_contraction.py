@@ -12,17 +12,18 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.theory._moments import step_count, whole_times
 
-# Up to this number of rows all eigenvalues are worked out.
+# Up to this number of rows all eigenvalues are computed; Arnoldi iteration may miss members of a cluster near 1.
 DENSE_JOINT = 600
 
 
 def log_fading(update: Update) -> float:
     """Return the log of the factor per step by which (y, x) converges if one step is repeated for ever.
 
-    The map (y, x) ↦ (g∘x + C y, x + η∘(y − x)) keeps every hidden opinion that never adapts, and every consensus of a
-    group in which all adapt. Among the other eigenvalues the largest modulus counts.
+    The map (y, x) ↦ (g∘x + C y, x + η∘(y − x)) conserves every hidden opinion that never adapts, and every consensus of
+    a component in which all adapt. The largest modulus among the other eigenvalues determines the rate.
     """
     assert update.adaptation_rate is not None
+    # Hidden opinions that never adapt would only add eigenvalues 1, which hide the one in question.
     moves = np.flatnonzero(update.adaptation_rate > 0).astype(np.int64)
     matrix = _joint_map(update, moves)
     lasting = _agreements(update)
@@ -37,6 +38,7 @@ def _joint_map(update: Update, moves: NDArray[np.int64]) -> sparse.csr_array:
     eta = sparse.diags_array(update.adaptation_rate[moves], format="csr")
     rows = sparse.eye_array(n, format="csr")[moves]
     stays = sparse.diags_array(1.0 - update.adaptation_rate[moves])
+    # Hidden opinions adapt to the new public opinion y_t, hence C and the gain occur in the second row too.
     return sparse.csr_array(sparse.block_array([[C, own], [eta @ rows @ C, stays + eta @ rows @ own]]))
 
 
@@ -44,6 +46,7 @@ def _agreements(update: Update) -> int:
     """Return the number of connected groups in which all adapt, each of which keeps any consensus."""
     assert update.adaptation_rate is not None
     count, label = csgraph.connected_components(update.adjacency, directed=False)
+    # One agent that does not adapt fixes the consensus of its component, which then is no free mode.
     anchored = np.zeros(count, dtype=np.bool_)
     anchored[label[update.adaptation_rate == 0]] = True
     return int(np.count_nonzero(~anchored))
@@ -54,7 +57,9 @@ def _log_modulus(matrix: sparse.csr_array, lasting: int) -> float:
     if matrix.shape[0] <= max(DENSE_JOINT, lasting + 3):
         values = np.linalg.eigvals(matrix.toarray())
     else:
+        # The lasting eigenvalues have modulus 1, the largest possible, so the next one is the first of interest.
         values = eigs(matrix, k=lasting + 1, which="LM", return_eigenvectors=False)
+    # By distance from 1 and not by modulus: a bipartite network also has an eigenvalue near −1, which is no consensus.
     order = np.argsort(np.abs(values - 1.0))
     rest = np.abs(np.delete(values, order[:lasting]))
     return float(np.log(rest.max())) if rest.size and rest.max() > 0 else -np.inf
@@ -146,6 +151,7 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
 def _log_row_sum(update: Update) -> float:
     """Return log max_i Σ_j C_ij; the rows of C sum to 1 − gain."""
     least = float(update.gain.min())
+    # log1p of the gain is exact where α_t is so close to 1 that 1 − gain rounds to 1.
     if least < 0.5:
         return float(np.log1p(-least))
     return _log_of_one_minus(least, float(update.couple(np.ones_like(update.gain)).max()))
@@ -163,10 +169,13 @@ def _log_spectral_radius(update: Update) -> float:
         return -np.inf
     root = np.sqrt(update.coupling_scale)
     scale = sparse.diags_array(root)
+    # The symmetric similar matrix has real eigenvalues and orthogonal eigenvectors, so Lanczos and `eigh` apply.
     radius, u = _top(sparse.csr_array(scale @ update.adjacency @ scale), 1.0 / root)
     y = root * u
     edges = sparse.coo_array(update.adjacency)
     i, j = edges.coords
+    # A sum of positive terms keeps full relative accuracy of 1 − λ, where the difference would have none left. An error
+    # ε in u only enters with ε², as for every Rayleigh quotient.
     distance = update.gain @ u**2 + 0.5 * (edges.data @ (y[i] - y[j]) ** 2)
     return _log_of_one_minus(float(distance), radius)
 
@@ -175,6 +184,7 @@ def _log_of_one_minus(distance: float, factor: float) -> float:
     """Return log(factor) = log(1 − distance) from whichever of the two has not lost its digits."""
     if factor == 0:
         return -np.inf
+    # Near λ = 1 the distance is precise, and near λ = 0 the factor is.
     return float(np.log1p(-distance) if distance < 0.5 else np.log(factor))
 
 
@@ -191,6 +201,7 @@ def _top(matrix: sparse.csr_array, start: Vector) -> tuple[float, Vector]:
     try:
         values, vectors = eigsh(matrix, k=1, which="LA", v0=start, maxiter=LANCZOS_ITERATIONS)
     except ArpackNoConvergence:
-        # Long chains crowd their eigenvalues at 1; a shift just beyond separates them.
+        # The eigenvalues of long chains cluster at 1, where Lanczos converges slowly. Inverting around a shift just
+        # above 1 separates them; the shift must not be an eigenvalue, hence 1e-9.
         values, vectors = eigsh(matrix, k=1, sigma=1.0 + 1e-9, which="LM", v0=start)
     return float(values[0]), vectors[:, 0]

@@ -39,6 +39,7 @@ def explain(
     basis = long_run.growth.basis
     # A sentence may begin with ρ, whose capital is another letter.
     basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
+    # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
     growth = _reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())
     given = [growth, *_network(long_run), *_adaptation(long_run)]
     v = long_run.model.consensus_value
@@ -72,6 +73,7 @@ def _network(long_run: LongRun) -> Reasons:
     if structure.intermittent:
         isolated = structure.networks.isolated
         who = np.any(isolated, axis=0)
+        # Over the agents concerned only; over all agents a few isolated ones would round to 0 %.
         share = float(isolated[:, who].mean())
         agents = int(np.count_nonzero(who))
         reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=share))
@@ -107,6 +109,7 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if long_run.noise is NoiseEffect.NONE:
         return reasons
     slowly = long_run.regime is Regime.SLOW
+    # As for white noise; the factor of the memory is a reason of its own.
     sigma = omega.noise(long_run.deviations, 0.0)
     code = ReasonCode.NOISE_AVERAGES_SLOWLY if slowly else ReasonCode.NOISE_AVERAGES
     reasons.append(_reason(code, sigma=sigma))
@@ -189,6 +192,7 @@ def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, omega = long_run.structure, long_run.omega
     bounded = long_run.regime is Regime.BOUNDED
+    # Under bounded pressure with a common mode, the mean states are still known, and only their scatter grows.
     if long_run.noise is NoiseEffect.SCATTERS and not (bounded and omega is not None):
         return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
     if structure.all_isolated:
@@ -204,11 +208,12 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 
 def _stationary_states(long_run: LongRun) -> Vector | None:
-    """Return the mean public opinions under bounded pressure, where constant opinions alone decide."""
+    """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
     if networks is None or structure.opinions.fades:
         return None
     if networks.count == 1:
+        # After the last change of the network, and when bounded pressure has reached its limit.
         return fixed_point(long_run.model, max(LATE, networks.begin))
     return periodic_fixed_point(long_run.model, networks) if structure.constant_opinions else None
 
@@ -224,6 +229,7 @@ def _fluctuation(long_run: LongRun) -> Reason:
         return Reason(ReasonCode.FROZEN_SHIFT)
     assert omega is not None
     kappa, rho = long_run.kappa, float(long_run.model.pressure(LATE))
+    # Stationary variances of an AR(1) process with coefficient ρ/(ρ + κ), and of the Ornstein–Uhlenbeck process.
     share = kappa / (2 * (kappa + rho)) if long_run.continuous else kappa / (2 * rho + kappa)
     std = math.sqrt(share) * omega.noise(long_run.deviations, phi) * late_scale(long_run)
     return _reason(ReasonCode.FLUCTUATION, std=std)
@@ -231,6 +237,7 @@ def _fluctuation(long_run: LongRun) -> Reason:
 
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, v = long_run.structure, long_run.model.consensus_value
+    # Components are sorted by size, so the largest are named.
     known = [(part.agents.size, part.value) for part in structure.components if part.value is not None][:NAMED]
     reasons = [_reason(ReasonCode.COMPONENT_LIMITS_DIFFER, v=v)]
     reasons += [_reason(ReasonCode.COMPONENT_LIMIT, agents=size, mean=value) for size, value in known]
@@ -275,6 +282,7 @@ def _variance_per_step(long_run: LongRun) -> float | None:
     adaptation = model.adaptation
     if adaptation is None or omega is None:
         return None
+    # Otherwise the variance does not grow by a constant amount per step.
     if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0:
         return None
     # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.

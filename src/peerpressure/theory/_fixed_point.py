@@ -23,11 +23,13 @@ Solver: TypeAlias = Callable[[Vector], Vector]
 
 # Measured on two cores: up to this size a factorisation takes less than 0.1 s on every kind of graph.
 SMALL = 5_000
-# Sparse factorisation is linear on trees, but ordering takes time quadratic in the largest hub.
+# Sparse factorisation of trees has no fill-in and takes linear time; up to 1 % more edges than agents add little. The
+# minimum-degree ordering, however, takes time quadratic in the largest degree.
 TREE_LIKE = 1.01
 LARGEST_HUB = 20_000
 # A graph that needs more is nearly a chain or a grid, which factorises well at any size.
 ITERATIONS = 500
+# Relative residual of conjugate gradients; iterative refinement supplies the remaining digits.
 PRECISION = 1e-9
 
 
@@ -38,6 +40,7 @@ def balanced_solver(matrix: sparse.csr_array, s: Vector) -> Solver:
     they stall (a large grid), a factorisation takes over.
     """
     n = matrix.shape[0]
+    # The diagonal has n entries and every edge two.
     edges = (matrix.nnz - n) / 2
     hub = int(np.diff(matrix.indptr).max())
     if n <= SMALL or (edges <= TREE_LIKE * n and hub <= LARGEST_HUB):
@@ -52,16 +55,20 @@ def _factorised(matrix: sparse.csr_array, s: Vector) -> Solver:
     and u of e; and sᵀz = 0 gives k without the cancellation of 1 − μ u_hub.
     """
     diagonal = matrix.diagonal()
+    # Grounding the agent with the largest degree: it removes the near-singular direction of ones, and a weight of the
+    # size of the diagonal keeps the condition number of the same order as that of the other modes.
     hub = int(np.argmax(diagonal))
     shift = sparse.coo_array(([diagonal[hub]], ([hub], [hub])), shape=matrix.shape)
     shifted = sparse.csc_array(matrix + shift)
+    # The matrix is symmetric and diagonally dominant, so diagonal pivots are stable and the symmetric ordering stays
+    # valid.
     factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     unit = np.zeros(diagonal.size)
     unit[hub] = 1.0
     u, p = factors.solve(unit), s / s.sum()
 
     def solve(b: Vector) -> Vector:
-        # Rounding in Σb would otherwise be taken up by the hub alone.
+        # Σb = 0 holds up to rounding. Unbalanced, the rest would act as a source at the hub, and M⁻¹ amplifies it.
         w = factors.solve(b - p * b.sum())
         return np.asarray(w - u * ((s @ w) / (s @ u)))
 
@@ -79,16 +86,19 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
 
     def precondition(r: Vector) -> Vector:
         checkpoint()
+        # Called once per iteration, which makes it the place for the cancellation check.
         z = (r - p * r.sum()) / diagonal
         return np.asarray(z - p @ z)
 
     operator = LinearOperator(matrix.shape, matvec=precondition, dtype=np.float64)
+    # The factorisation is kept for later right-hand sides: refinement calls the solver several times.
     fallback: list[Solver] = []
 
     def solve(b: Vector) -> Vector:
         if not fallback:
             balanced = b - p * b.sum()
             z, unfinished = cg(matrix, balanced, rtol=PRECISION, maxiter=ITERATIONS, M=operator)
+            # The solution is projected once more, since rounding lets components along the ones accumulate.
             if not unfinished:
                 return np.asarray(z - p @ z)
             fallback.append(_factorised(matrix, s))
@@ -97,7 +107,7 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
     return solve
 
 
-# Two steps of refinement bring a solution of eight digits to rounding.
+# A solve is accurate to about eight digits; each refinement adds as many, so one reaches rounding and two are safe.
 REFINEMENTS = 2
 
 
@@ -146,13 +156,16 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
 
 
 def _fixed_point_at(model: Model, t: int) -> Vector:
+    # Homogeneous coordinates with ρ = weight/relief: infinite pressure is relief 0 and needs no special arithmetic.
     relief, weight = (float(part) for part in model.pressure.homogeneous(t))
     update = model.update(t)
     state = update.preferred.copy()
     if weight == 0:
         return state
+    # An adapting agent has x = y at a fixed point, so its own opinion drops out of its equation.
     s = model.s if update.adaptation_rate is None else np.where(update.adaptation_rate > 0, 0.0, model.s)
     for agents in _connected_parts(model, update.adjacency):
+        # The system is then singular: a Laplacian without any anchor.
         if not np.any(s[agents]):
             rule = f"at t = {t} someone in every group must not adapt, or every consensus is a fixed point"
             got = f"{agents.size:,} agents who all adapt"
@@ -169,6 +182,7 @@ def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: floa
 
     Taking the consensus value v off first leaves a system that stays well posed as relief → 0.
     """
+    # Only ratios of s matter for v, and the division avoids overflow of s @ preferred.
     scale = float(s.max())
     s = s / scale
     v = s @ preferred / s.sum()

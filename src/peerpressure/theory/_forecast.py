@@ -19,9 +19,10 @@ from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._rates import start_weight, with_parts
 from peerpressure.theory._regime import Regime
 
-# Largest number of opinions whose covariance is computed; where hidden ones adapt each agent has two.
+# Largest number of opinions whose covariance is computed, for which every step takes O(n²) or more; beyond, agents are
+# simulated. Where hidden opinions adapt each agent has two.
 MOST_AGENTS = 200
-# So many agents, over all runs, give a root mean square to a per cent.
+# A root mean square over N nearly independent deviations has relative error 1/√(2N), half a per cent here.
 ENOUGH_AGENTS = 20_000
 
 
@@ -75,6 +76,7 @@ class Advice:
     @property
     def gain(self) -> float:
         """How many times smaller the error gets; below 1 if it grows."""
+        # Equal errors include 0 and 0, for which the ratio is not defined.
         if self.error_now == self.error_tuned:
             return 1.0
         return self.error_now / self.error_tuned if self.error_tuned > 0 else math.inf
@@ -152,12 +154,14 @@ def _partly_simulated(model: Model | SDE, steps: int) -> Forecast:
     """Compute the mode exactly, and average over the many agents of a few runs instead of over the noise."""
     m, variance = _mode_moments(model, steps)
     w, v = consensus_mode(model).weights, model.consensus_value
+    # At least two runs, since one shares a single realisation of the mode.
     replicates = min(max(ENOUGH_AGENTS // model.n, 2), 64)
     final = simulate(model, steps, replicates, record="final").final
     public, hidden = final.public, final.hidden
     modes = (public @ w)[:, None]
     error = (m - v) ** 2 + variance
-    # The mode's own share is known, so that only what agents add to it is taken from the runs.
+    # The mode is known exactly, so only the difference is estimated from the runs: the mode is common to all agents,
+    # and its fluctuation would not average out over them (a control variate).
     added = float(np.mean((public - v) ** 2 - (modes - v) ** 2))
     return Forecast(
         steps=steps,
@@ -196,6 +200,7 @@ def mode_error(model: Model | SDE, steps: int) -> float:
     0.070356
     """
     mean, variance = _mode_moments(model, steps)
+    # hypot avoids underflow of the squares for very small errors.
     return math.hypot(mean - model.consensus_value, math.sqrt(variance))
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_WORK = 1e9
 PER_STEP = 3e4
 PER_TIME = 5e4
-# Below this share of the opinions, changes are those of rounding.
+# Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
 ROUNDING = 1e-12
 
 
@@ -43,8 +43,8 @@ ROUNDING = 1e-12
 class Phases:
     """The two values that the sides of a bipartite network exchange for ever.
 
-    ``mean`` has shape (2,) and ``covariance`` shape (2, 2). Agents of side 0 show the first value at even times and the
-    second at odd ones, agents of side 1 the other way round; ``side`` has shape (agents,).
+    ``mean`` has shape (2,) and ``covariance`` shape (2, 2). Public opinions of side 0 have the first value at even
+    times and the second at odd ones, those of side 1 the other way round; ``side`` has shape (agents,).
     """
 
     mean: Vector
@@ -67,7 +67,7 @@ class Phases:
 class ConsensusLimit:
     """Limit of the common value: its mean and standard deviation over the noise, ∞ where it is a random walk.
 
-    ``phases`` holds the two values of a periodic limit, whose average over a period is the common value. Closed forms
+    ``phases`` has the two values of a periodic limit, whose average over a period is the common value. Closed forms
     have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and extrapolated to
     the limit; ``residual`` estimates the error that this leaves.
     """
@@ -102,7 +102,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
         A model whose agents agree, or exchange two values; see ``diagnose``.
     tolerance : float, default 1e-6
         The horizon doubles until the limit changes by less than this share of the range of opinions, or until some
-        seconds' work is spent, which ``residual`` shows.
+        seconds' work is spent; see ``residual``.
 
     Returns
     -------
@@ -150,6 +150,7 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     if long_run.outcome is Outcome.UNKNOWN or long_run.noise is NoiseEffect.SCATTERS or len(structure.components) != 1:
         return None
     component = structure.components[0]
+    # Only a static bipartite network has exactly two phases, both computed from conserved sums.
     two_sided = component.limit is NoiselessLimit.PERIODIC and long_run.model.is_plain
     if not (component.limit is NoiselessLimit.CONSENSUS or two_sided) or _noise_is_in_the_way(long_run):
         return None
@@ -188,6 +189,7 @@ def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> 
     if structure.limit is not NoiselessLimit.CLUSTERS:
         return long_run
     components = list(structure.components)
+    # Only the mean of a component is named, and noise does not change it.
     quiet = _without_noise(long_run)
     for number, component in enumerate(components[:most]):
         if component.value is None:
@@ -263,7 +265,8 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
         return ConsensusLimit(value, math.inf)
     if component.omega is None:
         return None
-    # Frozen noise of all agents counts; those who adapt internalise theirs, and only the others hold against it.
+    # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so that only the weights of the
+    # others oppose it.
     w, adapting = component.omega.influence, structure.adapting
     anchors = w.sum() if adapting is None else w[~adapting].sum()
     return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / anchors) * late_scale(long_run))
@@ -272,9 +275,11 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
 def _followed(long_run: LongRun, component: Component, tolerance: float) -> ConsensusLimit:
     """Follow the conserved quantity over horizons that double, and extrapolate it."""
     opinions = np.concatenate([long_run.model.x0, long_run.model.start_state])
+    # Opinions may all be equal, in which case noise sets the scale.
     scale = float(np.ptp(opinions)) + float(long_run.deviations.max())
     enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
     unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or long_run.noise_grows
+    # Only the mean is followed then; the standard deviation is ∞ by the classification.
     if unbounded:
         long_run = _without_noise(long_run)
     horizon, most = _horizons(long_run)
@@ -287,15 +292,17 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
         limits.append(_extrapolated(seen))
         ahead.append(conserved.change)
         residual = _residual(limits, ahead)
+        # At least three horizons, because Aitken's extrapolation and its error estimate need them.
         if residual <= enough or (len(limits) > 2 and 2 * horizon > most):
             return _result(long_run, limits[-1], horizon, residual, unbounded=unbounded)
+        # Doubling turns a power law in t into a geometric sequence, which Aitken's formula extrapolates exactly.
         horizon *= 2
 
 
 def _residual(limits: list[Vector], ahead: list[float]) -> float:
     """Estimate the error of the last limit from its distance to the one before.
 
-    The first two are not extrapolated. They tell about the error only where it shrinks no faster than the change that
+    The first two are not extrapolated. They estimate the error only where it shrinks no faster than the change that
     is still ahead.
     """
     if len(limits) < 2 or (len(limits) == 2 and math.isinf(ahead[-1])):
@@ -304,6 +311,8 @@ def _residual(limits: list[Vector], ahead: list[float]) -> float:
     if len(limits) > 2:
         return moved
     shrunk = ahead[-2] - ahead[-1]
+    # The tail already contains the change that is ahead in first order, so the error is at most of the order of the
+    # observed change times the ratio of what is left to what was covered.
     return moved * max(1.0, ahead[-1] / shrunk if shrunk > 0 else 1.0)
 
 
@@ -319,6 +328,7 @@ def _horizons(long_run: LongRun) -> tuple[float, float]:
     size = model.network.adjacency.nnz + 20 * model.n
     if long_run.continuous:
         return 32.0, MOST_WORK / (PER_TIME + 10 * size)
+    # A multiple of the period, so that the network is in the same phase at all horizons.
     first = max(networks.count * math.ceil(64 / networks.count), networks.begin)
     return first, max(4 * first, MOST_WORK / (PER_STEP + size))
 
@@ -328,6 +338,7 @@ def _law(long_run: LongRun, conserved: Conserved, horizon: float) -> Vector:
     system, n = long_run.system, long_run.model.n
     if isinstance(system, SDE):
         found = moments_of(system, conserved.weights[:, :n], horizon)
+        # Hidden opinions of an SDE are constant and contribute to the mean only.
         mean, covariance = found.mean[0] + conserved.weights[:, n:] @ system.x0, found.covariance
     else:
         sums = adjoint_moments(system, conserved.weights, np.array([horizon]), conserved.carry)
@@ -343,6 +354,7 @@ def _extrapolated(seen: list[Vector]) -> Vector:
     before, now = seen[-2] - seen[-3], last - seen[-2]
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = now / before
+        # A factor outside (0, 0.9) is no regular decay: the formula would amplify rounding errors, or extrapolate far.
         return np.where((factor > 0) & (factor < 0.9), last + now * factor / (1 - factor), last)
 
 
@@ -353,6 +365,7 @@ def _split(law: Vector) -> tuple[Vector, Vector]:
 
 def _change(before: Vector, after: Vector) -> float:
     (mean_before, cov_before), (mean, cov) = _split(before), _split(after)
+    # Extrapolated variances may be slightly negative.
     roots = [np.sqrt(np.maximum(np.diag(covariance), 0.0)) for covariance in (cov_before, cov)]
     return float(np.max(np.abs(mean - mean_before) + np.abs(roots[1] - roots[0])))
 

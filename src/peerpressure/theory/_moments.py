@@ -1,8 +1,8 @@
 """Exact mean and variance of public and hidden opinions, without sampling.
 
-``moments`` is the verb. Of all agents it propagates mean and covariance forwards; of functionals, which are weighted
-sums of agents, it runs the adjoint of the state-space operator backwards, for any number of agents. An ``SDE`` solves
-the differential equations of the same moments.
+``moments`` propagates mean and covariance forwards for all agents. For functionals, which are weighted sums of agents,
+it runs the adjoint of the state-space operator backwards, for any number of agents. An ``SDE`` solves the differential
+equations of the same moments.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def step_count(steps: Any, name: str = "steps") -> int:
     >>> step_count(np.int64(3))
     3
     """
+    # bool is a subclass of int, and True is more likely a mistake than one step.
     whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
     if not whole or steps < 1:
         rule = f"{name} must be a whole number of at least 1"
@@ -48,9 +49,12 @@ def whole_times(t: ArrayLike, *, least: int, most: int | None = None) -> Times:
     try:
         given = np.asarray(t)
     except ValueError:
+        # An object array fails the dtype check below, so that ragged input gets the same message as other invalid
+        # input.
         given = np.asarray(None)
     if given.size == 0 and given.ndim == 1:
         return np.zeros(0, dtype=np.int64)
+    # Booleans and complex numbers are excluded; floats are allowed if whole, as np.linspace returns them.
     if given.dtype.kind not in "iuf" or given.ndim > 1:
         raise InvalidInputError(message(rule, got=repr(t)[:80], remedy=f"pass t = {least}, {least + 1}, …"))
     bad = (given < least) | (given != np.floor(given)) | ~np.isfinite(given)
@@ -69,8 +73,9 @@ def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
         given = np.asarray(t, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInputError(message(rule, got=repr(t)[:80], remedy="pass real times")) from None
-    # The last time is a product, such as 3·0.1, that a user will have rounded.
+    # The last time is a product such as 3·0.1 = 0.30000000000000004, for which a user writes 0.3.
     given = np.where(np.abs(given - most) <= 1e-12 * most, most, given)
+    # The negated conjunction also catches NaN, for which every comparison is False.
     bad = np.flatnonzero(~((given >= 0) & (given <= most)))
     if given.ndim > 1 or given.size == 0 or bad.size:
         got = np.atleast_1d(given).flat[bad[0]] if bad.size else repr(t)[:80]
@@ -160,6 +165,7 @@ def stacked(model: Model | SDE, of: Functionals, agents: int | None = None) -> t
     n = model.n if agents is None else agents
     if isinstance(of, Functional):
         members: Sequence[Functional] = [of]
+    # A list of numbers is one functional and a list of Functionals several; mixed lists may add plain weight vectors.
     elif isinstance(of, Sequence) and any(isinstance(item, Functional) for item in of):
         members = [_named(n, item, i) for i, item in enumerate(of)]
     else:
@@ -199,9 +205,11 @@ def _checked(n: int, weights: Vector, name: str) -> Vector:
 
 # Moments by the adjoint: the mean and variance of weighted sums of the state.
 
-# Numbers per array that one backward run carries along; more times are split over several runs.
+# Numbers per array, 64 MB, in one backward run. Every requested time adds rows to it, so that many times of a large
+# network are split over several runs.
 BLOCK = 2**23
-# The threads that BLAS wakes for so little work cost more than they save: 7 ms against 0.5 for 10⁶ agents.
+# Up to so many rows einsum is used instead of BLAS, whose threads cost more than they save on a few rows: 7 ms against
+# 0.5 ms for 10⁶ agents.
 FEW = 8
 
 
@@ -242,6 +250,8 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
     """
     start, x0, n, k = initial_state(model), model.x0, model.n, weights.shape[0]
     at, noisy = start.layout, not model.noise.is_zero
+    # Rows are C-contiguous per functional; `rows.T` below gives the columns that the transition works on, without a
+    # copy.
     fresh = np.zeros((k, at.states))
     fresh[:, at.public] = weights[:, :n]
     wide = weights.shape[1] > n
@@ -252,13 +262,16 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
     first = fresh
     if carry is not None and at.has_memory:
         first = fresh.copy()
+        # u_{T+1} = φ u_T + fresh noise, so the weight on u_{T+1} is φ times a weight on the memory of step T.
         first[:, at.memory] = model.noise.autocorrelation * carry
     rows = np.empty((0, at.states))
+    # Flat, latest time first: rows are appended as the run passes earlier times, so a prefix is always the active part.
     mean, variance, covariance = np.tile(constant, times.size), np.zeros(times.size * k), np.zeros((k, k))
 
     def collect(noise: Vector) -> None:
         """Add the variance of independent draws with these weights, (draws, rows)."""
         q = noise.T
+        # The first k rows belong to the last time, the only one whose full covariance is returned.
         np.add(covariance, _gram(q[:k]), out=covariance)
         if len(q) > k:
             variance[k : len(q)] += np.einsum("ij,ij->i", q[k:], q[k:])
@@ -272,17 +285,20 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
         if not at.has_hidden:
             # λᵀB x₀: constant hidden opinions enter y with the gain.
             mean[: len(rows)] += np.einsum("ij,j->i", rows[:, at.public], step.update.gain * x0)
+        # The mean above must be taken before, since the adjoint overwrites its argument.
         columns, noise = step.overwriting_adjoints(rows.T)
         if noisy:
             collect(noise)
         rows = columns.T
     if 0 in pending:
         rows = np.concatenate([rows, fresh])
+    # The stationary noise memory at time 0 is random too and contributes its own variance.
     if noisy and at.has_memory:
         collect(start.noise_adjoint(rows.T))
     mean += rows @ (start.offset + start.forward(hidden=x0))
     variance[:k] = np.diag(covariance)
     shape = (times.size, k)
+    # Back to increasing times.
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
 
 
@@ -294,7 +310,8 @@ def _gram(rows: Vector) -> Vector:
 def _blocks(size: int, times: Times) -> Iterator[Times]:
     """Split the times so that a run carries at most BLOCK numbers, one time at least."""
     length = max(1, BLOCK // size)
-    # The last block is the full one, and the first what is left over.
+    # The last block is the full one, since its run is the longest and should serve as many times as possible; the first
+    # has what is left over.
     first = times.size % length or min(length, times.size)
     yield times[:first]
     for start in range(first, times.size, length):
@@ -328,10 +345,14 @@ def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums
             step = transition(model, t, layout=at)
             mean = step.forward(mean, hidden=model.x0)
             # P is symmetric, so that two products from the left are one from either side.
+            # Contiguous, because the sparse product would otherwise copy the transposed view anyway.
             P = step.forward(np.ascontiguousarray(step.forward(P).T))
             N = step.noise_weights
+            # A writable view of the diagonals of the blocks: N Nᵀ only couples entries of the same agent.
             np.einsum("aibi->abi", P.reshape(parts, n, parts, n))[...] += N[:, None] * N
             if phi:
+                # R must be the one of the step before in the cross term, so the new noise is added to it only
+                # afterwards.
                 R = phi * step.forward(R)
                 cross = (R[:, None, :] * N).reshape(size, size)
                 P += cross + cross.T
@@ -376,6 +397,7 @@ class Moments:
 
     def __post_init__(self) -> None:
         for array in (self.times, self.mean, self.variance, self.covariance):
+            # A frozen dataclass does not protect the contents of its arrays.
             array.flags.writeable = False
 
     @property
@@ -384,7 +406,7 @@ class Moments:
         return np.sqrt(self.variance)
 
     def band(self, z: float = 1.96) -> tuple[Vector, Vector]:
-        """Return mean − z·std and mean + z·std; 1.96 holds 95 % of a normal law."""
+        """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal law."""
         half_width = z * self.std
         return self.mean - half_width, self.mean + half_width
 
@@ -482,10 +504,12 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
         names, weights = stacked(model, of, agents=2 * model.n if what == "joint" else model.n)
         chosen = _chosen(times, steps, default=np.array([steps]))
         if what == "hidden":
+            # Functionals of hidden opinions are functionals of the joint state with weight 0 on the public part.
             weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
         found = moments_of_sums(model, weights, chosen)
         return Moments(chosen, names, found.mean, found.variance, found.covariance)
     at = state_layout(model, hidden=what != "public")
+    # The limit counts entries of the state; with hidden opinions there are two per agent.
     _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start)
     chosen = _chosen(times, steps, default=np.arange(steps + 1))
     found = forward_moments(model, chosen, hidden=what != "public")

@@ -15,7 +15,7 @@ from peerpressure.theory._moments import Functionals, consensus_mode, moments, s
 from peerpressure.theory._rates import mode_noise, rate_of
 from peerpressure.theory._regime import NoiseEffect
 
-# Where agents do not converge to v, more steps than this do not help.
+# Where agents do not converge to v, the error levels off; more steps would only delay the error message.
 _SETTLED = 2_000
 
 
@@ -65,9 +65,11 @@ def replicates_needed(
         rule = "confidence must lie strictly between 0 and 1"
         raise InvalidInputError(message(rule, got=confidence, remedy="for instance 0.95"))
     found = moments(model, steps, of=consensus_mode(model) if of is None else of)
+    # The mean over replicates is normal by the central limit theorem, so the exact std of one replicate is enough.
     std = float(found.std.max())
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     ratio = z * std / precision
+    # `not <` also catches NaN and ∞, and the square stays below 2⁶³.
     if not ratio < 1e9:
         rule = "a precision must be within reach of some number of replicates"
         got = f"{precision:g} where one replicate has a deviation of {std:.3g}"
@@ -98,7 +100,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     Raises
     ------
     InvalidInputError
-        If the precision is not reached; the message says why, and which schedule does better.
+        If the precision is not reached; the message gives the reason, and a better schedule.
 
     See Also
     --------
@@ -116,7 +118,9 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     if long_run.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         limit = min(limit, _SETTLED)
     if isinstance(model.pressure, Table):
+        # A table defines no pressure beyond its last value.
         limit = min(limit, model.pressure.values.size)
+    # Each evaluation is a backward run over T steps; bracketing and interpolation reuse them.
     errors = _cached(lambda T: mode_error(model, T))
     below, above = _bracket(errors, precision, limit)
     if above is None:
@@ -142,6 +146,7 @@ def _bracket(error: Callable[[int], float], precision: float, limit: int) -> tup
         below = T
         if limit == T:
             return below, None
+        # Doubling makes the total work at most twice that of the last run.
         T = min(2 * T, limit)
     return below, T
 
@@ -152,8 +157,11 @@ def _bisect(error: Callable[[int], float], precision: float, below: int, above: 
     while above - below > 1:
         guess = (below + above) // 2
         if by_power_law and below > 0 and error(above) > 0:
+            # The error is nearly a power of T, so interpolation in log–log finds the crossing in a few runs. Bisection
+            # in between guarantees progress where the law is not a power.
             guess = _crossing(below, error(below), above, error(above), precision)
         by_power_law = not by_power_law
+        # Strictly inside, or the loop would not end.
         middle = min(max(guess, below + 1), above - 1)
         if error(middle) > precision:
             below = middle
@@ -183,12 +191,14 @@ def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float)
 
 
 def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    """Say how many steps it takes by the slower of the known rates."""
+    """Return, as text, the number of steps by the slower of the known rates."""
     rate = rate_of(long_run, constants=False)
+    # The error is a root mean square: the bias counts with its exponent, the variance with half of it.
     laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
     exponents = [share * law.exponent for law, share in laws if law is not None]
     if not exponents or min(exponents) <= 0:
         return ""
+    # In logarithms, since the number itself may overflow for small exponents.
     more = math.log10(steps) + math.log10(error / precision) / min(exponents)
     return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
 
@@ -196,6 +206,7 @@ def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float)
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
     """Name the tuned schedule if it does better."""
     better = advice(long_run, steps, error)
+    # An improvement below 1 % is not worth a recommendation.
     if better is None or better.gain <= 1.01:
         return ""
     return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"

@@ -59,6 +59,7 @@ def mode_noise(model: Model) -> float:
     >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
     1.4142135623730951
     """
+    # Divided by the maximum, as squares of a very large or very small stubbornness leave the range of doubles.
     weights = model.s / model.s.max()
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
 
@@ -96,7 +97,9 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     0.1
     """
     if isinstance(model, Model) and model.is_plain:
+        # The reciprocal and not ρ itself, which overflows for schedules such as exponentials.
         inverse = model.pressure.reciprocal(np.arange(1, step_count(steps) + 1))
+        # A sum of log1p keeps factors that differ from 1 by less than rounding; their product would be exactly 1.
         return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
     # With a start of 1 and all else 0, the mean is the weight of the start.
     start_alone = with_parts(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
@@ -115,6 +118,7 @@ def lag(model: Model) -> float:
 
     The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d.
     """
+    # The fixed point then has its mode at v for every pressure; solving would return rounding errors instead of 0.
     if is_proportional(model):
         return 0.0
     d, s = model.network.degrees, model.s / model.s.max()
@@ -201,13 +205,16 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
         return Rate(regime, estimated=growth.estimated)
     assert omega is not None
+    # The slope of a linear schedule is exact; other schedules are evaluated far out.
     c = growth.slope or _scale(model.pressure, p)
     share = long_run.kappa / c
+    # For p < 1 the start is forgotten faster than any power of t, which is the limit r → ∞ of the formulas.
     r = share if regime is Regime.LINEAR else math.inf
     noise = model.noise.time_scale
     # γ where the noise grows like t^γ, −∞ where there is none, None where it is no power.
     gamma = -math.inf if model.noise.is_zero else noise.growth.exponent
     variance = None
+    # γ = −∞ means no noise: there is no variance, but the disagreement still has a law.
     if gamma is not None and gamma > -math.inf:
         sigma = omega.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
         variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
@@ -265,6 +272,7 @@ def ideal_deviation(model: Model, t: int) -> float:
 
 def _scale(schedule: Schedule, exponent: float) -> float:
     """Return c of c·t^exponent."""
+    # In logarithms, because t^p at t = 1e100 overflows from p = 3.1 on.
     return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
 
 
@@ -278,6 +286,7 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -
     lead = lag(model) / c if constants and closed_form else None
     if r == math.inf:
         return Law(p, lead)
+    # At r = 1 both terms decay like 1/t and resonate, which gives the logarithm; the tolerance absorbs rounding in κ/c.
     if _equal(r, 1.0):
         return Law(1.0, lead, log=True)
     return Law(r) if r < 1 else Law(1.0, None if lead is None else lead * r / (r - 1))
@@ -293,6 +302,7 @@ def _remembered(model: Model, r: float) -> float | None:
     start = float(d @ (model.start_state - model.consensus_value) / d.sum())
     if beta == -1:
         return 0.0  # ρ_1 = 0: the first step forgets the start altogether
+    # The exact product Π (t + β)/(t + β + r), t ≥ 1, times t^r tends to this ratio of gamma functions.
     return start * math.exp(math.lgamma(1 + beta + r) - math.lgamma(1 + beta))
 
 
@@ -302,9 +312,11 @@ def _variance(p: float, share: float, r: float, gamma: float, sigma2: float, *, 
         return _variance_of_constant_noise(r, gamma, sigma2)
     if r == math.inf:
         return Law(p - 2 * gamma, share / 2 * sigma2)
+    # Positive where later noise dominates the variance, negative where the start and early noise do.
     gap = 2 * r - (1 - 2 * gamma)
     if _equal(2 * r, 1 - 2 * gamma):
         return Law(2 * r, r**2 * sigma2, log=True)
+    # The constant depends on all early steps and has no closed form.
     return Law(2 * r) if gap < 0 else Law(1 - 2 * gamma, r**2 * sigma2 / gap)
 
 
@@ -323,6 +335,7 @@ def _disagreement(p: float, r: float, gamma: float, phi: float, *, periodic: boo
     Averaging over neighbours leaves deviations of order (1 + noise)/ρ_t. Where a class is periodic, as on a bipartite
     network, the difference between its parts is forgotten, and driven by noise, exactly as the consensus mode is.
     """
+    # The slowest term dominates, hence the minimum; γ = −∞ without noise makes its terms infinite.
     exponents = [p, p - gamma]
     if periodic:
         exponents.append(r)
@@ -332,4 +345,5 @@ def _disagreement(p: float, r: float, gamma: float, phi: float, *, periodic: boo
 
 
 def _equal(a: float, b: float) -> bool:
+    # Ratios such as κ/c come from sums over the network and are equal to the critical value only up to rounding.
     return math.isclose(a, b, rel_tol=1e-9)

@@ -103,12 +103,13 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON: code, numbers (None where not finite) and sentence."""
+        # JSON has no infinities; numbers are given besides the sentence, so that clients need not parse text.
         values = {name: json_number(value) for name, value in self.values.items()}
         return {"code": self.code.value, "values": values, "text": str(self)}
 
 
 def json_number(value: Value) -> Value | None:
-    """Return a value as JSON can hold it: None for an infinite or undefined number."""
+    """Return a value as JSON can represent it: None for an infinite or undefined number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -245,10 +246,11 @@ SENTENCES: Mapping[ReasonCode, str] = {
 
 @final
 class _Sentences(Formatter):
-    """Format numbers as sentences need them, beyond what format specs can say."""
+    """Format numbers for sentences, beyond the standard format specs."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
+        # Additional format specs, so that every sentence stays one template without code around it.
         if format_spec == "agents":
             return "one agent" if value == 1 else f"{value:,} agents"
         if format_spec.startswith("±"):

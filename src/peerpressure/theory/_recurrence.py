@@ -1,11 +1,11 @@
 """Recurrent classes of a network that changes, and the absolute probability sequence of each.
 
-Under high pressure an agent shows the mean of what its neighbours showed in the step before, and its own opinion where
-it has no neighbour. So public opinions perform the backward products of a Markov chain whose states are pairs (agent,
-step): from (agent, step) to (neighbour, step before). The chain ends in a state of an isolated agent, or in a *closed
-communicating class*. One closed class makes one value. Joint connectivity is not enough for it: where agents do not
-hear themselves, two closed classes can pass through the same agents in turn, as they do on the two sides of a
-bipartite graph.
+Under high pressure the public opinion of an agent is the mean of its neighbours' in the step before, and its own
+hidden opinion where it has no neighbour. So public opinions follow the backward products of a Markov chain whose states
+are pairs (agent, step): from (agent, step) to (neighbour, step before). The chain ends in a state of an isolated agent,
+or in a *closed communicating class*. One closed class gives one limit. Joint connectivity is not enough for it: without
+self-loops, two closed classes can pass through the same agents alternately, as they do on the two sides of a bipartite
+graph.
 
 References
 ----------
@@ -36,14 +36,15 @@ from peerpressure.theory._regime import LATE
 States: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 
-# Largest number of agents times steps of a period that is analysed as a whole.
+# Largest number of agents times steps of a period that is analysed as a whole: the graph of states has twice as many
+# nodes, and an edge for every neighbour in every step.
 LARGEST = 2**23
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class RecurrentNetworks:
-    """The networks that recur for ever from step ``begin`` on: those of a period, or the last one alone.
+    """The networks that recur for ever from step ``begin`` on: those of a period, or only the last one.
 
     ``degrees`` has shape (steps, agents), and ``union`` joins all agents who are ever connected again.
     """
@@ -89,6 +90,7 @@ def recurrent_networks(model: Model) -> RecurrentNetworks | None:
     if temporal_network is None or temporal_network.period is None:
         last = 1 if temporal_network is None else temporal_network.last_change
         A = model.adjacency_at(last)
+        # Networks before the last change act on the start only; they do not recur.
         return RecurrentNetworks((A,), model.degrees_at(last)[None], A, last)
     if temporal_network.period * model.n > LARGEST:
         return None
@@ -123,12 +125,14 @@ class ClosedClasses:
     def representatives(self, agents: int) -> States:
         """Return one agent of every closed class, of so many agents in all."""
         first = np.empty(int(self.label.max()) + 1, dtype=np.int64)
+        # With repeated indices the last assignment remains, so reversing gives the first state of every class.
         first[self.label[::-1]] = np.arange(self.label.size)[::-1]
         return np.asarray(first[self.closed] % agents)
 
     @cached_property
     def absorbing(self) -> Mask:
-        """Which closed classes are one absorbing state: an opinion that never moves, shown or attracting as it is."""
+        """Which closed classes are one absorbing state: a hidden opinion that never moves."""
+        # A state without an outgoing transition is an opinion that nothing changes.
         leads_nowhere = np.diff(self.graph.indptr) == 0
         return np.isin(self.closed, self.label[leads_nowhere])
 
@@ -144,8 +148,10 @@ class ClosedClasses:
         """
         states = self.states(number)
         inside = sparse.csr_array(self.graph[states][:, states])
+        # For every edge, depth(start) + length − depth(end) is a multiple of the period, and their gcd is the period.
         depth = _depths(inside)
         starts = np.repeat(np.arange(states.size), np.diff(inside.indptr))
+        # Entries are stored as lag + 1, because sparse graphs treat an entry of 0 as no edge.
         around = depth[starts] + inside.data - 1 - depth[inside.indices]
         return int(np.gcd.reduce(np.abs(around)))
 
@@ -167,6 +173,7 @@ def closed_classes(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, o
     """
     n, count = networks.degrees.shape[1], networks.count
     public = np.arange(count * n).reshape(count, n)
+    # The step before the first of a period is the last one.
     hidden, before = public + public.size, np.roll(public, 1, axis=0)
     steps = [(public[k][_rows(A)], before[k][A.indices], 1) for k, A in enumerate(networks.adjacency)]
     hears_itself = np.ones_like(networks.isolated) if own_opinion else networks.isolated
@@ -174,6 +181,7 @@ def closed_classes(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, o
     hidden = np.where(adapts, hidden, hidden[0])
     steps.append((public[hears_itself], hidden[hears_itself], 0))
     steps.append((hidden[:, adapts].ravel(), before[:, adapts].ravel(), 1))
+    # With η = 1 the hidden opinion is replaced completely, so there is no transition to its own past.
     kept = adapts & memory
     steps.append((hidden[:, kept].ravel(), np.roll(hidden, 1, axis=0)[:, kept].ravel(), 1))
     return _closed(steps, public.size)
@@ -189,6 +197,7 @@ def _closed(steps: list[tuple[States, States, int]], public: int) -> ClosedClass
     graph = sparse.csr_array((lags + 1, (starts, ends)), shape=(2 * public, 2 * public))
     _, label = csgraph.connected_components(graph, directed=True, connection="strong")
     is_left = np.zeros(int(label.max()) + 1, dtype=np.bool_)
+    # A class is closed if no transition leads from it to another class.
     is_left[label[starts[label[starts] != label[ends]]]] = True
     # Hidden opinions that no public opinion can be traced back to do not count.
     reached = np.unique(label[np.concatenate([np.arange(public), ends])])
@@ -198,6 +207,7 @@ def _closed(steps: list[tuple[States, States, int]], public: int) -> ClosedClass
 def _depths(graph: sparse.csr_array) -> NDArray[np.int64]:
     """Return how many steps each state lies behind the first, along a breadth-first tree."""
     _, above = csgraph.breadth_first_order(graph, 0, directed=True)
+    # The root is its own parent, at which pointer jumping stops.
     above[0] = 0
     depth = np.asarray(graph[above, np.arange(above.size)], dtype=np.int64).ravel() - 1
     depth[0] = 0
@@ -208,7 +218,7 @@ def _depths(graph: sparse.csr_array) -> NDArray[np.int64]:
     return depth
 
 
-# Up to this size all columns of a period's map are computed; above, a few of its eigenvectors.
+# Up to this size the map of a period is formed as a dense matrix; above, Arnoldi iteration finds its invariant vector.
 DENSE = 200
 
 
@@ -226,7 +236,7 @@ class AbsoluteProbability:
     constant network ω = d/Σd and w = s/Σd, which gives v = Σ s x₀/Σ s. Where degrees change from step to step ω is not
     d/Σd, and the limit is not v, though every network is symmetric.
 
-    ``probability`` holds ω and ``rates`` holds w, shape (steps, agents).
+    ``probability`` is ω and ``rates`` is w, shape (steps, agents).
     """
 
     probability: Vector
@@ -252,9 +262,12 @@ class AbsoluteProbability:
         White noise counts by the mean square of w over the steps, constant noise (φ = 1) by the mean of w, and AR(1)
         noise of coefficient φ by Σ_k φ^|k| w_t w_{t+k}.
         """
+        # With constant weights the sum over lags is the geometric series Σ φ^|k| = (1 + φ)/(1 − φ).
         if phi == 1 or self.rates.shape[0] == 1:
             factor = 1.0 if phi == 1 else np.sqrt((1 + phi) / (1 - phi))
             return float(factor * np.linalg.norm(self.influence * deviations) / self.kappa)
+        # By Parseval's theorem the sum over all lags is one over the frequencies of the period: O(T log T) instead of
+        # O(T²).
         shares = np.fft.fft(self.rates * deviations, axis=0)
         # The spectrum of AR(1) noise at the frequencies of the period.
         angle = 2 * np.pi * np.arange(self.rates.shape[0]) / self.rates.shape[0]
@@ -268,6 +281,7 @@ def absolute_probability(
 ) -> AbsoluteProbability | None:
     """Return the absolute probability sequence of a closed class, by default of all agents; None if not computed."""
     count, n = networks.degrees.shape
+    # On one network reversibility gives ω = d/Σd without any linear algebra.
     if count == 1 and states is None:
         total = networks.degrees.sum()
         return AbsoluteProbability(networks.degrees / total, model.s[None] / total)
@@ -284,7 +298,9 @@ def absolute_probability(
             return None
         omega[-1] = last
         for k in range(count - 1, 0, -1):
+            # Backwards in time, since ω_{t−1} = P_tᵀω_t; one vector determines all others.
             omega[k - 1] = _back(networks, k, omega[k])
+    # Outside of the class ω is 0 and the degree may be 0; 1 avoids 0/0.
     degrees = np.where(inside, networks.degrees, 1.0)
     return AbsoluteProbability(omega, omega * model.s / degrees)
 
@@ -293,6 +309,7 @@ def _back(networks: RecurrentNetworks, k: int, omega: Vector) -> Vector:
     """Return Pᵀω of one step."""
     degrees = np.where(networks.degrees[k] > 0, networks.degrees[k], 1.0)
     shares = omega / (degrees if omega.ndim == 1 else degrees[:, None])
+    # A is symmetric, so A D⁻¹ω is Pᵀω without a transpose.
     return np.asarray(networks.adjacency[k] @ shares)
 
 
@@ -309,7 +326,8 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
     if size <= DENSE:
         columns = sparse.csc_array((np.ones(size), (agents, np.arange(size))), shape=(n, size)).toarray()
         through = period(columns)[agents]
-        # The invariant vector is unique; adding its sum makes the system regular.
+        # I − P̄ᵀ is singular along the invariant vector only. Adding the matrix of ones replaces that zero by the
+        # normalisation Σω = 1, and the solution is ω itself.
         found[agents] = np.linalg.solve(np.eye(size) - through + 1.0, np.ones(size))
         return found
     start = np.zeros(n)
@@ -327,12 +345,13 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
         _, vectors = eigs(operator, k=1, which="LR", v0=start[agents], tol=1e-13, maxiter=2_000)
     except ArpackNoConvergence:
         return None
+    # An eigenvector has an arbitrary sign; by Perron–Frobenius its entries all have the same one.
     part = np.abs(np.real(vectors[:, 0]))
     found[agents] = part / part.sum()
     return found
 
 
-# Sweeps through the period, and products in all, after which a cycle that has not closed is given up.
+# Sweeps through the period, and products in all, after which a cycle that has not converged is abandoned.
 MOST_SWEEPS = 20_000
 MOST_WORK = 3e8
 CLOSED = 1e-10
@@ -341,13 +360,14 @@ CLOSED = 1e-10
 def periodic_limit(model: Model, networks: RecurrentNetworks) -> Vector | None:
     """Return the mean public opinions in each recurring step as ρ_t → ∞ with divergent Σ 1/ρ_t; None if not computed.
 
-    Hidden opinions are constant. Every closed class converges to its own value, isolated agents show their opinion,
-    and transient agents a mixture of these: the mean of what their neighbours showed in the step before. The shape is
-    (steps, agents).
+    Hidden opinions are constant. Every closed class converges to its own value, the public opinion of an isolated agent
+    is its hidden one, and transient agents have a mixture of these: the mean of their neighbours' public opinions in
+    the step before. The shape is (steps, agents).
     """
     count, n = networks.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
     closed = closed_classes(networks, nobody, ~nobody, own_opinion=False)
+    # NaN marks transient states, the only ones that the sweeps below have to compute.
     known: Vector = np.where(networks.isolated, model.x0, np.nan).ravel()
     for number in np.flatnonzero(~closed.absorbing):
         states = closed.states(int(number))
@@ -370,6 +390,7 @@ def periodic_fixed_point(model: Model, networks: RecurrentNetworks) -> Vector | 
 
     It is the cycle that the noise-free steps converge to, shape (steps, agents); hidden opinions are constant.
     """
+    # A late time at the beginning of a period, where bounded pressure has reached its limit.
     late = LATE - networks.index(LATE)
     updates = [model.update(late + k) for k in range(networks.count)]
     return _closed_cycle(model, networks, model.x0, lambda k, state: updates[k](state))
@@ -379,6 +400,7 @@ def _closed_cycle(
     model: Model, networks: RecurrentNetworks, start: Vector, step: Callable[[int, Vector], Vector]
 ) -> Vector | None:
     work = float(sum(A.nnz for A in networks.adjacency) + 10 * networks.degrees.size)
+    # Changes are compared with the range of opinions, so that adding a constant to all of them changes nothing.
     scale = float(np.ptp(model.x0)) or 1.0
     states, state = np.empty_like(networks.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):

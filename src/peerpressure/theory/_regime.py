@@ -20,7 +20,7 @@ from peerpressure.schedules import Growth, Schedule, estimate_growth
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-# Time at which a schedule that no longer changes is evaluated.
+# Time at which a schedule with a limit is evaluated, late enough to be close to it.
 LATE = 1_000_000
 
 
@@ -65,6 +65,8 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
     (<Regime.LINEAR: 'growing like t'>, <Regime.FAST: 'growing so fast that Σ 1/ρ_t converges'>)
     """
     growth = growth or pressure.growth
+    # First, since it decides even where it is not known whether the schedule is bounded; `is False`, as None means
+    # unknown.
     if growth.reciprocal_sum_diverges is False:
         return Regime.FAST
     if growth.bounded:
@@ -73,14 +75,14 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
         return Regime.UNKNOWN
     if growth.exponent is not None:
         return Regime.LINEAR if growth.exponent == 1 else Regime.SLOW
-    # Divergent Σ 1/ρ² keeps a regular ρ_t below about √t.
+    # Divergent Σ 1/ρ² means that a regular ρ_t grows at most like √t, which is slower than t.
     if growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)):
         return Regime.SLOW
     return Regime.MARGINAL
 
 
 def _tends_to_infinity(curve: Curve) -> bool | None:
-    """Whether a positive function of t exceeds every bound, judged by its values; None if unclear."""
+    """Whether a positive function of t exceeds every bound, estimated from its values; None if unclear."""
     bounded = estimate_growth(_quiet(curve)).bounded
     return None if bounded is None else not bounded
 
@@ -119,6 +121,7 @@ def noise_effect(model: Model, regime: Regime) -> NoiseEffect:
         return NoiseEffect.NONE
     growth = model.noise.time_scale.growth
     if growth.bounded:
+        # Frozen noise stays only if its scale does; noise that tends to 0 vanishes whatever its correlation.
         fades = growth.exponent is not None and growth.exponent < 0
         return NoiseEffect.STAYS if _is_constant(model) and not fades else NoiseEffect.VANISHES
     if growth.bounded is None or regime is Regime.UNKNOWN:
@@ -132,6 +135,8 @@ def _growing_noise(model: Model, regime: Regime) -> NoiseEffect:
         return NoiseEffect.UNKNOWN if closes is None else NoiseEffect.SCATTERS
     if _is_constant(model):
         return NoiseEffect.STAYS
+    # Where Σ 1/ρ_t converges, early noise is never forgotten and its variances add up; elsewhere the variance of the
+    # common value follows σ²/ρ.
     averages = _sums_up(model) if regime is Regime.FAST else _outgrows(model, 2.0)
     if averages is None:
         return NoiseEffect.UNKNOWN
@@ -154,6 +159,7 @@ def _outgrows(model: Model, power: float) -> bool | None:
     """Whether ρ_t/σ_t^power → ∞."""
     p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
     if p is not None and gamma is not None:
+        # Exponents decide exactly; values at large t are used only where a schedule has none.
         return p > power * gamma
     return _tends_to_infinity(lambda t: _ratio(model, power, t))
 
@@ -182,7 +188,7 @@ class OpinionRegime:
     At constant pressure and rates, Σ d y_{t−1} + Σ s x_t/(ρη) is conserved but for the noise, which adds Σ s ε/ρ. So
     the consensus limit moves in a step by a_t ε̄_t with
 
-        1/a_t = 1/η_t + ρ_t/κ,        or 1/a_t = 1/η_t where agents are isolated at times and show all their noise,
+        1/a_t = 1/η_t + ρ_t/κ,        or 1/a_t = 1/η_t where agents are isolated at times and all their noise is public,
 
     and hidden opinions approach it at a rate of order b_t = η_t/(1 + 1/ρ_t).
 
@@ -219,6 +225,7 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
     if any(growth.bounded is None for growth in growths):
         return replace(found, lasting=None, random_walk=None)
     with np.errstate(all="ignore"):
+        # `pressure` evaluates the formula without the check that a rate is at most 1, which a formula may violate.
         late_rate = float(adaptation.rate.pressure(np.array([float(LATE)]))[0])
     found = replace(found, memory=np.asarray(weights * late_rate < 1))
     if model.pressure.growth.bounded and not float(model.pressure(LATE)) > 0:
@@ -235,6 +242,7 @@ def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
     # Unbounded pressure no longer slows anything down.
     p = pressure.exponent if pressure.bounded else 0.0
     if p is not None and q is not None:
+        # b_t ~ t^(q + min(p, 0)); the sum of a power diverges from exponent −1 on.
         return q + min(p, 0.0) >= -1, not (pressure.estimated or adaptation.rate.growth.estimated)
     curve = _quiet(lambda t: (1 + 1 / model.pressure.pressure(t)) / adaptation.rate.pressure(t))
     return estimate_growth(curve).reciprocal_sum_diverges, False
@@ -246,10 +254,12 @@ def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tup
         return False, True
     constant = _is_constant(model)
     pressure, rate, noise = model.pressure.growth, adaptation.rate.growth, model.noise.time_scale.growth
+    # a_t ≤ κ/ρ_t, so a convergent Σ 1/ρ_t bounds both sums for any adaptation rate.
     if noise.bounded and not (isolated or pressure.reciprocal_sum_diverges or pressure.estimated):
         return False, True
     p, q, gamma = 0.0 if isolated else pressure.exponent, rate.exponent, noise.exponent
     if p is not None and q is not None and gamma is not None:
+        # 1/a_t is dominated by the larger of ρ_t and 1/η_t, and the noise scale multiplies a_t.
         order = min(-max(p, 0.0), q) + gamma
         known = not (pressure.estimated or rate.estimated or noise.estimated)
         return (order >= -1 if constant else 2 * order >= -1), known

@@ -18,7 +18,7 @@ from peerpressure.theory._moments import step_count
 FARTHEST = 1_000_000
 MOST_WORK = 2**24
 BLOCK = 2**20
-# A smaller share adds nothing to a sum of squares.
+# A smaller share adds less than 1e-18 per step to a sum of squares that is at least 1.
 GONE = 1e-9
 
 
@@ -87,11 +87,14 @@ def _followed(adaptation: Adaptation, factors: Vector, steps: int) -> tuple[Vect
     """Return shares, half-lives and sums of squares for every factor, shapes (steps + 1, factors) and (factors,)."""
     share = np.ones((steps + 1, factors.size))
     lives, squares, left = np.full(factors.size, math.inf), np.zeros(factors.size), np.ones(factors.size)
+    # Half-lives and information concern all time, so the recursion continues beyond the steps asked for.
     rates, done = _rates(adaptation, steps, factors.size), 0
+    # In blocks, so that memory does not grow with the number of steps, and the loop stops once nothing is left.
     length = max(1, BLOCK // factors.size)
     while done < rates.size and (done < steps or np.any(left[factors > 0] > GONE)):
         block = rates[done : done + length]
         after = left * np.cumprod(1.0 - block[:, None] * factors, axis=0)
+        # A step observes the share with which the agent enters it, hence the shift by one.
         before = np.concatenate([left[None], after[:-1]])
         squares += np.sum(before**2, axis=0)
         first = np.argmax(after < 0.5, axis=0)
@@ -106,6 +109,7 @@ def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
     """Return the common rates of the steps to follow, or of those asked for if later ones are not legal."""
     known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FARTHEST
     try:
+        # A user's formula may give rates above 1 at late times that no run ever reaches.
         return adaptation.pace(np.arange(1, max(steps, min(known, MOST_WORK // factors)) + 1))
     except InvalidInputError:
         return adaptation.pace(np.arange(1, steps + 1))
@@ -118,7 +122,9 @@ def _rest(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> V
     fall faster leave a part of every opinion for ever.
     """
     exponent = adaptation.rate.growth.exponent
+    # η_t ≈ c/t gives c = η_t t; a slower decline makes c large and the remainder negligible, as it should be.
     fall = 2 * factors * float(adaptation.pace(done)) * done if exponent is not None and exponent >= -1 else 0 * factors
     with np.errstate(divide="ignore"):
+        # ∫ (t/T)^(−fall) dt from T on; it diverges for fall ≤ 1.
         rest = np.where(fall > 1, done * left**2 / np.abs(fall - 1), math.nan if exponent is None else math.inf)
     return np.where(factors == 0, math.inf, np.where(left <= GONE, 0.0, rest))

@@ -25,7 +25,8 @@ from peerpressure.theory._retention import retention
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
 _LARGEST_SOLVE = 5_000
-# Share of the range of opinions to which limits are computed; they are printed with few digits.
+# Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
+# may take many times the steps.
 _TOLERANCE = 1e-3
 # Components whose values are computed where that takes more than their opinions.
 _NAMED_COMPONENTS = 3
@@ -40,7 +41,7 @@ class Connectivity:
 
     ``window`` is the least number of steps over any of which the union of the networks is connected, up to the step
     ``until`` or for ever if that is None; None if there is no such number. ``usual`` is a number over which the union
-    mostly is, and ``broken`` holds the first and last steps of the intervals where it is not. ``components`` are the
+    mostly is, and ``broken`` has the first and last steps of the intervals where it is not. ``components`` are the
     sizes of the components of the networks that recur, and ``values`` the limit of each, None where it depends on more
     than constant opinions. ``isolated`` is the share of agents and recurring steps without a neighbour, and
     ``isolated_agents`` the number of agents that this happens to.
@@ -72,9 +73,9 @@ class Connectivity:
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
 
-    ``agrees`` says whether they come to agree, None where that is not known. ``half_life`` holds the least and the
-    greatest number of steps after which the weight of an agent's first opinion in its hidden opinion is below one
-    half, and ``information`` the most that all steps together tell about a first opinion, in units of one step's
+    ``agrees`` is whether they come to agree, None where that is not known. ``half_life`` is the least and the greatest
+    number of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
+    ``information`` the largest information of all steps together about an initial opinion, in units of one step's
     noise; see ``retention``.
     """
 
@@ -166,7 +167,7 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     model : Model or SDE
         Any model.
     steps : int, optional
-        A number of steps after which to say, exactly, where the agents are, and how much the tuned schedule ρ_t = κt
+        A number of steps after which to compute exactly where the agents are, and how much the tuned schedule ρ_t = κt
         would improve on it. In continuous time steps are those of the equation.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
@@ -174,12 +175,12 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     Returns
     -------
     Verdict
-        The outcome, its reasons and its rates; ``print`` shows them as a page of text.
+        The outcome, its reasons and its rates; ``print`` gives a page of text.
 
     See Also
     --------
     consensus_limit : The limit of the public opinions where all agents agree.
-    consensus_rate : The rates alone.
+    consensus_rate : Only the rates.
     moments : The exact law of the state after a number of steps.
 
     References
@@ -209,6 +210,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
     ahead = None if horizon is None else forecast(long_run.system, horizon)
     better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
     limit = limit_of(long_run, tolerance=_TOLERANCE)
+    # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
     return Verdict(
         outcome=long_run.outcome,
@@ -256,6 +258,7 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
         joined = joint_connectivity(network, window, end)
         if joined.connected.mean() >= _MOSTLY:
             return window, tuple(joined.broken)
+        # Powers of two: each test passes over all steps, and only the order of magnitude is reported.
         window *= 2
     return None, ()
 
@@ -263,6 +266,7 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
 def _hidden(long_run: LongRun) -> HiddenOutcome | None:
     if long_run.structure.constant_opinions:
         return None
+    # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)
     life = (float(kept.half_life.min()), float(kept.half_life.max()))
     agrees = True if long_run.settled else _hidden_agree(long_run)

@@ -19,6 +19,7 @@ from peerpressure.errors import InvalidInputError, message
 
 Matrix: TypeAlias = NDArray[np.float64]
 
+# The series is ½ Σ_{k≥1} 1/(2k + 1)², and the sum from k = 0 on is π²/8.
 SERIES_LIMIT = (np.pi**2 - 8) / 16
 
 
@@ -35,7 +36,7 @@ def coefficients(T: int) -> Matrix:
     Returns
     -------
     array of shape (2, 2)
-        Row i holds the weights in the public opinion of agent i.
+        Row i has the weights in the public opinion of agent i.
 
     Examples
     --------
