@@ -201,7 +201,7 @@ def test_a_value_on_an_axis_that_cannot_be_is_told(capfd: Captured, tmp_path: Pa
     )
     (problem,) = run(capfd, "check", sweep, "--json").json["problems"]
     assert (problem["path"], problem["line"]) == ("axis[0]", 2)
-    assert "at most 1.0, got 1.5" in problem["message"]
+    assert "below 1.0, got 1.5" in problem["message"]
 
 
 def test_measures_are_listed_with_what_they_tell(capfd: Captured) -> None:

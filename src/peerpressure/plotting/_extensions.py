@@ -202,7 +202,7 @@ def consensus_limit(law: pd.DataFrame, runs: pd.DataFrame, disagreement: pd.Data
         axes.set_xlim(*ends)
     _horizons(right, disagreement)
     left.set_ylabel("consensus limit")
-    right.set_ylabel("weighted RMS disagreement of hidden opinions")
+    right.set_ylabel("weighted RMS disagreement\nof hidden opinions")
     panel(left, "a", "the consensus limit")
     panel(right, "b", "do hidden opinions agree?")
     return figure
@@ -235,7 +235,7 @@ def decreasing_rates(disagreement: pd.DataFrame) -> Figure:
     ends["public"] = (float(disagreement.groupby("rate")["public"].last().mean()), GREY)
     axes.set_xlim(1, disagreement["time"].max())
     axes.set_xlabel("time $t$")
-    axes.set_ylabel("weighted RMS disagreement of hidden opinions")
+    axes.set_ylabel("weighted RMS disagreement\nof hidden opinions")
     name_ends(axes, float(disagreement["time"].max()), ends)
     return figure
 
