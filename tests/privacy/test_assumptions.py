@@ -165,7 +165,7 @@ def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixtur
     answer = ran(capfd, tmp_path)
     words = " ".join(answer.out.split())
     assert "ε of the recorded data ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
-    assert "ε of one run, y₀ unseen" in words
+    assert "ε of one run, y₀ unobserved" in words
     assert "moves by at most Δ = 1" in words
     page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
     assert "20 runs with y₀" in page

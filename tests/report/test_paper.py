@@ -185,7 +185,7 @@ def test_the_command_passes_its_options_on_and_answers_for_programs(
     assert {Path(name) for name in answer["files"]} == {out / name for name in contents(out)}
     assert cli.invoke(["paper", "--out", str(out), *options]) == 0
     words = capfd.readouterr().out
-    for word in ("spread", "max_distance", "oscillation", "1 refuted", "reused", "report.html"):
+    for word in ("spread", "distance", "oscillation", "1 refuted", "reused", "report.html"):
         assert word in words
     assert cli.invoke(["paper", "--out", str(out), *options, "--fresh"]) == 0
     assert len(counted) == 2
