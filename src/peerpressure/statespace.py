@@ -151,9 +151,17 @@ class ModelTransition(Transition):
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update, n = self.layout, self.update, self.layout.agents
+        if columns.shape[0] == n:
+            # The usual case, public opinions only: conjugate gradients call it so often that every operation counts.
+            out = _product(update.adjacency, columns)
+            out *= _like(update.coupling_scale, columns)
+            if noise is not None:
+                out += _like(self.noise_std, columns) * noise
+            if hidden is not None:
+                out += _like(update.gain, columns) * hidden
+            return out
         coupled = _product(update.adjacency, columns[:n])
-        # A state of public opinions only is written over the product; a larger one leaves the product free for reuse.
-        out, spare = (coupled, None) if columns.shape[0] == n else (np.empty_like(columns), coupled)
+        out = np.empty_like(columns)
         public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
         # Columns may leave out the noise memory, which is decided by their length.
         if columns.shape[0] > at.memory.start:
@@ -166,7 +174,8 @@ class ModelTransition(Transition):
             public += _like(self.noise_std, columns) * noise
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
-            public += np.multiply(_like(update.gain, columns), preferred, out=spare)
+            # The product is of no more use, and large arrays cost more to allocate than to fill.
+            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
         # After y_t, because x_{t+1} adapts to the y_t of this step.
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
@@ -181,10 +190,13 @@ class ModelTransition(Transition):
         """Return Fᵀ Z for Z (states, m), which may be overwritten."""
         if columns.shape[0] == self.layout.agents:
             return _product(self.update.adjacency, _like(self.update.coupling_scale, columns) * columns)
-        return self.overwriting_adjoints(columns)[0]
+        return self.overwriting_adjoints(columns, with_noise=False)[0]
 
-    def overwriting_adjoints(self, columns: Vector) -> tuple[Vector, Vector]:
-        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z is overwritten."""
+    def overwriting_adjoints(self, columns: Vector, *, with_noise: bool = True) -> tuple[Vector, Vector]:
+        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z is overwritten.
+
+        Without ``with_noise`` the second result is of no use.
+        """
         # Large arrays cost more to allocate than to fill, so that as few as possible are made.
         at, update, rate = self.layout, self.update, self.update.adaptation_rate
         public, hidden = columns[at.public], columns[at.hidden]
@@ -197,8 +209,11 @@ class ModelTransition(Transition):
         coupled = _product(update.adjacency, work)
         if at.has_hidden:
             hidden += np.multiply(_like(update.gain, columns), public, out=work)
-        noise = np.multiply(_like(self.noise_std, columns), public, out=work)
-        if columns.shape[0] > at.memory.start:
+        remembers = columns.shape[0] > at.memory.start
+        noise = work
+        if with_noise or remembers:
+            np.multiply(_like(self.noise_std, columns), public, out=noise)
+        if remembers:
             noise += columns[at.memory]
             # u_{t−1} enters through φ u_{t−1} only.
             np.multiply(noise, self.phi, out=columns[at.memory])
