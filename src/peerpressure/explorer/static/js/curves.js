@@ -66,8 +66,12 @@ export class Curves {
   constructor(onSeek) {
     this.opinions = new Plot(byId("plot-opinions"), { height: 152, label: "Opinions over time", onSeek });
     this.spread = new Plot(byId("plot-spread"), { height: 128, label: "Spread over time", onSeek });
-    this.maxDistance = new Plot(byId("plot-max_distance"), { height: 128, label: "Largest distance to v over time", onSeek });
-    this.plots = [this.opinions, this.spread, this.maxDistance];
+    this.max_distance = new Plot(byId("plot-max_distance"), {
+      height: 128,
+      label: "Largest distance to v over time",
+      onSeek,
+    });
+    this.plots = [this.opinions, this.spread, this.max_distance];
   }
 
   /** @param {RunAnswer} run */
