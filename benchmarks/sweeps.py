@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from peerpressure.sweep import Plan, run_sweep, status
-from peerpressure.sweep._ledger import Outcome, open_ledger
+from peerpressure.sweep._ledger import UnitOutcome, open_ledger
 
 from .report import show
 from .sections import Cell, Section, Table, Target
@@ -75,7 +75,7 @@ def _at_scale() -> tuple[float, float, float]:
         )
         with open_ledger(folder, create=True) as ledger:
             planning = _timed(lambda: ledger.register(plan))
-            ledger.finish([Outcome(unit.key, 0.1, None) for unit in plan.units[: MANY // 2]])
+            ledger.finish([UnitOutcome(unit.key, 0.1, None) for unit in plan.units[: MANY // 2]])
             again = _timed(lambda: ledger.register(plan))
         return planning, again, _timed(lambda: status(folder))
 

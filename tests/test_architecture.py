@@ -152,3 +152,12 @@ def test_readers_of_a_model_rarely_ask_for_its_kind() -> None:
     above = [path for path in FILES if RANK[_package(path)] > RANK["statespace"] and _package(path) not in MAY_ASK]
     found = {str(path.relative_to(ROOT)): lines for path in above if (lines := _asks_for_the_kind(path))}
     assert sum(map(len, found.values())) <= 25, found
+
+
+def test_no_two_classes_have_one_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert not {name: files for name, files in homes.items() if len(files) > 1}

@@ -17,7 +17,7 @@ from peerpressure.statespace import model_of, state_layout
 from peerpressure.trajectory import State, Trajectory
 
 if TYPE_CHECKING:
-    from peerpressure.engine.plan import Plan, Result
+    from peerpressure.engine.plan import RunPlan, RunResult
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
@@ -267,8 +267,8 @@ def _plan(
     first: int,
     dtype: DTypeLike,
     threads: int | None,
-) -> Plan:
-    from peerpressure.engine.plan import Plan, available_threads
+) -> RunPlan:
+    from peerpressure.engine.plan import RunPlan, available_threads
 
     precision = np.dtype(dtype)
     if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
@@ -284,7 +284,7 @@ def _plan(
     _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
     # Without steps the start is also the last state, and is recorded once.
     ends = [first, last] if steps else [first]
-    return Plan(
+    return RunPlan(
         model=model,
         seed=seed,
         start_step=first,
@@ -324,7 +324,7 @@ def _check_size(
     raise TooLargeError(message(rule, got=f"{(recorded + working) / 1e9:.3g} GB to hold it", remedy=remedy))
 
 
-def _engine(device: str) -> Callable[..., Result]:
+def _engine(device: str) -> Callable[..., RunResult]:
     if device == "cpu":
         # Imported on first use: numba is slow to import, and other parts of the package do not need it.
         from peerpressure.engine import runner
@@ -342,7 +342,7 @@ def _in_words(equation: SDE) -> str:
     return f"continuous time, {equation.path_method} steps of {equation.step:g}, noise {scaling}"
 
 
-def _exact(equation: SDE, device: str) -> Callable[..., Result]:
+def _exact(equation: SDE, device: str) -> Callable[..., RunResult]:
     """Return the engine that draws from the exact law of each step."""
     from peerpressure.sde._paths import exact_paths
 
@@ -351,7 +351,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
         remedy = "use SDE(..., method='euler') elsewhere"
         raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
 
-    def run(plan: Plan, start: NDArray[Any], memory: None, report: Callable[[int], None], hidden: None) -> Result:
+    def run(plan: RunPlan, start: NDArray[Any], memory: None, report: Callable[[int], None], hidden: None) -> RunResult:
         found = exact_paths(
             equation,
             plan.steps,
@@ -376,7 +376,7 @@ def _exact(equation: SDE, device: str) -> Callable[..., Result]:
 
 
 def _execute(
-    plan: Plan, begin: State, run: Callable[..., Result], progress: Progress, should_stop: ShouldStop | None
+    plan: RunPlan, begin: State, run: Callable[..., RunResult], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
     # An engine only calls ``report``, which is a checkpoint as well, so that it needs no code for cancellation.
     with cancellable(should_stop), reporter(progress, plan.steps) as report:

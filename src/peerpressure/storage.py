@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
-from peerpressure.tables import Table, is_number, read_table, texts_of
+from peerpressure.tables import TextTable, is_number, read_table, texts_of
 
 if TYPE_CHECKING:
     import pandas
@@ -147,7 +147,7 @@ def read_frame(path: str | Path, model: Model) -> pandas.DataFrame:
     return pandas.DataFrame(columns, index=table.lines)
 
 
-def _names(table: Table, known: dict[str, int]) -> dict[int, str]:
+def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
     """Return the role of each column in use: time, replicate, agent and public, or the outputs of an agent."""
     heading = table.heading or ()
     places = table.places(("time", "replicate"), letters=True)
@@ -180,7 +180,7 @@ def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
     return columns[0]
 
 
-def _values(table: Table, k: int) -> list[Any]:
+def _values(table: TextTable, k: int) -> list[Any]:
     """Return numbers where the texts are numbers, None where they are missing, and else the texts themselves."""
     texts = table.column(k)
     if table.has_decimal_commas(k):

@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TextTable:
     """Records of text fields; ``what`` names a record in messages.
 
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
@@ -85,11 +85,11 @@ class Table:
         """First line of each record."""
         return [row.line for row in self.rows]
 
-    def headed(self) -> Table:
+    def headed(self) -> TextTable:
         """Return the table with its first record as the heading."""
         return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields))
 
-    def taken(self, chosen: Iterable[int]) -> Table:
+    def taken(self, chosen: Iterable[int]) -> TextTable:
         """Return the table of some records, in this order."""
         return replace(self, rows=[self.rows[k] for k in chosen])
 
@@ -168,12 +168,12 @@ class Table:
         return ", ".join(parts) + (f"; not used: {', '.join(unused)}" if unused else "")
 
 
-def read_table(path: str | Path, what: str = "a row") -> Table:
+def read_table(path: str | Path, what: str = "a row") -> TextTable:
     """Return the table in a text file, which may be compressed with gzip."""
     return parse_table(_decoded(read_bytes(Path(path))), what)
 
 
-def parse_table(text: str, what: str = "a row") -> Table:
+def parse_table(text: str, what: str = "a row") -> TextTable:
     r"""Return the table in a text.
 
     >>> table = parse_table("name;opinion\nAnna;0,5\n").headed()
@@ -184,7 +184,7 @@ def parse_table(text: str, what: str = "a row") -> Table:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separator = _separator(text)
     rows = _without_empty_columns(list(_records(text, separator, what)))
-    return Table(rows, separator, what, note=_note(text, rows[0].line if rows else 0, separator))
+    return TextTable(rows, separator, what, note=_note(text, rows[0].line if rows else 0, separator))
 
 
 def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = False) -> dict[str, int]:

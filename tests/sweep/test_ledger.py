@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
-from peerpressure.sweep._ledger import Outcome, open_ledger
+from peerpressure.sweep._ledger import UnitOutcome, open_ledger
 from peerpressure.sweep._results import first_line
 
 from .running import csv, noisy_plan
@@ -122,7 +122,7 @@ def test_several_connections_see_the_same(tmp_path: Path) -> None:
         for i, key in enumerate(keys):
             writer = other if i % 2 else one
             writer.begin([key], "somebody")
-            writer.finish([Outcome(key, 2.0, "Traceback:\n  here\nOSError: no" if i == 7 else None)])
+            writer.finish([UnitOutcome(key, 2.0, "Traceback:\n  here\nOSError: no" if i == 7 else None)])
         assert one.counts() == other.counts() == {"planned": 0, "running": 0, "done": 49, "failed": 1}
         assert list(one.states()) == keys
         assert one.mean_seconds() == 2.0
@@ -137,7 +137,7 @@ def test_the_time_left_is_shared_among_workers(tmp_path: Path) -> None:
         ledger.register(plan)
         assert status(tmp_path).seconds_left is None
         ledger.set_workers(4)
-        ledger.finish([Outcome(unit.key, 3.0, None) for unit in plan.units[:2]])
+        ledger.finish([UnitOutcome(unit.key, 3.0, None) for unit in plan.units[:2]])
     found = status(tmp_path)
     assert found.seconds_left == 6.0
     assert str(found) == "2 of 10 done, 0 failed, 0 running, about 6 s left"

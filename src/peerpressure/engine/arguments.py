@@ -35,7 +35,7 @@ class Graph(NamedTuple):
     order: NDArray[np.uint16]
 
 
-class Agents(NamedTuple):
+class AgentArrays(NamedTuple):
     """Constants of the agents; ``deviation`` and ``adaptation_weight`` have one entry if all agents share it."""
 
     stubbornness: NDArray[Any]
@@ -87,7 +87,7 @@ class Changes(NamedTuple):
     weights: NDArray[Any]
 
 
-class Ledger(NamedTuple):
+class SummaryArrays(NamedTuple):
     """Where records go: a slot for each step (or −1), the recorded agents, public and hidden opinions, summaries."""
 
     slots: NDArray[np.int64]

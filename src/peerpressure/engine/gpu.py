@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_HELD, Plan, Result, draw_of
+from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_HELD, RunPlan, RunResult, draw_of
 from peerpressure.errors import PeerPressureError, TooLargeError, message
 from peerpressure.noise import AR1, Frozen
 
@@ -52,12 +52,12 @@ def _module(**definitions: Any) -> Any:
 
 
 def run(
-    plan: Plan,
+    plan: RunPlan,
     start: NDArray[Any],
     memory: NDArray[Any] | None,
     report: Callable[[int], None],
     held: NDArray[Any] | None = None,
-) -> Result:
+) -> RunResult:
     """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` at intervals."""
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
@@ -92,7 +92,9 @@ class _Graph:
 class _Run:
     """The device arrays of one run while it lasts."""
 
-    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None) -> None:
+    def __init__(
+        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None
+    ) -> None:
         self.plan, self.cupy = plan, _cupy()
         size = plan.replicates.size
         # Sixteen bytes per thread, the widest load of the hardware; a single replicate would waste all lanes but one.
@@ -237,7 +239,7 @@ class _Run:
         # Exchanged only after the launch: a step that wrote in place would mix times t − 1 and t between neighbours.
         self.public, self.output = self.output, self.public
 
-    def finish(self, report: Callable[[int], None]) -> Result:
+    def finish(self, report: Callable[[int], None]) -> RunResult:
         plan = self.plan
         shape = (plan.replicates.size, plan.times.size)
         states = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_states else None
@@ -260,7 +262,7 @@ class _Run:
                 report(q + 1)
         report(plan.steps)
         correlated = isinstance(plan.model.noise.temporal, AR1)
-        return Result(
+        return RunResult(
             states=states,
             summaries=summaries,
             final=self._download(self.public),

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from peerpressure.engine.arguments import CHUNK, Agents, Graph
+from peerpressure.engine.arguments import CHUNK, AgentArrays, Graph
 from peerpressure.engine.plan import NARROW_UP_TO, WIDTH
 from peerpressure.model import Model
 from peerpressure.networks import Network
@@ -66,11 +66,11 @@ def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Gra
     )
 
 
-def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64] | None) -> Agents:
+def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64] | None) -> AgentArrays:
     """Return the constants of the agents in the precision of the state; the noise is the model's own unless given."""
     adaptation_weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
     # Rounded to the precision of the state once, so that both kernels and all threads compute from the same bits.
-    return Agents(
+    return AgentArrays(
         stubbornness=model.s.astype(dtype),
         degrees=model.network.degrees.astype(dtype),
         hidden=model.x0.astype(dtype),

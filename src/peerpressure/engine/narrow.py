@@ -12,7 +12,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
+from peerpressure.engine.arguments import (
+    CHUNK,
+    AgentArrays,
+    Changes,
+    Clock,
+    Graph,
+    SummaryArrays,
+    adapted,
+    coefficients,
+)
 from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import fma, prefetch_once
 from peerpressure.engine.plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
@@ -74,7 +83,7 @@ def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pr
 
 @njit(error_model="numpy")
 def _move_beyond(
-    agents: Agents,
+    agents: AgentArrays,
     relief: Any,
     weight: Any,
     scale: Any,
@@ -109,7 +118,7 @@ def _move_beyond(
 @njit(error_model="numpy")
 def _step_narrow(
     graph: Graph,
-    agents: Agents,
+    agents: AgentArrays,
     draw: Draw,
     relief: Any,
     weight: Any,
@@ -214,11 +223,11 @@ def _noise_narrow(
 @njit(cache=True, nogil=True, error_model="numpy")
 def run_narrow(
     graph: Graph,
-    agents: Agents,
+    agents: AgentArrays,
     draw: Draw,
     clock: Clock,
     changes: Changes,
-    ledger: Ledger,
+    ledger: SummaryArrays,
     replicate: int,
     begin: int,
     end: int,

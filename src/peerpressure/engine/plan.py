@@ -65,7 +65,7 @@ def draw_of(noise: Noise, seed: int) -> Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class RunPlan:
     """One run: which steps, which replicates, what is recorded at which step.
 
     ``pace`` and ``deviation`` are those of the stochastic differential equation: the length of a step, and the noise of
@@ -106,7 +106,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class RunResult:
     """States (replicates, times, agents), summaries (replicates, times, 3), final state and noise memory.
 
     ``hidden`` and ``final_hidden`` are the hidden opinions, where they adapt.

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Ledger
+from peerpressure.engine.arguments import CHUNK, SummaryArrays
 from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import larger, smaller
 from peerpressure.engine.random import GROUP, U64
@@ -63,7 +63,7 @@ def _copy_agents(
 
 @njit(error_model="numpy", forceinline=True)
 def keep(
-    ledger: Ledger,
+    ledger: SummaryArrays,
     slot: int,
     public: NDArray[Any],
     held: NDArray[Any],
@@ -84,7 +84,7 @@ def keep(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def reduce_summaries(ledger: Ledger, slot: int, agents: int, partial: NDArray[np.float64]) -> None:
+def reduce_summaries(ledger: SummaryArrays, slot: int, agents: int, partial: NDArray[np.float64]) -> None:
     """Combine the chunks' partial summaries, in order, into (minimum, maximum, mean) of each replicate."""
     for lane in range(ledger.summaries.shape[0]):
         low, high, total = partial[0, 0, lane], partial[0, 1, lane], partial[0, 2, lane]
@@ -99,15 +99,15 @@ def reduce_summaries(ledger: Ledger, slot: int, agents: int, partial: NDArray[np
 
 
 @njit(error_model="numpy")
-def ledger_of(ledger: Ledger, layer: int, width: int) -> Ledger:
+def ledger_of(ledger: SummaryArrays, layer: int, width: int) -> SummaryArrays:
     """Return the part of the ledger that belongs to one layer of a block."""
     rows = slice(layer * width, (layer + 1) * width)
-    return Ledger(ledger.slots, ledger.agents, ledger.states[rows], ledger.held[rows], ledger.summaries[rows])
+    return SummaryArrays(ledger.slots, ledger.agents, ledger.states[rows], ledger.held[rows], ledger.summaries[rows])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def keep_all(
-    ledger: Ledger, slot: int, public: NDArray[Any], held: NDArray[Any], width: int, partial: NDArray[np.float64]
+    ledger: SummaryArrays, slot: int, public: NDArray[Any], held: NDArray[Any], width: int, partial: NDArray[np.float64]
 ) -> None:
     """Record whole states, (layers, agents·width): where a run starts."""
     count = public.shape[1] // width

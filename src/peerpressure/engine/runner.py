@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Agents, Changes, Clock, Graph, Ledger
+from peerpressure.engine.arguments import CHUNK, AgentArrays, Changes, Clock, Graph, SummaryArrays
 from peerpressure.engine.layout import Block, agents_of, graph_of, make_blocks
 from peerpressure.engine.narrow import draw_narrow, run_narrow
-from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_HELD, UNIT, Plan, Result, draw_of
+from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_HELD, UNIT, RunPlan, RunResult, draw_of
 from peerpressure.engine.recording import keep_all, reduce_summaries
-from peerpressure.engine.temporal import Events, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
+from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
 from peerpressure.noise import AR1, Frozen
@@ -30,12 +30,12 @@ _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among t
 
 
 def run(
-    plan: Plan,
+    plan: RunPlan,
     start: NDArray[Any],
     memory: NDArray[Any] | None,
     report: Callable[[int], None],
     held: NDArray[Any] | None = None,
-) -> Result:
+) -> RunResult:
     """Make the plan's steps from ``start``, (agents,) or (replicates, agents), calling ``report(steps done)``.
 
     ``memory`` and ``held`` are the memory of the noise and the hidden opinions of a run that is resumed.
@@ -46,7 +46,9 @@ def run(
 class _Run:
     """The arrays of one run while it lasts."""
 
-    def __init__(self, plan: Plan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None) -> None:
+    def __init__(
+        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None
+    ) -> None:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed)
         noise = plan.model.noise
@@ -93,7 +95,7 @@ class _Run:
             if not np.isfinite(block.memory).all():
                 raise PeerPressureError(f"{noise} drew a value that is not finite; choose a law with lighter tails")
 
-    def finish(self, report: Callable[[int], None]) -> Result:
+    def finish(self, report: Callable[[int], None]) -> RunResult:
         with self._pool() as pool:
             for begin, end in self._segments():
                 self._advance(begin, end, pool)
@@ -164,7 +166,7 @@ class _Run:
         changes = self._unchanged(clock) if self.temporal is None else self.temporal.changes
         self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
 
-    def _network(self, block: Block) -> tuple[Graph, Agents]:
+    def _network(self, block: Block) -> tuple[Graph, AgentArrays]:
         return graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1), self.agents
 
     def _unchanged(self, clock: Clock) -> Changes:
@@ -205,17 +207,17 @@ class _Run:
                 # Here and not in the kernel, since no single call has seen all chunks.
                 reduce_summaries(ledger, slots[q], n, block.partial)
 
-    def _ledger(self, block: Block, slots: NDArray[np.int64]) -> Ledger:
+    def _ledger(self, block: Block, slots: NDArray[np.int64]) -> SummaryArrays:
         rows = block.rows
-        return Ledger(slots, self.kept_agents, self.states[rows], self.held[rows], self.summaries[rows])
+        return SummaryArrays(slots, self.kept_agents, self.states[rows], self.held[rows], self.summaries[rows])
 
     def _call(
         self,
         block: Block,
-        network: tuple[Graph, Agents],
+        network: tuple[Graph, AgentArrays],
         changes: Changes,
         clock: Clock,
-        ledger: Ledger,
+        ledger: SummaryArrays,
         begin: int,
         end: int,
     ) -> None:
@@ -225,7 +227,7 @@ class _Run:
             block.states, block.memory, block.held, block.partial,
         )  # fmt: skip
 
-    def _result(self) -> Result:
+    def _result(self) -> RunResult:
         plan = self.plan
         last = (plan.start_step + plan.steps) & 1
         final = np.empty((plan.replicates.size, plan.model.n), plan.dtype)
@@ -237,7 +239,7 @@ class _Run:
                 block.read(block.memory, carried)
             if held is not None:
                 block.read(block.held, held)
-        return Result(
+        return RunResult(
             states=self.states if plan.keep_states else None,
             summaries=self.summaries if plan.keep_summaries else None,
             final=final,
@@ -250,10 +252,10 @@ class _Run:
 class _Temporal:
     """The network of a run that changes: as it is where the segment begins, and how it changes until it ends."""
 
-    def __init__(self, plan: Plan, agents: Agents) -> None:
+    def __init__(self, plan: RunPlan, agents: AgentArrays) -> None:
         network = plan.model.temporal_network
         assert network is not None
-        self.events = Events(network, plan.dtype)
+        self.events = EventArrays(network, plan.dtype)
         self.graph = roomy_graph(network, max(plan.start_step, 1), plan.dtype)
         self.agents = agents._replace(degrees=np.empty_like(agents.degrees))
         # Summed by the code that sums after a change, so that a resumed run has the degrees of an uninterrupted one.
@@ -264,11 +266,11 @@ class _Temporal:
         """Find what changes in a segment."""
         self.changes = self.events.between(begin, end)
 
-    def copied(self) -> tuple[Graph, Agents]:
+    def copied(self) -> tuple[Graph, AgentArrays]:
         """Return the network of the segment's beginning, for one block of replicates to take through the segment."""
         return copy_of(self.graph), self.agents._replace(degrees=self.agents.degrees.copy())
 
-    def change(self, network: tuple[Graph, Agents], q: int) -> None:
+    def change(self, network: tuple[Graph, AgentArrays], q: int) -> None:
         """Make the changes that come before step q of the segment."""
         # The last entry of spells is the number of steps, not the start of a spell.
         spell = int(np.searchsorted(self.changes.spells[:-1], q))

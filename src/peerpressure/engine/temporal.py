@@ -53,7 +53,7 @@ def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
     return Changes(np.array([0, steps]), np.zeros(2, np.int64), nobody, nobody, np.zeros(0, dtype))
 
 
-class Events:
+class EventArrays:
     """A temporal network's changes in the order of a run, repeated if they are periodic."""
 
     def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any]) -> None:

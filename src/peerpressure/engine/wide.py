@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Agents, Changes, Clock, Graph, Ledger, adapted, coefficients
+from peerpressure.engine.arguments import AgentArrays, Changes, Clock, Graph, SummaryArrays, adapted, coefficients
 from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
 from peerpressure.engine.plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
@@ -90,7 +90,7 @@ def _adapt(held: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> No
 @njit(error_model="numpy")
 def _step_wide(
     graph: Graph,
-    agents: Agents,
+    agents: AgentArrays,
     draw: Draw,
     relief: Any,
     weight: Any,
@@ -129,7 +129,7 @@ def _step_wide(
 @njit(error_model="numpy")
 def _step_beyond(
     graph: Graph,
-    agents: Agents,
+    agents: AgentArrays,
     draw: Draw,
     relief: Any,
     weight: Any,
@@ -174,11 +174,11 @@ def _step_beyond(
 @njit(cache=True, nogil=True, error_model="numpy")
 def run_wide(
     graph: Graph,
-    agents: Agents,
+    agents: AgentArrays,
     draw: Draw,
     clock: Clock,
     changes: Changes,
-    ledger: Ledger,
+    ledger: SummaryArrays,
     replicate: int,
     begin: int,
     end: int,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.networks._validation import Label
-from peerpressure.tables import Row, Table, is_number, places_in
+from peerpressure.tables import Row, TextTable, is_number, places_in
 
 ROLES = ("source", "target", "weight")
 # Integers as Python writes them: "007" stays text, so that reading changes no label.
@@ -29,7 +29,7 @@ class EdgeList:
     description: str
 
 
-def parse_edges(table: Table) -> EdgeList:
+def parse_edges(table: TextTable) -> EdgeList:
     """Return the edges in a table, with columns by the names in its heading or in the order of ``ROLES``."""
     table = _with_heading(table)
     if not table.rows:
@@ -58,7 +58,7 @@ def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
     return {text: int(text) if numbers else text for text in distinct}
 
 
-def _with_heading(table: Table) -> Table:
+def _with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading, if the comment above it or its first line is one."""
     if not table.rows:
         return table
@@ -73,7 +73,7 @@ def _names_ends(names: Sequence[str]) -> bool:
     return {"source", "target"} <= places_in(names, ROLES).keys()
 
 
-def _is_heading(table: Table) -> bool:
+def _is_heading(table: TextTable) -> bool:
     names, below = table.rows[0].fields, table.taken(range(1, len(table.rows)))
     if _names_ends(names):
         return True
@@ -90,7 +90,7 @@ def _is_heading(table: Table) -> bool:
     return len(names) == 3 and below.is_numeric(2) and not is_number(names[2])
 
 
-def _places(table: Table) -> dict[str, int]:
+def _places(table: TextTable) -> dict[str, int]:
     if table.heading is None or not _names_ends(table.heading):
         return {role: k for k, role in enumerate(ROLES[: table.width])}
     places = table.places(ROLES)
@@ -104,7 +104,7 @@ def _places(table: Table) -> dict[str, int]:
     return places
 
 
-def _check_fields(table: Table, places: Mapping[str, int]) -> None:
+def _check_fields(table: TextTable, places: Mapping[str, int]) -> None:
     if table.heading is not None:
         table.check_widths()
     for row in table.rows:
@@ -113,7 +113,7 @@ def _check_fields(table: Table, places: Mapping[str, int]) -> None:
             raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:4]}", REMEDY)
 
 
-def _weights(table: Table, column: int | None) -> NDArray[np.float64]:
+def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
     """Return the weights; a line without one has the weight 1."""
     weights = np.ones(len(table.rows))
     if column is not None:
@@ -123,7 +123,7 @@ def _weights(table: Table, column: int | None) -> NDArray[np.float64]:
     return weights
 
 
-def _check_edges(table: Table, ends: Sequence[Sequence[str]], weights: NDArray[np.float64]) -> None:
+def _check_edges(table: TextTable, ends: Sequence[Sequence[str]], weights: NDArray[np.float64]) -> None:
     # Network checks the same rules, but only here can a message name the line.
     # Written as a negation, so that nan, for which every comparison is False, is bad as well.
     bad = ~((weights >= 0) & (weights < np.inf))
@@ -143,7 +143,7 @@ def _check_edges(table: Table, ends: Sequence[Sequence[str]], weights: NDArray[n
             raise _line_error(table.rows[k], rule, got, "keep one of them")
 
 
-def _check_directions(table: Table, ends: Sequence[Sequence[str]]) -> None:
+def _check_directions(table: TextTable, ends: Sequence[Sequence[str]]) -> None:
     """Raise if a column ``Type``, as Gephi writes it, makes an edge directed and its reverse is missing."""
     names = [name.casefold() for name in table.heading or ()]
     if "type" not in names:

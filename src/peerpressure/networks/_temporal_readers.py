@@ -17,7 +17,7 @@ from peerpressure.networks._edge_lists import INTEGER, parse_labels
 from peerpressure.networks._readers import check_archive, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Label, network_error, unknown_labels
-from peerpressure.tables import Table, is_number, naming, places_in, read_table
+from peerpressure.tables import TextTable, is_number, naming, places_in, read_table
 
 ROLES = ("time", "source", "target", "weight")
 # Orders of columns without names: ours first, and those of other collections, which must not be mistaken for it.
@@ -53,7 +53,7 @@ class Lines:
             raise NetworkError(message(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy))
 
 
-def parse_lines(table: Table, columns: Sequence[str] | None) -> Lines:
+def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
     """Return the columns of a table by ``columns``, by its heading, or in the only order that its contents allow."""
     # Columns that are given are checked first: their errors do not depend on the file.
     given = None if columns is None else _given_places(columns)
@@ -74,7 +74,7 @@ def parse_lines(table: Table, columns: Sequence[str] | None) -> Lines:
     return Lines(table.lines, times, sources, targets, _weights(table, places), rest, table.description(places))
 
 
-def _with_heading(table: Table) -> Table:
+def _with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading: the comment above it, or a first line without numbers."""
     if not table.rows:
         return table
@@ -85,7 +85,7 @@ def _with_heading(table: Table) -> Table:
     return table if any(map(is_number, names)) else table.headed()
 
 
-def _check_widths(table: Table, columns: Sequence[str] | None) -> None:
+def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
     """Raise if a line has too few or too many fields; without named columns the weight may be left out."""
     named = columns is not None or table.heading is not None
     width = table.width if columns is None else len(columns)
@@ -108,7 +108,7 @@ def _given_places(columns: Sequence[str]) -> Places:
     return {role: k for k, role in enumerate(columns) if role}
 
 
-def _named_places(table: Table) -> Places | None:
+def _named_places(table: TextTable) -> Places | None:
     """Return the columns by the names in the heading, or None if there is no heading."""
     if table.heading is None:
         return None
@@ -128,7 +128,7 @@ def _named_places(table: Table) -> Places | None:
     raise FileFormatError(message(rule, got=", ".join(map(repr, table.heading[:6])), remedy=UNCLEAR))
 
 
-def _likely_places(table: Table) -> Places:
+def _likely_places(table: TextTable) -> Places:
     """Return the only order of columns that their contents allow; if agents are numbers, it must be our own.
 
     The evidence: only times and weights are fractions, sources and targets share agents while times are rarely agents,
@@ -150,7 +150,7 @@ def _likely_places(table: Table) -> Places:
     raise FileFormatError(message("the order of columns without names must be clear", got=got, remedy=UNCLEAR))
 
 
-def _is_legal(table: Table, places: Places) -> bool:
+def _is_legal(table: TextTable, places: Places) -> bool:
     def holds_agents(k: int) -> bool:
         # Fractions can be times and weights, but no labels of agents.
         return all(INTEGER.fullmatch(text) or not is_number(text) for text in table.column(k))
@@ -165,17 +165,17 @@ def _is_legal(table: Table, places: Places) -> bool:
     return all(numbers) and holds_agents(places["source"]) and holds_agents(places["target"])
 
 
-def _separates_times(table: Table, places: Places) -> bool:
+def _separates_times(table: TextTable, places: Places) -> bool:
     """Return whether sources and targets share agents, and no agent is also a time."""
     times, sources, targets = (set(table.column(places[role])) for role in ROLES[:3])
     return not sources.isdisjoint(targets) and times.isdisjoint(sources | targets)
 
 
-def _is_sorted(table: Table, places: Places) -> bool:
+def _is_sorted(table: TextTable, places: Places) -> bool:
     return bool(np.all(np.diff(table.numbers(places["time"], "time")) >= 0))
 
 
-def _weights(table: Table, places: Places) -> NDArray[np.float64] | None:
+def _weights(table: TextTable, places: Places) -> NDArray[np.float64] | None:
     if "weight" not in places:
         return None
     weights = np.ones(len(table.rows))

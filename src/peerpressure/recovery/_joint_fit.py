@@ -48,7 +48,7 @@ class Sample:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Block:
+class ReplicateBlock:
     """Coordinates that enter m by ``a`` and e by ``b``, (T, n) each: one common to all agents, or one for each.
 
     ``da`` and ``db`` are their derivatives in the parameter of ρ.
@@ -85,7 +85,7 @@ class Concave:
     """The log-likelihood as a function of the stacked coordinates of its blocks; what is fixed is in m₀ and e₀."""
 
     sample: Sample
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReplicateBlock, ...]
     m0: Vector
     e0: Vector
 
@@ -126,7 +126,7 @@ class Concave:
             place(hessian, left, at, right, to, array)
         return gradient, hessian
 
-    def _pairs(self) -> Iterator[tuple[tuple[Block, int], tuple[Block, int]]]:
+    def _pairs(self) -> Iterator[tuple[tuple[ReplicateBlock, int], tuple[ReplicateBlock, int]]]:
         starts = np.cumsum([0] + [block.size for block in self.blocks])
         placed = list(zip(self.blocks, (int(s) for s in starts), strict=False))
         for i, one in enumerate(placed):
@@ -157,7 +157,7 @@ class Concave:
         raise PeerPressureError("the likelihood has no maximum within reach: the outputs say too little; observe more")
 
 
-def place(matrix: Vector, left: Block, at: int, right: Block, to: int, array: Vector) -> None:
+def place(matrix: Vector, left: ReplicateBlock, at: int, right: ReplicateBlock, to: int, array: Vector) -> None:
     """Put the sums of a (T, n) array where the two blocks meet in a symmetric matrix."""
     if left.agents is None or right.agents is None:
         sums = right.collect(array) if left.agents is None else left.collect(array)
@@ -242,13 +242,13 @@ def _problem(
     blocks = []
     # This block comes first: `_natural` writes derivatives by h into column 0.
     if unknown.std:
-        blocks.append(Block("h", None, a, b, da, db))
+        blocks.append(ReplicateBlock("h", None, a, b, da, db))
     if unknown.stubbornness:
-        blocks.append(Block("kappa", used, course.rho * d, course.rho * q, course.first * d, course.first * q))
+        blocks.append(ReplicateBlock("kappa", used, course.rho * d, course.rho * q, course.first * d, course.first * q))
     # A known x₀ is in b already; estimating it as well would make the Hessian singular.
     free = used[np.isnan(sample.known[used])]
     if free.size:
-        blocks.append(Block("x", free, nothing, -sample.share, nothing, nothing))
+        blocks.append(ReplicateBlock("x", free, nothing, -sample.share, nothing, nothing))
     return Concave(sample, tuple(blocks), fixed * a, fixed * b), course
 
 
@@ -360,7 +360,7 @@ def _with_pressure(
     out = np.zeros((len(curvature) + 1, len(curvature) + 1))
     out[:-1, :-1] = curvature
     out[-1, -1] = (here * (m_p**2 / m**2 + e_p**2 * precision - bend)).sum()
-    own = Block("pressure", None, m_p, e_p, m_p, e_p)
+    own = ReplicateBlock("pressure", None, m_p, e_p, m_p, e_p)
     at = 0
     for block in problem.blocks:
         # The mixed derivative has two extra terms, as the coefficients a and b themselves depend on the parameter.

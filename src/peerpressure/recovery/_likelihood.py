@@ -25,7 +25,7 @@ from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._limits import FIT_LIMIT
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
-from peerpressure.recovery._unknowns import LikelihoodFit, Parameter, Unknowns, unknowns
+from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, unknowns
 
 Present: TypeAlias = NDArray[np.bool_]
 Location: TypeAlias = tuple[Vector, Vector]
@@ -304,15 +304,15 @@ def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFi
     return LikelihoodFit(estimate, parameters, hidden_std, heights)
 
 
-def _parameter(what: Unknowns, found: list[Found], name: str) -> Parameter:
+def _parameter(what: Unknowns, found: list[Found], name: str) -> UnknownParameter:
     value = np.array([each.values[name] for each in found])
     std = np.array([each.deviations[name] for each in found])
     if name == "stubbornness":
-        return Parameter(value, std)
+        return UnknownParameter(value, std)
     if name == "std" and np.ndim(what.model.noise.std):
         shape = what.model.noise.deviations(what.model.n)
-        return Parameter(value * shape / shape.mean(), std * shape / shape.mean())
-    return Parameter(value[:, 0], std[:, 0])
+        return UnknownParameter(value * shape / shape.mean(), std * shape / shape.mean())
+    return UnknownParameter(value[:, 0], std[:, 0])
 
 
 def _of_law(model: Model, data: Outputs) -> Estimate:

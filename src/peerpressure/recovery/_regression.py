@@ -41,7 +41,7 @@ Draws: TypeAlias = tuple[Array, Array]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Design:
+class RegressionDesign:
     """The regression of observed outputs on the f free hidden opinions.
 
     Columns z are (f, b), rows r are (T, k, b) for the T observed steps and k observed agents; entries that are missing,
@@ -194,9 +194,9 @@ class Design:
         return bool(self.present.all())
 
 
-def design_of(model: Model, data: Outputs) -> Design:
+def design_of(model: Model, data: Outputs) -> RegressionDesign:
     """Return the regression of these outputs."""
-    return Design(model, data.seen, data.present)
+    return RegressionDesign(model, data.seen, data.present)
 
 
 def _weighted(r: Array, weights: Array | None) -> Array:
@@ -215,7 +215,9 @@ class Fit:
     H: Array
 
 
-def fit(design: Design, rows: Array, weights: Array | None = None, exact: tuple[Array, Array] | None = None) -> Fit:
+def fit(
+    design: RegressionDesign, rows: Array, weights: Array | None = None, exact: tuple[Array, Array] | None = None
+) -> Fit:
     """Return the minimiser of Σ w (r − Q x)² subject to exact facts, with Cov = G Cov(ΣQᵀWe) G, G = H⁻¹.
 
     ``rows`` are (T, k, replicates), ``weights`` (T, k); ``exact`` are rows (m, f) and values (replicates, m).
@@ -266,7 +268,7 @@ def check_dense(model: Model, method: str, why: str) -> None:
         raise TooLargeError(message(rule, got=model.n, remedy="use method='innovations', which takes millions"))
 
 
-def fit_large(model: Model, data: Outputs, design: Design, method: str) -> Estimate:
+def fit_large(model: Model, data: Outputs, design: RegressionDesign, method: str) -> Estimate:
     """Return the unweighted regression by conjugate gradients, its covariance as an operator."""
     diagonal = first_diagonal(design)
 
@@ -287,7 +289,7 @@ def fit_large(model: Model, data: Outputs, design: Design, method: str) -> Estim
     return estimate_from(model, data, method, value.T, covariance, condition=condition, note=note)
 
 
-def first_diagonal(design: Design) -> Array:
+def first_diagonal(design: RegressionDesign) -> Array:
     """Return a stand-in for the diagonal of H, (f,), from the first step: Σ_j Q_1[j, i]², 1 where it is 0."""
     first = design.model.update(1)
     seen = np.zeros(design.model.n)
@@ -343,7 +345,7 @@ def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     return as_estimate(model, data, WLS, fit(design, rows, weights, exact), prior)
 
 
-def output_variances(design: Design) -> Array:
+def output_variances(design: RegressionDesign) -> Array:
     """Return Var(e_t,i) of the observed outputs, (T, k)."""
     after_start = design.seen.times[design.seen.times > 0]
     variances = np.zeros((design.seen.times.size, design.seen.agents.size))
@@ -354,7 +356,7 @@ def output_variances(design: Design) -> Array:
     return variances + design.seen.noise_variance
 
 
-def _rows_at(design: Design, where: NDArray[np.bool_]) -> Array:
+def _rows_at(design: RegressionDesign, where: NDArray[np.bool_]) -> Array:
     """Return the rows of the stacked Q_t at the marked outputs, (m, f)."""
     return np.concatenate([part[where] for part in design.column_blocks()], axis=1)
 

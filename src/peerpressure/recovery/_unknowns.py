@@ -24,7 +24,7 @@ UNKNOWNS = ("std", "stubbornness", "slope", "exponent")
 
 @final
 @dataclass(frozen=True, eq=False)
-class Parameter:
+class UnknownParameter:
     """One unknown: ``value`` and ``std`` are (replicates,), or (replicates, n) where each agent has its own.
 
     ``identified`` is True where the outputs determine it; elsewhere the standard error is infinite.
@@ -50,7 +50,7 @@ class LikelihoodFit:
     """
 
     estimate: Estimate
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, UnknownParameter]
     hidden_std: Vector
     log_likelihood: Vector
 

@@ -147,7 +147,7 @@ class Column:
 
 @final
 @dataclass(frozen=True)
-class Table:
+class HtmlTable:
     """Headings and rows of cells, each cell a text or markup; ``numeric`` columns are aligned at the decimal point."""
 
     headings: Sequence[str | Markup]
@@ -156,7 +156,7 @@ class Table:
     rows_left_out: int = 0
 
 
-def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> Table:
+def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> HtmlTable:
     """Return the chosen columns of all rows, or of the first ``most``, as a printed table."""
     shown = data if most is None else data.head(most)
     # From all rows, not only the printed ones, so that a column keeps its alignment when rows are left out.
@@ -168,7 +168,7 @@ def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = N
         for column, is_number in zip(columns, numeric, strict=True)
     ]
     rows = list(zip(*cells, strict=True))
-    return Table([column.heading for column in columns], rows, numeric, len(data) - len(shown))
+    return HtmlTable([column.heading for column in columns], rows, numeric, len(data) - len(shown))
 
 
 def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:

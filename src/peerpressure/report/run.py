@@ -20,7 +20,7 @@ from peerpressure.measures import Experiment, results, states
 from peerpressure.plotting import network, run
 from peerpressure.plotting.style import render, styled
 from peerpressure.privacy import Budget
-from peerpressure.report.html import Column, Image, Table, image, number, table, templates
+from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.storage import write_netcdf
 from peerpressure.theory._rendering import heading, rows as verdict_rows
@@ -226,7 +226,7 @@ def run_page(
     )
 
 
-def _agents(agents: pd.DataFrame) -> Table:
+def _agents(agents: pd.DataFrame) -> HtmlTable:
     columns = [
         Column("agent", "agent"),
         Column("degree", "degree"),

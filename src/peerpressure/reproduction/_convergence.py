@@ -51,7 +51,7 @@ PATHS = 6
 
 @final
 @dataclass(frozen=True, eq=False)
-class Run:
+class ConvergenceRun:
     """One schedule on one network: a noisy path, and the expected path, which is the path without noise."""
 
     name: str
@@ -106,12 +106,12 @@ class ConvergenceResult:
     """Three runs from one start: slow and fast pressure on a tree, and fast pressure on a graph with odd cycles."""
 
     seed: int
-    slow_tree: Run
-    fast_tree: Run
-    fast_cycles: Run
+    slow_tree: ConvergenceRun
+    fast_tree: ConvergenceRun
+    fast_cycles: ConvergenceRun
 
     @property
-    def runs(self) -> tuple[Run, Run, Run]:
+    def runs(self) -> tuple[ConvergenceRun, ConvergenceRun, ConvergenceRun]:
         """The runs in the order of the figures."""
         return self.slow_tree, self.fast_tree, self.fast_cycles
 
@@ -205,14 +205,14 @@ def convergence(
     tree, cycles = barabasi_albert(agents, 1, seed=seed), barabasi_albert(agents, 2, seed=seed)
     hidden, stubbornness = agents_drawn(agents, seed)
 
-    def run(name: str, network: Network, pressure: Schedule) -> Run:
+    def run(name: str, network: Network, pressure: Schedule) -> ConvergenceRun:
         model = Model(network, hidden, stubbornness, pressure, Gaussian(noise))
         keep = Record(agents=[network.labels[0]])
         # The states of one agent and the extremes of all: the states of all would take 80 MB per run.
         path = simulate(model, steps, seed=seed, record=keep)
         # The update is affine, so that the mean path is the path without noise: exact, not sampled.
         expected = simulate(replace(model, noise=NoNoise()), steps, record="summaries")
-        return Run(name, path, expected)
+        return ConvergenceRun(name, path, expected)
 
     return ConvergenceResult(
         seed=seed,

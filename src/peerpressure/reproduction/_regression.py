@@ -16,7 +16,7 @@ from peerpressure.noise import Gaussian
 from peerpressure.recovery import Estimate, recover
 from peerpressure.recovery._least_squares import Solution, solve
 from peerpressure.recovery._observation import Observation, outputs_of
-from peerpressure.recovery._regression import Design
+from peerpressure.recovery._regression import RegressionDesign
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.simulation import simulate
@@ -38,7 +38,7 @@ class OlsLaw:
 
     model: Model
     steps: int
-    design: Design
+    design: RegressionDesign
     solution: Solution
     H: Array
     covariance: Array
@@ -62,7 +62,7 @@ def ols_law(model: Model, steps: int) -> OlsLaw:
     """Return the law of the regression, which depends on the model and not on the observed outputs."""
     # Every agent is observed at every step, with no entry missing.
     everything = Observation().resolve(model, np.arange(steps + 1))
-    design = Design(model, everything, np.ones((everything.times.size, model.n), dtype=bool))
+    design = RegressionDesign(model, everything, np.ones((everything.times.size, model.n), dtype=bool))
     # H = Σ Q_tᵀQ_t and V = Cov(Σ Q_tᵀe_t). The errors e_t accumulate and are correlated in time, so that the
     # covariance of x̂ is the sandwich H⁻¹VH⁻¹ and not σ²H⁻¹.
     H, V = design.matrices()

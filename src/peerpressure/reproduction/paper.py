@@ -21,8 +21,8 @@ from peerpressure.plotting import ANIMATIONS, FIGURES, render
 from peerpressure.report.html import (
     Column,
     Form,
+    HtmlTable,
     Image,
-    Table,
     formula,
     image,
     matching,
@@ -280,7 +280,7 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
 
 @final
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A section of the report; its text is the template of the same name."""
 
     name: str
@@ -289,17 +289,17 @@ class Section:
 
 # In the order of the page; the numbers of the headings follow from it.
 SECTIONS: Final = (
-    Section("agreement", "Consensus, and two ways to fail"),
-    Section("two_agents", "Two agents: claimed and true covariances"),
-    Section("residuals", "A hundred agents: residuals of the regression"),
-    Section("sweep", "Graph size and noise"),
-    Section("noise", "Does larger noise slow convergence?"),
-    Section("beyond", "Beyond the paper: better observers, and privacy"),
-    Section("timescales", "Two time-scales"),
-    Section("temporal", "Temporal networks"),
-    Section("continuous", "Continuous time: the SDE and its Fokker–Planck equation"),
-    Section("audit", "The audit"),
-    Section("made", "How this was made"),
+    ReportSection("agreement", "Consensus, and two ways to fail"),
+    ReportSection("two_agents", "Two agents: claimed and true covariances"),
+    ReportSection("residuals", "A hundred agents: residuals of the regression"),
+    ReportSection("sweep", "Graph size and noise"),
+    ReportSection("noise", "Does larger noise slow convergence?"),
+    ReportSection("beyond", "Beyond the paper: better observers, and privacy"),
+    ReportSection("timescales", "Two time-scales"),
+    ReportSection("temporal", "Temporal networks"),
+    ReportSection("continuous", "Continuous time: the SDE and its Fokker–Planck equation"),
+    ReportSection("audit", "The audit"),
+    ReportSection("made", "How this was made"),
 )
 
 
@@ -383,7 +383,7 @@ def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict
     }
 
 
-def _table_of(tables: Mapping[str, pd.DataFrame], name: str, **where: Any) -> Table:
+def _table_of(tables: Mapping[str, pd.DataFrame], name: str, **where: Any) -> HtmlTable:
     return table(matching(tables[name], where), SHOWN[name])
 
 

@@ -29,7 +29,7 @@ from peerpressure.scenario._section import (
 )
 from peerpressure.scenario._system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
-from peerpressure.tables import Table, naming, places_in, read_table, texts_of
+from peerpressure.tables import TextTable, naming, places_in, read_table, texts_of
 
 Vector: TypeAlias = NDArray[np.float64]
 Deviation: TypeAlias = Annotated[float, Field(ge=0)]
@@ -144,7 +144,7 @@ class Match:
     others: list[str]
 
 
-def match_agents(table: Table, labels: Sequence[Any], value: int, by: str | None = None) -> Match:
+def match_agents(table: TextTable, labels: Sequence[Any], value: int, by: str | None = None) -> Match:
     """Match rows with agents by the column that holds the labels of the network.
 
     Rows are taken in order only if agents have no labels and the table does not number them. Rows of other names are
@@ -203,7 +203,7 @@ def match_agents(table: Table, labels: Sequence[Any], value: int, by: str | None
     return Match(None, list(range(len(labels))), [])
 
 
-def _matched(table: Table, labels: Sequence[Any], known: dict[str, int], column: int) -> Match:
+def _matched(table: TextTable, labels: Sequence[Any], known: dict[str, int], column: int) -> Match:
     name, texts = (table.heading or ())[column], table.column(column)
     rows: dict[str, int] = {}
     for k, text in enumerate(texts):

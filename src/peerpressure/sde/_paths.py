@@ -19,7 +19,7 @@ from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import exact_transitions
 
 if TYPE_CHECKING:
-    from peerpressure.engine.plan import Result
+    from peerpressure.engine.plan import RunResult
 
 
 WIDTH = 16  # replicates of a block
@@ -36,14 +36,14 @@ def exact_paths(
     times: NDArray[np.int64] | None = None,
     agents: NDArray[np.int64] | None = None,
     report: Callable[[int], None] | None = None,
-) -> Result:
+) -> RunResult:
     """Make ``steps`` exact steps of length h from ``start``, (agents,) or (replicates, agents).
 
     ``replicates`` are their numbers; ``times`` are the recorded steps, counted from step 0 of the equation and
     ``start_step`` among them where the start is to be kept; ``agents`` are the recorded ones, by index. The result
     has their states, and the minimum, maximum and mean over all agents.
     """
-    from peerpressure.engine.plan import Result
+    from peerpressure.engine.plan import RunResult
 
     n = sde.n
     kept = np.arange(start_step, start_step + steps + 1) if times is None else times
@@ -66,7 +66,7 @@ def exact_paths(
         keep(step)
         if report is not None:
             report(step - start_step)
-    return Result(states=states, summaries=summaries, final=blocks.public, memory=None)
+    return RunResult(states=states, summaries=summaries, final=blocks.public, memory=None)
 
 
 def _summary(public: Vector) -> Vector:

@@ -163,7 +163,7 @@ ON CONFLICT (key) DO UPDATE SET position = excluded.position, parameters = exclu
 """
 
 
-class Outcome(NamedTuple):
+class UnitOutcome(NamedTuple):
     """The outcome of a unit: the seconds it took, and the traceback if it raised."""
 
     key: str
@@ -281,7 +281,7 @@ class Ledger:
         query = "UPDATE unit SET state = 'running', attempts = attempts + 1, worker = ? WHERE key = ?"
         self._change(query, [(worker, key) for key in keys])
 
-    def finish(self, outcomes: Iterable[Outcome]) -> None:
+    def finish(self, outcomes: Iterable[UnitOutcome]) -> None:
         """Mark units as done or failed."""
         query = "UPDATE unit SET state = ?, seconds = ?, traceback = ? WHERE key = ?"
         self._change(query, [("failed" if o.traceback else "done", o.seconds, o.traceback, o.key) for o in outcomes])

@@ -41,7 +41,7 @@ _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
 _TEXT = re.compile(r'\{"checksum":"([0-9a-f]{32})","unit":(.*)\}', re.DOTALL)
 
 
-class Result(NamedTuple):
+class UnitResult(NamedTuple):
     """The rows of a unit, with the unit's description."""
 
     fingerprint: str
@@ -71,7 +71,7 @@ def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
         file.write(f'{{"checksum":"{hash_text(body)}","unit":{body}}}'.encode())
 
 
-def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> Result:
+def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> UnitResult:
     """Read the result of a unit; raise DamagedSweepError for a damaged file."""
     path = result_path(folder, key)
     try:
@@ -79,7 +79,7 @@ def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> Result:
         if found is None or hash_text(found[2]) != found[1]:
             raise ValueError("other bytes than were written")
         # Extra or missing fields raise TypeError here, which counts as damage.
-        result = Result(**json.loads(found[2]))
+        result = UnitResult(**json.loads(found[2]))
         # An intact file under another name, such as a copy, would otherwise enter the table at the wrong point.
         if unit_key(fingerprint.task, canonical(result.parameters), result.replication) != key:
             raise ValueError("the result of another unit")

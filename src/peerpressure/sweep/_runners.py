@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from peerpressure.errors import message
-from peerpressure.sweep._ledger import Outcome, SweepError, no_room
+from peerpressure.sweep._ledger import SweepError, UnitOutcome, no_room
 from peerpressure.sweep._plan import Plan, Unit
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import Computed, Work, compute
@@ -152,7 +152,7 @@ class Pool:
         if "unwritten" in answer:
             raise no_room(answer["unwritten"])
         worker.ready, worker.batch, self._false_starts = True, [], 0
-        self._work.record([Outcome(*outcome) for outcome in answer.get("outcomes", ())])
+        self._work.record([UnitOutcome(*outcome) for outcome in answer.get("outcomes", ())])
 
     def _remove(self, worker: Worker) -> None:
         self.workers.remove(worker)
@@ -257,13 +257,13 @@ class Cluster:
         else:
             self._work.record([self._keep(unit, result) for unit, result in zip(batch, computed, strict=True)])
 
-    def _keep(self, unit: Unit, computed: Computed) -> Outcome:
+    def _keep(self, unit: Unit, computed: Computed) -> UnitOutcome:
         if computed.rows is not None:
             try:
                 write_result(self._folder, self._plan.fingerprint.digest, unit, computed.rows)
             except OSError as error:
                 raise no_room(str(error)) from error
-        return Outcome(unit.key, computed.seconds, computed.traceback)
+        return UnitOutcome(unit.key, computed.seconds, computed.traceback)
 
 
 def _result(future: Any) -> list[Computed] | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.sweep._ledger import Ledger, Outcome
+from peerpressure.sweep._ledger import Ledger, UnitOutcome
 from peerpressure.sweep._plan import REPLICATION, Unit
 
 # Seconds of computation per batch, long enough that sending and recording it is a small share of the time.
@@ -73,7 +73,7 @@ class Work:
             self._out |= {unit.key for unit in batch}
         return batch
 
-    def record(self, outcomes: Sequence[Outcome]) -> None:
+    def record(self, outcomes: Sequence[UnitOutcome]) -> None:
         """Record outcomes."""
         if not outcomes:
             return
@@ -95,7 +95,7 @@ class Work:
         hopeless = [unit for unit in batch if self._deaths[unit.key] >= _MOST_DEATHS]
         again = [unit for unit in batch if self._deaths[unit.key] < _MOST_DEATHS]
         report = f"{how} while computing this unit, {_MOST_DEATHS} times in a row"
-        self.record([Outcome(unit.key, 0.0, report) for unit in hopeless])
+        self.record([UnitOutcome(unit.key, 0.0, report) for unit in hopeless])
         self._ledger.mark("planned", [unit.key for unit in again])
         self._out -= {unit.key for unit in again}
         self._suspects.extend(again)
