@@ -74,7 +74,7 @@ def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Drive
 
 
 def test_what_agents_think_does_not_change_with_time(driver: Driver) -> None:
-    driver.page.get_by_label("What they think").check()
+    driver.page.get_by_label("Hidden", exact=True).check()
     driver.frame()
     first = driver.pixels()
     driver.go_to(STEPS // 2)

@@ -172,7 +172,7 @@ export class Controls {
     const temporal = temporalForm(this.catalogue.temporals);
     return [
       choiceField({
-        label: "What masks an opinion",
+        label: "Noise law",
         path: "noise",
         options: form.options,
         chosen: form.read(section),

@@ -34,8 +34,8 @@ import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
 /** @type {{id: View["colour"], title: string}[]} */
 const COLOURS = [
-  { id: "public", title: "What they show" },
-  { id: "hidden", title: "What they think" },
+  { id: "public", title: "Public" },
+  { id: "hidden", title: "Hidden" },
   { id: "exposure", title: "Exposure" },
 ];
 

@@ -25,8 +25,8 @@ const HEADINGS = {
 // The terms and their tooltips; … stands for the end of the run.
 const FACTS = {
   value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
-  disagreement: ["apart at t = …", "root mean square distance of agents to their common value"],
-  rms_distance: ["off v at t = …", "root mean square distance of agents to v"],
+  disagreement: ["RMS disagreement at t = …", "root mean square distance of agents to their common value"],
+  rms_distance: ["RMS distance to v at t = …", "root mean square distance of agents to v"],
   bias: ["bias", "how far the agents' common value lies from v on average"],
   variance: ["variance", "how much the agents' common value differs from run to run"],
   disagreement_rate: ["disagreement", "how fast agents come to each other"],
