@@ -150,7 +150,7 @@ class _Run:
         self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.packs * self.lanes), self.plan.dtype)
 
     def _starting_opinions(self, held: NDArray[Any] | None) -> Any:
-        """Return the hidden opinions at the start of the run; one number that no kernel reads where they are constant."""
+        """Return the hidden opinions at the start, or one number that no kernel reads where they are constant."""
         if self.plan.model.adaptation is None:
             return self.cupy.zeros(1, self.plan.dtype)
         return self._upload(self.plan.model.x0 if held is None else held)
