@@ -12,8 +12,8 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from peerpressure.explorer.app import API
 from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.routes import API
 from tests.explorer.asking import SMALL, Asker, served
 from tests.explorer.test_server_exports import VARIANTS
 from tests.scenario.strategies import scenarios

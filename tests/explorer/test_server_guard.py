@@ -12,9 +12,8 @@ import pytest
 from pydantic import AfterValidator
 from starlette.requests import Request
 
-from peerpressure.explorer.app import STATIC
+from peerpressure.explorer.app import API, STATIC
 from peerpressure.explorer.requests import RequestError, parse_json, read_bytes
-from peerpressure.explorer.routes import API
 from peerpressure.explorer.security import LOOPBACK, name_of
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._section import InputFile, OutputFolder, Section

@@ -15,7 +15,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import CancelledError
-from peerpressure.explorer import models, routes
+from peerpressure.explorer import app, models
 from peerpressure.explorer.answers import run_answer, verdict_facts
 from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.jobs import JobQueue
@@ -199,7 +199,7 @@ class Watcher:
                 self.ended.set()
                 raise
 
-        patch.setattr(routes, "run_answer", watched)
+        patch.setattr(app, "run_answer", watched)
 
 
 def test_a_long_run_is_superseded_over_http_and_another_tab_is_not_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:

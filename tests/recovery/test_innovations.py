@@ -13,8 +13,8 @@ import peerpressure as pp
 from peerpressure.noise import Temporal
 from peerpressure.recovery import Observation, Prior, information, recover
 from peerpressure.recovery._innovations import innovations
+from peerpressure.recovery._least_squares import time_weights
 from peerpressure.recovery._observation import outputs_of
-from peerpressure.recovery._whitening import time_weights
 from tests.builders import random_model
 from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.noise._base import Deviation, Noise
-from peerpressure.noise._correlation import AR1, Frozen, Temporal, White
+from peerpressure.noise._base import AR1, Deviation, Frozen, Noise, Temporal, White
 from peerpressure.noise._laws import Custom, Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.schedules import schedule_from_dict
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.noise._base import Deviation, Noise
-from peerpressure.noise._correlation import Temporal
+from peerpressure.noise._base import Deviation, Noise, Temporal
 from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules import Constant, Schedule
 

@@ -19,7 +19,7 @@ from peerpressure.privacy._release import (
 )
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._information import information
-from peerpressure.recovery._whitening import divide
+from peerpressure.recovery._least_squares import divide
 from peerpressure.statespace import System, model_of
 from peerpressure.theory._moments import step_count
 

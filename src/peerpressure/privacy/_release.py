@@ -22,7 +22,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.recovery._whitening import Whitening, divide, innovation_std
+from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
 from peerpressure.statespace import System, initial_state, model_of, retained
 from peerpressure.theory._moments import step_count

@@ -1,7 +1,7 @@
 """The best linear observer of complete outputs: invert every update, then average.
 
 With every output known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t (see
-``_inversion``), whose best average is known in closed form (see ``_whitening``). Its information about x₀ is the
+``_inversion``), whose best average is known in closed form (see ``_least_squares``). Its information about x₀ is the
 same for every run, and therefore known before one is observed:
 
     J = i·D + weight·Bᵀ D B,   D = diag(1/std²),
@@ -27,11 +27,18 @@ from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, prior_information
 from peerpressure.recovery._inversion import Inverted, check_complete, invert
-from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, separate_noise, solve
+from peerpressure.recovery._least_squares import (
+    SymmetricOperator,
+    TimeWeights,
+    Whitening,
+    conjugate_gradients,
+    innovation_std,
+    separate_noise,
+    solve,
+)
 from peerpressure.recovery._limits import DENSE_LIMIT
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
-from peerpressure.recovery._whitening import TimeWeights, Whitening, innovation_std
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, initial_state, model_of, transitions
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Custom, Gaussian, Noise
+from peerpressure.recovery._least_squares import TimeWeights, time_weights, whiten_pair
 from peerpressure.recovery._limits import NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._whitening import TimeWeights, time_weights, whiten_pair
 from peerpressure.schedules import Constant
 from peerpressure.statespace import initial_state, retained, state_layout
 

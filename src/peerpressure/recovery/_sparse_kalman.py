@@ -28,11 +28,11 @@ from peerpressure.recovery._least_squares import (
     conjugate_gradients,
     is_identified,
     symmetric_inverse,
+    whiten_pair,
 )
 from peerpressure.recovery._limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
-from peerpressure.recovery._whitening import whiten_pair
 from peerpressure.statespace import ModelTransition, initial_state, retained, state_layout, transition
 
 Agents: TypeAlias = NDArray[np.int64]
