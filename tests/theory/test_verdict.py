@@ -208,19 +208,6 @@ def test_large_networks_are_forecast_by_a_few_runs(m: int, monkeypatch: pytest.M
     assert sampled.rms_distance == pytest.approx(exact.rms_distance, rel=0.05)
 
 
-def test_advice_is_exact_and_worth_taking() -> None:
-    model = make(ODD, Linear())
-    found = diagnose(model, 500).advice
-    assert found is not None
-    assert found.schedule == Linear.tuned(ODD, model.s)
-    after = diagnose(replace(model, pressure=found.schedule), 500)
-    assert after.forecast is not None
-    assert after.advice is not None
-    assert after.forecast.mode_error == pytest.approx(found.error_tuned)
-    assert after.advice.gain == pytest.approx(1.0)
-    assert found.gain > 1.5
-
-
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
     table = diagnose(make(ODD, Table([1.0, 2.0, 4.0])))
     seen = values(table, Code.FINITE_HORIZON)

@@ -96,13 +96,13 @@ def noise_section(words: str) -> dict[str, Any]:
 
 
 def pressure_section(words: str) -> dict[str, Any]:
-    """Return the [pressure] of a formula, of a kind with its parameters, or of the word ``tuned``.
+    """Return the [pressure] of a formula, of a kind with its parameters, or of the word ``tuned`` or ``optimal``.
 
     >>> pressure_section("t*log(1 + t)"), pressure_section("power:1.5")
     ({'kind': 'formula', 'formula': 't*log(1 + t)'}, {'kind': 'power', 'exponent': 1.5})
     """
-    if words == "tuned":
-        return {"kind": "tuned"}
+    if words in ("tuned", "optimal"):
+        return {"kind": words}
     kind, *given = words.split(":")
     # A kind that needs more than numbers, such as a table, cannot be abbreviated; its name is then read as a formula.
     if kind in SCHEDULES and _is_numeric(SCHEDULES[kind], SCHEDULES[kind].parameters):
@@ -148,7 +148,10 @@ def diagnose(
     ] = None,
     pressure: Annotated[
         str | None,
-        typer.Option(help="A formula in t, such as '2^sqrt(t)'; a kind, such as power:1.5; or tuned.  [default: t]"),
+        typer.Option(
+            help="A formula in t, such as '2^sqrt(t)'; a kind, such as power:1.5; tuned; or optimal for --steps.  "
+            "[default: t]"
+        ),
     ] = None,
     noise: Annotated[
         str | None,
@@ -180,7 +183,7 @@ def diagnose(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict whether agents agree, on what and how fast, and how much a tuned schedule would improve it.
+    """Predict whether agents agree, on what and how fast, and which schedules bring them closer to v by --steps.
 
     Nothing is simulated unless a network has more than 200 agents and steps are given. Options override the file.
     Without a file, hidden opinions are drawn uniformly between 0 and 1.
@@ -198,6 +201,8 @@ def diagnose(
     # A file has the length of its run; without one the changes need a number of steps.
     if file is None and dynamics is not None and steps is None:
         raise typer.BadParameter("give --steps, the time over which the graph changes", param_hint="'--dynamics'")
+    if file is None and pressure == "optimal" and steps is None:
+        raise typer.BadParameter("give --steps, the horizon of the schedule", param_hint="'--pressure'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}
