@@ -58,8 +58,8 @@ def diagnose(
 ) -> None:
     """Predict whether agents agree, on what and how fast, and how much a tuned schedule would improve it.
 
-    Nothing is simulated unless a network has more than 200 agents and steps are given. Options override the file.
-    Without a file, hidden opinions are drawn uniformly between 0 and 1.
+    Numbers are exact, or have a standard error on large networks. Options override the file. Without a file, hidden
+    opinions are drawn uniformly between 0 and 1.
 
     With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
     connectivity of the network over time, and on isolated agents. With --continuous time is continuous.

@@ -103,12 +103,20 @@ export function showVerdict({ outcome, words, estimated, reason, value, rates })
 export function showForecast(verdict, end, tuned, onUse) {
   const forecast = verdict?.forecast;
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
-    setFact(key, forecast ? formatNumber(forecast[key], 3) : null, forecast?.[key], end);
+    setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end);
   }
   // Without a verdict, the schedule is recommended in general; with one, only where it does better.
   const gain = verdict?.advice?.gain;
   const recommended = verdict === null || gain === null || (gain !== undefined && gain > MIN_GAIN);
   showAdvice(verdict, recommended ? tuned : null, onUse);
+}
+
+/**
+ * @param {number | null} value
+ * @param {number} stderr standard error, 0 if the value is exact
+ */
+function estimate(value, stderr) {
+  return formatNumber(value, 3) + (stderr ? ` ± ${formatNumber(stderr, 1)}` : "");
 }
 
 /** Hide the forecast, when another scenario is opened. */
