@@ -13,7 +13,7 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
-from peerpressure.statespace import state_layout
+from peerpressure.statespace import model_of, state_layout
 from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._rates import start_weight, with_parts
@@ -112,7 +112,7 @@ def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None =
     0.099499
     """
     steps = step_count(steps)
-    opinions = model.n * (1 + state_layout(model).has_hidden)
+    opinions = model_of(model).n * (1 + state_layout(model).has_hidden)
     with cancellable(should_stop):
         return _exact(model, steps) if opinions <= MOST_AGENTS else _partly_simulated(model, steps)
 
