@@ -97,7 +97,8 @@ def _plain_advice(better: Advice) -> dict[str, Any]:
 def heading(verdict: Verdict) -> str:
     """Return the outcome as a title."""
     words = verdict.outcome.value
-    return words[0].upper() + words[1:] + " (estimated)" * verdict.estimated
+    # An unknown outcome claims nothing that could be estimated.
+    return words[0].upper() + words[1:] + " (estimated)" * (verdict.estimated and words != "unknown")
 
 
 def rows(verdict: Verdict) -> Rows:

@@ -10,8 +10,10 @@ import numpy as np
 
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
-from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
+from peerpressure.statespace import model_of
 from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome, classify
 from peerpressure.theory._explanation import explain
 from peerpressure.theory._forecast import Advice, Forecast, advice, forecast
@@ -30,6 +32,8 @@ _LARGEST_SOLVE = 5_000
 _TOLERANCE = 1e-3
 # Components whose values are computed where that takes more than their opinions.
 _NAMED_COMPONENTS = 3
+# Steps whose pressures are evaluated together.
+_AT_ONCE = 2**16
 # Share of the windows that must be jointly connected for a window length to be called usual.
 _MOSTLY = 0.75
 
@@ -205,7 +209,21 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
         return _diagnose(model, None if steps is None else step_count(steps))
 
 
+def _check_schedules(system: Model | SDE, steps: int) -> None:
+    """Raise for a formula that is illegal at one of the steps, before any work is done."""
+    model, unit = model_of(system), system.step if isinstance(system, SDE) else 1.0
+    for first in range(1, steps + 1, _AT_ONCE):
+        checkpoint()
+        times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))
+        if isinstance(model.pressure, Formula):
+            model.pressure(times)
+        if isinstance(model.noise.time_scale, Formula):
+            model.noise.scale(times)
+
+
 def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
+    if horizon is not None:
+        _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
     better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
