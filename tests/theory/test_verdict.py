@@ -65,7 +65,7 @@ def test_growth_and_parity_decide(network: Network, schedule: Schedule, expected
 
 def test_the_verdict_flips_with_schedule_and_graph() -> None:
     model = make(TREE, Linear())
-    faster = replace(model, pressure=Power(1.01))
+    faster = replace(model, pressure=Power(1.2))
     assert TREE.sides is not None
     one_side = tuple(np.flatnonzero(TREE.sides)[:2].tolist())
     with_an_odd_cycle = Network.from_edges([*zip(*(e.tolist() for e in TREE.edges()[:2]), strict=True), one_side])
