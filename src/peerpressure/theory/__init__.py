@@ -4,6 +4,7 @@ from peerpressure.theory import two_agents
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
+from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._forecast import Forecast, forecast, mode_error
 from peerpressure.theory._limits import (
@@ -28,6 +29,7 @@ __all__ = [
     "Connectivity",
     "ConsensusLimit",
     "ConsensusLimitCurve",
+    "Departure",
     "Forecast",
     "Functional",
     "HiddenOutcome",

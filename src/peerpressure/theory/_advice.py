@@ -20,6 +20,7 @@ from peerpressure.theory._classification import (
     is_consensus_value,
     structure_of,
 )
+from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._horizon_distance import HorizonDistance, pass_work
 from peerpressure.theory._optimal_schedule import best_averaging, best_line, noise_exponent, optimum, tuned_line
@@ -32,8 +33,10 @@ OPTIMUM_WORK = 3_000_000
 # The same for a line that ends in averaging, which takes fewer passes and may look at fewer agents.
 _AVERAGING_WORK = 6_000_000
 _FEWEST_AGENTS = 16
-# An improvement by less is not worth another schedule, and may be an error of a forecast that is simulated.
+# An improvement by less is not worth another schedule.
 _LEAST_GAIN = 1.05
+# Share of the range of opinions to which the limit under another schedule is computed.
+_TOLERANCE = 1e-3
 _ROUNDING = 1e-12
 
 Name: TypeAlias = Literal["optimal", "averaging", "tuned"]
@@ -87,11 +90,14 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
     rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
     for name, schedule in _candidates(long_run, ahead.steps):
         other = with_parts(long_run.system, pressure=schedule)
-        then = forecast(other, ahead.steps).rms_distance
-        gain = now / then if then > 0 else math.inf
-        if now > rounding and gain >= _LEAST_GAIN:
-            outcome = classify(other).outcome if name == "tuned" else None
-            found.append(Suggestion(name, schedule, then, gain, outcome))
+        then = forecast(other, ahead.steps)
+        # On large networks distances have a standard error, by three of which the gain is reduced here.
+        least, most = now - 3 * ahead.rms_distance_stderr, then.rms_distance + 3 * then.rms_distance_stderr
+        if least > rounding and least >= _LEAST_GAIN * most:
+            gain = now / then.rms_distance if then.rms_distance > 0 else math.inf
+            # A schedule for the horizon says nothing about the steps after it.
+            outcome = decide(classify(other), _TOLERANCE)[0].outcome if name == "tuned" else None
+            found.append(Suggestion(name, schedule, then.rms_distance, gain, outcome))
     found.sort(key=lambda one: one.rms_distance)
     return Advice(now, tuple(found), _omitted(long_run.system, ahead.steps))
 
