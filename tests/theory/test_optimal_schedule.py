@@ -173,3 +173,14 @@ def test_the_tuned_line_is_the_best_for_noise_that_grows(gamma: float) -> None:
     assert errors[1] == min(errors)
     plain = mode_error(replace(model, pressure=Linear(model.kappa)), 1500)
     assert plain / errors[1] == pytest.approx(1 / np.sqrt(1 - 4 * gamma**2), rel=0.1)
+
+
+def test_pressure_may_be_delayed() -> None:
+    model = with_variance(barabasi_albert(12, 2, seed=3), 0.3)
+    found = optimal_schedule(model, 10, know_hidden=True, delayed=True)
+    schedules = [found.schedule, *(one.schedule for one in found.alternatives.values())]
+    expected = [found.rms_distance, *(one.rms_distance for one in found.alternatives.values())]
+    assert [float(one(1)) for one in schedules] == [0.0] * 5
+    actual = [rms_distance(replace(model, pressure=one), 10) for one in schedules]
+    np.testing.assert_allclose(actual, expected, rtol=1e-9)
+    assert found.rms_distance > optimal_schedule(model, 10, know_hidden=True).rms_distance

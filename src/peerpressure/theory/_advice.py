@@ -56,7 +56,7 @@ class Suggestion:
     rms_distance : float
         Root mean square distance of the agents to v at the horizon under it.
     gain : float
-        How many times smaller that is than under the schedule of the model.
+        How many times smaller that is than under the schedule of the model; ∞ where only rounding errors are left.
     outcome : Outcome, optional
         The outcome under it in the long run; None for a schedule that is made for the horizon only.
     """
@@ -86,7 +86,7 @@ class Advice:
 def advice(long_run: LongRun, ahead: Forecast) -> Advice:
     """Return the schedules under which the forecast for the same step is better."""
     now, found = ahead.rms_distance, []
-    # A distance that is rounding error gets no smaller.
+    # A distance that is rounding error gets no smaller, and is 0 to all that is known.
     rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
     for name, schedule in _candidates(long_run, ahead.steps):
         other = with_parts(long_run.system, pressure=schedule)
@@ -94,7 +94,7 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
         # On large networks distances have a standard error, by three of which the gain is reduced here.
         least, most = now - 3 * ahead.rms_distance_stderr, then.rms_distance + 3 * then.rms_distance_stderr
         if least > rounding and least >= _LEAST_GAIN * most:
-            gain = now / then.rms_distance if then.rms_distance > 0 else math.inf
+            gain = now / then.rms_distance if then.rms_distance > rounding else math.inf
             # A schedule for the horizon says nothing about the steps after it.
             outcome = decide(classify(other), _TOLERANCE)[0].outcome if name == "tuned" else None
             found.append(Suggestion(name, schedule, then.rms_distance, gain, outcome))

@@ -51,12 +51,16 @@ class HorizonDistance:
         The horizon T.
     know_hidden : bool
         Whether the hidden opinions of the model are known, instead of only their variance.
+    delayed : bool
+        Whether ρ_1 = 0, whatever is given for it.
     agents : array of int, optional
         The agents to average over, all by default.
     """
 
-    def __init__(self, model: Model, steps: int, *, know_hidden: bool = False, agents: Any = None) -> None:
-        self.model, self.steps, n = model, steps, model.n
+    def __init__(
+        self, model: Model, steps: int, *, know_hidden: bool = False, delayed: bool = False, agents: Any = None
+    ) -> None:
+        self.model, self.steps, self.delayed, n = model, steps, delayed, model.n
         self.targets = np.arange(n) if agents is None else np.asarray(agents)
         times = np.arange(1, steps + 1)
         self._degrees = np.stack([model.degrees_at(t) for t in range(1, steps + 1)]) if model.temporal_network else None
@@ -85,6 +89,8 @@ class HorizonDistance:
         """Return gain and coupling scale of all steps, (steps, agents) each."""
         relief = np.maximum(np.exp(-np.maximum(log_rho, 0.0)), least_relief(np.float64))[:, None]
         weight = np.exp(np.minimum(log_rho, 0.0))[:, None]
+        if self.delayed:
+            relief[0], weight[0] = 1.0, 0.0
         d = self.model.network.degrees if self._degrees is None else self._degrees
         return coefficients(relief, weight, self.model.s[None], d)
 

@@ -78,7 +78,12 @@ class OptimalSchedule:
 
 
 def optimal_schedule(
-    model: Model, steps: int, *, know_hidden: bool = False, should_stop: ShouldStop | None = None
+    model: Model,
+    steps: int,
+    *,
+    know_hidden: bool = False,
+    delayed: bool = False,
+    should_stop: ShouldStop | None = None,
 ) -> OptimalSchedule:
     """Return the schedule under which agents are closest to v after ``steps`` steps.
 
@@ -99,6 +104,8 @@ def optimal_schedule(
         The horizon T. The schedule is a table of T values, and says nothing about later steps.
     know_hidden : bool, default False
         Use the hidden opinions of the model themselves instead of only their variance.
+    delayed : bool, default False
+        Let all schedules have ρ_1 = 0, so that no agent responds to the start y₀.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
@@ -118,6 +125,7 @@ def optimal_schedule(
     --------
     diagnose : Names a better schedule where there is one.
     forecast : The RMS distance under a given schedule.
+    peerpressure.privacy.calibrate : The optimal schedule under a privacy budget.
 
     References
     ----------
@@ -135,11 +143,11 @@ def optimal_schedule(
     steps = step_count(steps)
     check_optimum(model, steps)
     with cancellable(should_stop):
-        distance = HorizonDistance(model, steps, know_hidden=know_hidden)
+        distance = HorizonDistance(model, steps, know_hidden=know_hidden, delayed=delayed)
         line = best_line(distance)
         averaging, k = best_averaging(distance, line)
         named = {"t": Linear(), "tuned": tuned_line(model), "line": line, "averaging": averaging}
-        alternatives = {name: Alternative(one, _rms(distance, one)) for name, one in named.items()}
+        alternatives = {name: Alternative(_as_used(distance, one), _rms(distance, one)) for name, one in named.items()}
         best = optimum(distance, line)
     return OptimalSchedule(
         best.schedule, best.rms_distance, alternatives, k, best.converged, best.evaluations, best.slope
@@ -188,7 +196,7 @@ def optimum(distance: HorizonDistance, line: Linear) -> Optimum:
     # Distances below this are rounding errors of those without pressure.
     floor = _ROUNDING**2 * distance.value(np.full(distance.steps, low))
     if floor == 0:
-        return Optimum(Table(np.full(distance.steps, math.exp(low))), 0.0, converged=True, evaluations=1, slope=0.0)
+        return Optimum(Table(np.zeros(distance.steps)), 0.0, converged=True, evaluations=1, slope=0.0)
     # Where agents ignore themselves altogether, the distance is flat in the pressure, and a search would not move.
     found = _minimum(distance, line, floor, low, high, most=high - math.log(_MOST / _MOVABLE))
     return found if found.rms_distance <= _rms(distance, line) else _minimum(distance, line, floor, low, high, high)
@@ -212,7 +220,9 @@ def _minimum(distance: HorizonDistance, line: Linear, floor: float, low: float, 
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     inside = (found.x > low) & (found.x < high)
     slope = float(np.abs(found.jac[inside]).max(initial=0.0))
-    schedule, rms = Table(np.exp(basis @ found.x)), math.sqrt(max(math.exp(2 * found.fun) - floor, 0.0))
+    schedule = _as_used(distance, Table(np.exp(basis @ found.x)))
+    assert isinstance(schedule, Table)
+    rms = math.sqrt(max(math.exp(2 * found.fun) - floor, 0.0))
     return Optimum(schedule, rms, bool(found.success), int(found.nfev), slope)
 
 
@@ -232,6 +242,13 @@ def _bounds(model: Model) -> tuple[float, float]:
 
 
 # Simple schedules: a line, and a line that ends in steps of averaging.
+
+
+def _as_used(distance: HorizonDistance, schedule: Schedule) -> Schedule:
+    """Return a schedule with ρ_1 = 0 where all have that."""
+    if not distance.delayed:
+        return schedule
+    return Table(np.concatenate([[0.0], schedule(np.arange(2, distance.steps + 1))]))
 
 
 def _rms(distance: HorizonDistance, schedule: Schedule) -> float:
