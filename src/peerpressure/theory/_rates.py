@@ -34,7 +34,7 @@ from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, moments, step_count
+from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -75,10 +75,9 @@ def long_run_factor(phi: float) -> float:
 
 
 def start_weight(model: Model | SDE, steps: int) -> float:
-    """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after some steps.
+    """Return the weight of the start in the consensus mode after some steps, exactly.
 
-    It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
-    changes or hidden opinions adapt, and in continuous time, the weight of y₀ is computed exactly by the adjoint.
+    Where stubbornness is proportional to degree it is Π_{t≤T} ρ_t/(ρ_t + κ).
 
     Parameters
     ----------
@@ -98,11 +97,6 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
-    if isinstance(model, Model) and model.is_plain:
-        # The reciprocal and not ρ itself, which overflows for schedules such as exponentials.
-        inverse = model.pressure.reciprocal(np.arange(1, step_count(steps) + 1))
-        # A sum of log1p keeps factors that differ from 1 by less than rounding; their product would be exactly 1.
-        return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
     # With a start of 1 and all else 0, the mean is the weight of the start.
     start_alone = with_parts(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
     return float(moments(start_alone, steps, of=consensus_mode(model)).mean[-1, 0])
