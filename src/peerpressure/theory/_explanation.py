@@ -96,7 +96,7 @@ def _adaptation(long_run: LongRun) -> Reasons:
     if opinions.constant or opinions.lasting is None:
         return []
     if opinions.fades:
-        return [Reason(ReasonCode.ADAPTATION_FADES)]
+        return [Reason(ReasonCode.DETACHED if opinions.detached else ReasonCode.ADAPTATION_FADES)]
     anchors = int(np.count_nonzero(~opinions.movable))
     if not anchors:
         return [Reason(ReasonCode.ADAPTATION_LASTS)]
@@ -190,7 +190,7 @@ def _moved_opinions(long_run: LongRun) -> Reasons:
 def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v, components = long_run.model.consensus_value, long_run.structure.components
     if long_run.regime is not Regime.FAST:
-        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=v)]
+        return [_phases_driven(long_run)]
     periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)
     bipartite = _reason(ReasonCode.BIPARTITE_COMPONENTS, periodic=periodic, components=len(components))
     reasons = _start_remembered(long_run)
@@ -204,17 +204,30 @@ def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     return [*reasons, bipartite, _limit(long_run, None)]
 
 
+def _phases_driven(long_run: LongRun) -> Reason:
+    # A common value that adapting opinions move is not v.
+    mean = long_run.model.consensus_value if long_run.structure.constant_opinions else math.nan
+    frozen = long_run.phi == 1
+    return _reason(ReasonCode.CLASSES_DRIVEN_BY_NOISE if frozen else ReasonCode.PHASES_DRIVEN_BY_NOISE, mean=mean)
+
+
 def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, omega = long_run.structure, long_run.omega
     bounded = long_run.regime is Regime.BOUNDED
     # Under bounded pressure with a common mode, the mean states are still known, and only their scatter grows.
     if long_run.noise is NoiseEffect.SCATTERS and not (bounded and omega is not None):
         return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
+    # Agents that nobody influences adapt to nothing but their own noise.
+    drift = not structure.constant_opinions and bool(structure.opinions.random_walk)
+    alone = [Reason(ReasonCode.ISOLATED_RANDOM_WALKS)] if drift else []
     if structure.all_isolated:
-        return [Reason(ReasonCode.OWN_OPINIONS)]
+        return alone or [Reason(ReasonCode.OWN_OPINIONS)]
+    if structure.opinions.detached:
+        return alone or [Reason(ReasonCode.BOUNDED_PRESSURE)]
     if structure.limit is not NoiselessLimit.DISAGREEMENT:
         mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
-        return [_reason(ReasonCode.OWN_NOISE, mean=mean, std=std)]
+        code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
+        return [_reason(code, mean=mean, std=std)]
     states = _stationary_states(long_run)
     if states is None:
         return [Reason(ReasonCode.BOUNDED_PRESSURE)]
@@ -268,7 +281,7 @@ def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, regime = long_run.structure, long_run.regime
     sources = structure.components[0].sources
     if structure.limit is not NoiselessLimit.PERIODIC:
-        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=long_run.model.consensus_value)]
+        return [_phases_driven(long_run)]
     reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
     if sources is not None:
         reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]

@@ -22,6 +22,7 @@ class ReasonCode(StrEnum):
     ALL_ISOLATED = "all_isolated"
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
     ADAPTATION_FADES = "adaptation_fades"
+    DETACHED = "detached"
     ADAPTATION_LASTS = "adaptation_lasts"
     ADAPTATION_ANCHORED = "adaptation_anchored"
     # Consensus.
@@ -54,10 +55,12 @@ class ReasonCode(StrEnum):
     TWO_PHASES = "two_phases"
     BIPARTITE_COMPONENTS = "bipartite_components"
     PHASES_DRIVEN_BY_NOISE = "phases_driven_by_noise"
+    CLASSES_DRIVEN_BY_NOISE = "classes_driven_by_noise"
     # Disagreement.
     NOISE_OUTGROWS_PRESSURE = "noise_outgrows_pressure"
     OWN_OPINIONS = "own_opinions"
     OWN_NOISE = "own_noise"
+    OWN_NOISE_KEPT = "own_noise_kept"
     BOUNDED_PRESSURE = "bounded_pressure"
     STATIONARY_MEAN = "stationary_mean"
     NO_FLUCTUATION = "no_fluctuation"
@@ -157,6 +160,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "An isolated agent shows its own opinion."
     ),
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
+    ReasonCode.DETACHED: (
+        "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
+    ),
     ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt for ever, and none holds the common value in place.",
     ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt for ever, except those of {agents:agents}.",
     ReasonCode.SETTLED: "All agents hold the same opinion and there is no noise, so they agree from the start.",
@@ -222,7 +228,11 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.PHASES_DRIVEN_BY_NOISE: (
         "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0, and the network is periodic: its sides "
-        "keep oscillating against each other about v = {v:.6g}."
+        "keep oscillating against each other{mean:about .6g}."
+    ),
+    ReasonCode.CLASSES_DRIVEN_BY_NOISE: (
+        "Each agent draws its noise once, and public opinions circulate in several closed classes that weigh it "
+        "differently: agents pass through a cycle of values{mean:about .6g}."
     ),
     ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so that agents never agree.",
     ReasonCode.OWN_OPINIONS: (
@@ -230,6 +240,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.OWN_NOISE: (
         "Hidden opinions agree, but every agent keeps showing its own noise{mean:about .4g}{std:±.2g}."
+    ),
+    ReasonCode.OWN_NOISE_KEPT: (
+        "Every agent keeps showing its own noise, and its hidden opinion follows it{mean:about .4g}{std:±.2g}."
     ),
     ReasonCode.BOUNDED_PRESSURE: "Bounded pressure leaves agents apart.",
     ReasonCode.STATIONARY_MEAN: (
@@ -242,7 +255,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
     ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",
-    ReasonCode.ISOLATED_RANDOM_WALKS: "Isolated agents adapt to their own noise for ever.",
+    ReasonCode.ISOLATED_RANDOM_WALKS: (
+        "Agents that nobody influences adapt to their own noise for ever, and drift apart."
+    ),
     ReasonCode.ISOLATED_SOURCES: (
         "However high the pressure, all public opinions can be traced back to {agents:agents} isolated at times: "
         "agents pass through a cycle of their opinions."

@@ -14,7 +14,7 @@ from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
-from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome, classify
+from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._explanation import explain
 from peerpressure.theory._forecast import Advice, Forecast, advice, forecast
@@ -22,7 +22,6 @@ from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
 from peerpressure.theory._reasons import Reason, paragraph
-from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._rendering import as_dict, as_html, as_text
 from peerpressure.theory._retention import retention
 
@@ -292,23 +291,4 @@ def _hidden(long_run: LongRun) -> HiddenOutcome | None:
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)
     life = (float(kept.half_life.min()), float(kept.half_life.max()))
-    agrees = True if long_run.settled else _hidden_agree(long_run)
-    return HiddenOutcome(agrees, life, float(kept.information.max()))
-
-
-def _hidden_agree(long_run: LongRun) -> bool | None:
-    structure, noise, regime = long_run.structure, long_run.noise, long_run.regime
-    facts, adaptation = structure.opinions, long_run.model.adaptation
-    if facts.lasting is None or structure.limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
-        return None
-    anchors = int(np.count_nonzero(~facts.movable))
-    # Several constant opinions do not agree among themselves; one attracts all others if the start is forgotten.
-    apart = anchors > 1 or (anchors and regime is Regime.FAST)
-    if not facts.lasting or structure.limit is not NoiselessLimit.CONSENSUS or apart:
-        return False
-    if noise is NoiseEffect.NONE:
-        return True
-    noisy = regime is Regime.BOUNDED or structure.intermittent
-    # At rates η_t → 0 hidden opinions no longer follow the noise of each step.
-    exponent = None if adaptation is None else adaptation.rate.growth.exponent
-    return noise is not NoiseEffect.SCATTERS and (not noisy or (exponent is not None and exponent < 0))
+    return HiddenOutcome(long_run.hidden_agrees, life, float(kept.information.max()))

@@ -197,17 +197,20 @@ export interface Verdict {
   advice: Advice | null;
 }
 
-/** Proportional to t to the power of −exponent, times log t if `log`. */
+/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`, from `onset` on (null: not computed). */
 export interface PowerLaw {
-  exponent: number;
+  exponent: number | null;
+  onset: number | null;
   log: boolean;
   constant: number | null;
 }
 
-/** Root mean square distances at the end of the run. */
+/** Root mean square distances at the end of the run, with their standard errors: 0 where they are exact. */
 export interface Forecast {
   disagreement: number | null;
   rms_distance: number | null;
+  disagreement_stderr: number;
+  rms_distance_stderr: number;
 }
 
 /** What the tuned schedule would achieve. */
