@@ -13,8 +13,10 @@ from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csgraph
 
 from peerpressure.model import Model, Vector
+from peerpressure.networks import NetworkLaw
 from peerpressure.schedules import Growth
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
@@ -100,11 +102,15 @@ class Component:
 @final
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Long-run structure: components of the networks that recur, and the regime of hidden opinions."""
+    """Long-run structure: components of the networks that recur, and the regime of hidden opinions.
+
+    ``law`` is that of a random process of networks, which has no networks that recur in order.
+    """
 
     components: tuple[Component, ...]
     networks: RecurrentNetworks | None
     opinions: OpinionRegime
+    law: NetworkLaw | None = None
 
     @property
     def limit(self) -> NoiselessLimit:
@@ -126,6 +132,8 @@ class Structure:
     @property
     def intermittent(self) -> bool:
         """Whether agents are isolated in some recurring steps and not in others."""
+        if self.law is not None:
+            return self.law.isolation > 0
         return self.networks is not None and bool(np.any(self.networks.intermittent))
 
     @property
@@ -195,6 +203,10 @@ class LongRun:
     def kappa(self) -> float:
         """The rate κ of the common value."""
         networks, agree = self.structure.networks, self.structure.limit is NoiselessLimit.CONSENSUS
+        law = self.structure.law
+        if law is not None and law.pairs is not None and law.presence is not None:
+            # Of the expected degrees, so that it does not depend on how many steps are recorded.
+            return float(self.model.s.sum() / (law.presence * law.pairs.degrees.sum()))
         # On one network the κ of ω equals Σs/Σd up to rounding, so the model's own is used.
         if networks is None or networks.is_static or not agree or self.omega is None:
             return self.model.kappa
@@ -392,6 +404,9 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
 
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
     """Return the long-run structure of a model under a pressure of this regime."""
+    law = None if model.temporal_network is None else model.temporal_network.law
+    if law is not None:
+        return _random_structure(model, law, regime)
     networks, opinions = recurrent_networks(model), opinion_regime(model)
     if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
         return Structure((), networks, opinions)
@@ -413,6 +428,35 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     classes = _split(home[label[representatives]], count)
     analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
     return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, opinions)
+
+
+def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structure:
+    """Return the structure of a stationary random process in which every agent is isolated at times.
+
+    Whatever the pressure, an isolated agent shows its own opinion, and others take it from there. So constant opinions
+    stay apart, and opinions that adapt for ever come to agree wherever pairs connect them, on the value of those that
+    never move.
+    """
+    opinions = opinion_regime(model, isolated=True)
+    bounded = regime is Regime.BOUNDED and opinions.constant
+    decided = bounded or (law.isolation > 0 and law.is_ergodic)
+    if regime is Regime.UNKNOWN or opinions.lasting is None or not decided:
+        return Structure((), None, opinions, law)
+    count, label = 1, np.zeros(model.n, dtype=np.int32)
+    if law.pairs is not None:
+        count, label = csgraph.connected_components(law.pairs.adjacency, directed=False)
+    members = sorted(_split(label, int(count)), key=len, reverse=True)
+    return Structure(tuple(_random_component(model, opinions, agents) for agents in members), None, opinions, law)
+
+
+def _random_component(model: Model, opinions: OpinionRegime, agents: Agents) -> Component:
+    still = agents if not opinions.lasting else agents[~opinions.movable[agents]]
+    if not still.size:
+        return Component(agents, NoiselessLimit.CONSENSUS, anchored=False)
+    if agents.size > 1 and (opinions.fades or np.ptp(model.x0[still])):
+        return Component(agents, NoiselessLimit.DISAGREEMENT)
+    value = None if opinions.fades else float(model.x0[still[0]])
+    return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=still)
 
 
 def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime, *, continuous: bool) -> Component:
