@@ -6,7 +6,7 @@ case of one network and constant hidden opinions, and continuous time differs on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias, final
@@ -17,7 +17,7 @@ from scipy.sparse import csgraph
 
 from peerpressure.model import Model, Vector
 from peerpressure.networks import NetworkLaw
-from peerpressure.schedules import Growth
+from peerpressure.schedules import Growth, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
 from peerpressure.theory._recurrence import (
@@ -48,6 +48,8 @@ SAME = 1e-9
 # Components, the largest first, whose absolute probability sequence is computed; each may take an eigenvector, and
 # reports name only a few.
 MOST_SEQUENCES = 20
+# Largest number of agents for which symmetries are tested, which takes as many steps.
+MOST_SYMMETRIC = 256
 
 
 class Outcome(Enum):
@@ -160,7 +162,8 @@ class LongRun:
     ``settled``: all opinions are equal and there is no noise. ``balanced``: the mean is v from the start on, and so is
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
     a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
-    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,).
+    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``decided`` is the
+    outcome where the size of the limit's departure from v has decided it.
     """
 
     system: Model | SDE
@@ -172,6 +175,7 @@ class LongRun:
     settled: bool
     balanced: bool
     estimated: bool
+    decided: Outcome | None = None
 
     @property
     def continuous(self) -> bool:
@@ -215,6 +219,8 @@ class LongRun:
     @cached_property
     def outcome(self) -> Outcome:
         """What becomes of the public opinions."""
+        if self.decided is not None:
+            return self.decided
         structure, noise, limit = self.structure, self.noise, self.structure.limit
         # The order of the tests matters: exact symmetries first, then what is unknown, then noise that prevents
         # agreement.
@@ -338,6 +344,11 @@ def classify(system: Model | SDE) -> LongRun:
     continuous, growth = system is not model, model.pressure.growth
     regime = regime_of(model.pressure, growth)
     structure = structure_of(model, regime, continuous=continuous)
+    on_v, in_phase = _steady_sums(model, regime, continuous=continuous)
+    if in_phase:
+        # Sides that have the same average at all times do not oscillate.
+        (component,) = structure.components
+        structure = replace(structure, components=(replace(component, limit=NoiselessLimit.CONSENSUS),))
     return LongRun(
         system=system,
         model=model,
@@ -346,7 +357,8 @@ def classify(system: Model | SDE) -> LongRun:
         noise=_noise(model, regime, structure),
         structure=structure,
         settled=_is_settled(model, regime, structure),
-        balanced=_is_balanced(model, regime, structure, continuous=continuous),
+        balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
+        or _is_balanced(model, regime, structure, continuous=continuous),
         estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
     )
 
@@ -400,6 +412,28 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
         weights.append(np.where(model.network.sides, -d, d))
     off = np.stack([model.x0, model.start_state]) - model.consensus_value
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
+
+
+def _steady_sums(model: Model, regime: Regime, *, continuous: bool) -> tuple[bool, bool]:
+    """Whether Σ d y/Σ d stays on v, and the sides of a bipartite network stay equal, for every pressure without noise.
+
+    Both sums are rational functions of the pressures. One that is 0 for random pressures, over enough steps for every
+    opinion to reach every agent, is 0 identically; it is a symmetry of the network and its opinions.
+    """
+    plain = model.is_plain and model.noise.is_zero and not continuous
+    if regime is not Regime.FAST or not plain or model.n > MOST_SYMMETRIC:
+        return False, False
+    d, sides = model.network.degrees / model.network.degrees.sum(), model.network.sides
+    off = np.abs(np.stack([model.x0, model.start_state]) - model.consensus_value).max()
+    weights = np.stack([d] if sides is None else [d, np.where(sides, -d, d)])
+    steps = model.n + 2
+    probe = replace(model, pressure=Table(model.kappa * np.random.default_rng(0).uniform(0.5, 2.0, steps)))
+    state, largest = model.start_state, np.zeros(len(weights))
+    for t in range(steps + 1):
+        state = state if t == 0 else probe.update(t)(state)
+        largest = np.maximum(largest, np.abs(weights @ (state - model.consensus_value)))
+    steady = largest <= 1e-12 * off
+    return bool(steady[0]), sides is not None and bool(steady[1])
 
 
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TypeAlias
 
 import numpy as np
@@ -14,11 +15,12 @@ from peerpressure.schedules import Table
 from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome
 from peerpressure.theory._conserved import late_scale
+from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._random_networks import stationary_mean
 from peerpressure.theory._rates import start_weight
-from peerpressure.theory._reasons import Reason, ReasonCode, Value
+from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
 
@@ -29,12 +31,17 @@ Reasons: TypeAlias = list[Reason]
 
 
 def explain(
-    long_run: LongRun, limit: ConsensusLimit | None, horizon: int | None = None, weight: float | None = None
+    long_run: LongRun,
+    limit: ConsensusLimit | None,
+    departure: Departure | None,
+    horizon: int | None = None,
+    weight: float | None = None,
 ) -> tuple[Reason, ...]:
     """Return the reasons for the outcome of a model.
 
-    ``limit`` is its consensus limit where there is one. For an unknown outcome, ``horizon`` is a number of steps to
-    look at instead, and ``weight`` that of the start by then, where it is known.
+    ``limit`` is its consensus limit where there is one, and ``departure`` the sizes of its distance to v. For an
+    unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by then,
+    where it is known.
     """
     if long_run.settled:
         return (Reason(ReasonCode.SETTLED),)
@@ -47,6 +54,10 @@ def explain(
     v = long_run.model.consensus_value
     if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
         return (*given, _reason(ReasonCode.BALANCED, v=v))
+    if departure is not None and long_run.decided in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        code = ReasonCode.LIMIT_IS_V if long_run.decided is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
+        bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
+        return (*given, *_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure)))
     if long_run.outcome is Outcome.UNKNOWN:
         return (*given, *_unknown(long_run, horizon, weight))
     return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
@@ -168,13 +179,16 @@ def _start_remembered(long_run: LongRun) -> Reasons:
         reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
     elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
         reasons.append(Reason(ReasonCode.APERIODIC))
+    elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
+        reasons.append(Reason(ReasonCode.SIDES_AGREE))
     return reasons
 
 
 def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     v = long_run.model.consensus_value
     if limit is not None:
-        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v)
+        digit = shown_digit([limit.mean, v], limit.residual)
+        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
     if long_run.structure.law is not None:
@@ -204,6 +218,7 @@ def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if limit is not None and limit.phases is not None:
         (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
         values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
+        values |= {"error": limit.residual, "digit": shown_digit([first, second], limit.residual)}
         return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
     if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
         return [*reasons, bipartite]

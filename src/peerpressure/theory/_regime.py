@@ -1,11 +1,12 @@
 """Asymptotic regimes of the three schedules that decide the long run: pressure ρ_t, noise scale σ_t, adaptation η_t.
 
-A regime is read off ``Schedule.growth``: known exponents where the schedule has a closed form, estimates from values at
-very large t elsewhere.
+A regime is read off ``Schedule.growth``: proved bounds where the schedule has a closed form or a formula that they can
+be derived from, estimates from values at very large t elsewhere.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.schedules import Growth, Schedule, estimate_growth
+from peerpressure.schedules import Growth, Linear, Schedule, estimate_growth, growth_of_ratio
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -75,10 +76,15 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
         return Regime.UNKNOWN
     if growth.exponent is not None:
         return Regime.LINEAR if growth.exponent == 1 else Regime.SLOW
+    return Regime.SLOW if _is_slower_than_t(pressure, growth) else Regime.MARGINAL
+
+
+def _is_slower_than_t(pressure: Schedule, growth: Growth) -> bool:
+    proved = growth_of_ratio(Linear().growth, growth)
+    if proved is not None:
+        return proved.limit == math.inf
     # Divergent Σ 1/ρ² means that a regular ρ_t grows at most like √t, which is slower than t.
-    if growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)):
-        return Regime.SLOW
-    return Regime.MARGINAL
+    return bool(growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)))
 
 
 def _tends_to_infinity(curve: Curve) -> bool | None:
@@ -121,9 +127,11 @@ def noise_effect(model: Model, regime: Regime) -> NoiseEffect:
         return NoiseEffect.NONE
     growth = model.noise.time_scale.growth
     if growth.bounded:
-        # Frozen noise stays only if its scale does; noise that tends to 0 vanishes whatever its correlation.
-        fades = growth.exponent is not None and growth.exponent < 0
-        return NoiseEffect.STAYS if _is_constant(model) and not fades else NoiseEffect.VANISHES
+        # Noise that tends to 0 vanishes whatever its correlation; frozen noise stays if its scale does.
+        if growth.limit == 0 or not _is_constant(model):
+            return NoiseEffect.VANISHES
+        stays = growth.limit is not None or (growth.envelope is not None and growth.envelope.lower.limit > 0)
+        return NoiseEffect.STAYS if stays else NoiseEffect.UNKNOWN
     if growth.bounded is None or regime is Regime.UNKNOWN:
         return NoiseEffect.UNKNOWN
     return NoiseEffect.SCATTERS if regime is Regime.BOUNDED else _growing_noise(model, regime)
@@ -149,28 +157,28 @@ def _is_constant(model: Model) -> bool:
 
 
 def noise_is_estimated(model: Model) -> bool:
-    """Whether the effect of the noise rests on values of its scale rather than on a known power."""
+    """Whether the effect of the noise rests on values of its scale rather than on proved bounds."""
     growth = model.noise.time_scale.growth
-    powers = growth.exponent is not None and model.pressure.growth.exponent is not None
-    return not model.noise.is_zero and (growth.estimated or not (growth.bounded or powers))
+    return not model.noise.is_zero and (growth.estimated or not (growth.bounded or _noise_ratio(model, 1.0)))
+
+
+def _noise_ratio(model: Model, power: float) -> Growth | None:
+    """Return the proved growth of ρ_t/σ_t^power."""
+    return growth_of_ratio(model.pressure.growth, model.noise.time_scale.growth, power)
 
 
 def _outgrows(model: Model, power: float) -> bool | None:
     """Whether ρ_t/σ_t^power → ∞."""
-    p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
-    if p is not None and gamma is not None:
-        # Exponents decide exactly; values at large t are used only where a schedule has none.
-        return p > power * gamma
+    proved = _noise_ratio(model, power)
+    if proved is not None:
+        return True if proved.limit == math.inf else False if proved.bounded else None
     return _tends_to_infinity(lambda t: _ratio(model, power, t))
 
 
 def _sums_up(model: Model) -> bool | None:
     """Whether Σ σ_t²/ρ_t² is finite, so that the consensus limit has a finite variance."""
-    p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
-    if p is not None and gamma is not None:
-        return 2 * (p - gamma) > 1
-    diverges = estimate_growth(lambda t: _ratio(model, 1.0, t)).square_sum_diverges
-    return None if diverges is None else not diverges
+    found = _noise_ratio(model, 1.0) or estimate_growth(lambda t: _ratio(model, 1.0, t))
+    return None if found.square_sum_diverges is None else not found.square_sum_diverges
 
 
 def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
