@@ -13,7 +13,7 @@ from peerpressure.model import Vector
 from peerpressure.networks import NetworkLaw
 from peerpressure.schedules import Table
 from peerpressure.sde import SDE
-from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome
+from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
@@ -23,6 +23,7 @@ from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._structure import NoiselessLimit
 
 # Components that are named with their values.
 NAMED = 3

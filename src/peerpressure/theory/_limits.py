@@ -21,10 +21,11 @@ from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
-from peerpressure.theory._classification import Component, LongRun, NoiselessLimit, Outcome, classify
+from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
     import pandas as pd
