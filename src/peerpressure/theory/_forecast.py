@@ -16,10 +16,11 @@ from peerpressure.sde import SDE
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, state_layout, transition
-from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
+from peerpressure.theory._classification import LongRun, is_consensus_value
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, moments, step_count
 from peerpressure.theory._rates import with_parts
 from peerpressure.theory._regime import Regime
+from peerpressure.theory._structure import NoiselessLimit, structure_of
 
 # Up to so many opinions the covariance is always computed: probes would take as much work.
 SMALL = 200
