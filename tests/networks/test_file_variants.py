@@ -169,7 +169,7 @@ INFERRED = {
 @pytest.mark.parametrize("name", INFERRED)
 def test_orders_of_other_collections_are_detected_and_reported(name: str, tmp_path: Path) -> None:
     order = "source, target, weight, time" if "KONECT" in name else "source, target, time"
-    with pytest.warns(UserWarning, match=rf"contacts\.txt was read as .*columns {order}; pass columns=\(\.\.\.\)"):
+    with pytest.warns(UserWarning, match=rf"contacts\.txt was read as .*columns {order}; set columns"):
         network = contacts(tmp_path, INFERRED[name])
     file = tmp_path / "contacts.txt"
     assert str(describe_events_file(file)).endswith(f"columns {order}")

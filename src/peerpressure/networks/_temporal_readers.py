@@ -179,7 +179,7 @@ def _confirmed(file: Path, lines: Lines) -> Lines:
     """Return the lines, and warn if the order of columns was concluded from numbers."""
     if lines.inferred:
         # The line that called read_events or read_contacts.
-        warnings.warn(f"{file} was read as {lines.description}; pass columns=(...) to confirm it", stacklevel=3)
+        warnings.warn(f"{file} was read as {lines.description}; set columns to confirm it", stacklevel=3)
     return lines
 
 
