@@ -12,14 +12,7 @@ import numpy as np
 from peerpressure.model import Model
 from peerpressure.schedules import Formula, Linear, Schedule
 from peerpressure.sde import SDE
-from peerpressure.theory._classification import (
-    LongRun,
-    NoiselessLimit,
-    Outcome,
-    classify,
-    is_consensus_value,
-    structure_of,
-)
+from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._horizon_distance import HorizonDistance, pass_work
@@ -27,6 +20,7 @@ from peerpressure.theory._optimal_schedule import best_averaging, best_line, noi
 from peerpressure.theory._rates import with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime
+from peerpressure.theory._structure import NoiselessLimit, structure_of
 
 # Work of a pass over the horizon up to which an optimum, of some fifty passes, accompanies a diagnosis.
 OPTIMUM_WORK = 3_000_000

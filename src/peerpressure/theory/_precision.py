@@ -14,7 +14,7 @@ from peerpressure.theory._advice import tuned_schedule
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._forecast import mode_error
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import mode_noise, rate_of, with_parts
+from peerpressure.theory._rates import mode_noise, steps_until, with_parts
 from peerpressure.theory._regime import NoiseEffect
 
 # Where agents do not converge to v, the error levels off; more steps would only delay the error message.
@@ -191,16 +191,9 @@ def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float)
 
 
 def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    """Return, as text, the number of steps by the slower of the known rates."""
-    rate = rate_of(long_run, constants=False)
-    # The error is a root mean square: the bias counts with its exponent, the variance with half of it.
-    laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
-    exponents = [share * law.exponent for law, share in laws if law is not None]
-    if not exponents or min(exponents) <= 0:
-        return ""
-    # In logarithms, since the number itself may overflow for small exponents.
-    more = math.log10(steps) + math.log10(error / precision) / min(exponents)
-    return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
+    """Return, as text, the number of steps by the recursion of the consensus mode."""
+    found = steps_until(long_run, steps, error, precision)
+    return "" if found is None else f"allow about 10^{math.log10(found):.1f} steps"
 
 
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:

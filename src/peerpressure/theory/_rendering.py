@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WIDTH = 88
 # Intervals without joint connectivity that are named.
 NAMED = 2
+# Laws that hold this soon are shown without their onset.
+_SOON = 100
+_ONE_LINE = 64
 Rows: TypeAlias = list[tuple[str, str]]
 
 
@@ -72,7 +75,9 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain_law(law: Law) -> dict[str, Any]:
-    return {"exponent": law.exponent, "constant": law.constant, "log": law.log}
+    # JSON has no infinity, and None means that it is not computed.
+    onset = None if law.onset is None else min(law.onset, 1e300)
+    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
 
 
 def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
@@ -140,8 +145,9 @@ def rows(verdict: Verdict) -> Rows:
     rate = verdict.rate
     laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
     known = [f"{name} {_law(law)}" for name, law in laws if law is not None]
-    if known:
-        table.append(("decays like", ", ".join(known)))
+    # On one line if they are short, and one below the other if they have their onsets.
+    parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
+    table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
     if verdict.forecast is not None:
         table += _forecast_rows(verdict.forecast, verdict.step)
     if verdict.advice is not None:
@@ -150,7 +156,9 @@ def rows(verdict: Verdict) -> Rows:
 
 
 def _law(law: Law) -> str:
-    return "0" if law.constant == 0 else str(law)
+    if law.constant == 0:
+        return "0"
+    return str(law) + ("" if law.onset is None or law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
 
 
 def _limit_text(limit: ConsensusLimit) -> str:

@@ -257,9 +257,13 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     temporal_network, structure = long_run.model.temporal_network, long_run.structure
     if temporal_network is None:
         return None
+    law = structure.law
+    # Joint connectivity is that of the record, if a random process goes on after it.
+    horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)
     never = np.zeros((1, long_run.model.n), dtype=np.bool_)
     isolated = never if structure.networks is None else structure.networks.isolated
+    at_times = int(np.count_nonzero(np.any(isolated, axis=0)))
     return Connectivity(
         period=temporal_network.period,
         last_change=temporal_network.last_change,
@@ -269,8 +273,8 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
         broken=broken,
         components=tuple(component.agents.size for component in structure.components),
         values=tuple(component.value for component in structure.components),
-        isolated=float(isolated.mean()),
-        isolated_agents=int(np.count_nonzero(np.any(isolated, axis=0))),
+        isolated=float(isolated.mean()) if law is None else law.isolation,
+        isolated_agents=at_times if law is None else long_run.model.n * (law.isolation > 0),
     )
 
 

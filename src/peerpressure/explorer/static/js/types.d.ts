@@ -197,9 +197,10 @@ export interface Verdict {
   advice: Advice | null;
 }
 
-/** Proportional to t to the power of −exponent, times log t if `log`. */
+/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`, from `onset` on (null: not computed). */
 export interface PowerLaw {
-  exponent: number;
+  exponent: number | null;
+  onset: number | null;
   log: boolean;
   constant: number | null;
 }
