@@ -124,7 +124,8 @@ def simulate(
     dtype : {float64, float32}, default float64
         Precision of the states.
     device : {"cpu", "gpu"}, default "cpu"
-        "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding.
+        "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding. An ``SDE`` must have
+        ``method="euler"`` there.
     threads : int, optional
         The number of threads, by default the cores that this process may use.
     progress : bool or callable, default False
