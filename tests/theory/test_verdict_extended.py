@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 from dataclasses import replace
@@ -20,6 +19,7 @@ from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power
 from peerpressure.theory import (
     Outcome,
     ReasonCode as Code,
+    _forecast,
     _recurrence,
     consensus_mode,
     consensus_rate,
@@ -347,13 +347,16 @@ def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> No
     apart = moments(model, 40, of=rows, what="hidden")
     assert exact.hidden_mean == pytest.approx(found.mean[-1].mean())
     assert exact.hidden_disagreement == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
-    monkeypatch.setattr(importlib.import_module("peerpressure.theory._forecast"), "MOST_AGENTS", 50)
-    sampled = diagnose(model, 40).forecast
-    assert sampled is not None
-    assert sampled.replicates == 64
-    assert sampled.hidden_mean == pytest.approx(exact.hidden_mean, abs=0.02)
-    assert sampled.hidden_disagreement == pytest.approx(exact.hidden_disagreement, rel=0.05)
-    assert sampled.start_weight == exact.start_weight
+    monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
+    probed = diagnose(model, 40).forecast
+    assert probed is not None
+    assert probed.hidden_mean == pytest.approx(exact.hidden_mean, rel=1e-12)
+    assert probed.hidden_disagreement is not None
+    assert exact.hidden_disagreement is not None
+    error = probed.hidden_disagreement_stderr
+    assert 0 < error < 0.03 * exact.hidden_disagreement
+    assert abs(probed.hidden_disagreement - exact.hidden_disagreement) < 4 * error
+    assert probed.start_weight == exact.start_weight
 
 
 @pytest.mark.parametrize("name", ["star and ring", "isolated", "groups"])
@@ -392,16 +395,6 @@ def test_changing_networks_come_to_their_value_at_the_rates_of_their_mode() -> N
 def test_no_rates_are_claimed_where_opinions_adapt() -> None:
     rate = consensus_rate(build(ODD, Linear(), 1.0, Gaussian(0.3)))
     assert (rate.bias, rate.variance, rate.disagreement) == (None, None, None)
-    assert diagnose(build(ODD, Linear(), 1.0), 10).advice is None
-
-
-def test_advice_for_a_network_that_settles_is_worth_taking() -> None:
-    model = build(C["settles"], Linear(3.0), None, Gaussian(0.3))
-    verdict = diagnose(model, 400)
-    assert verdict.advice is not None
-    assert verdict.advice.schedule.slope == pytest.approx(verdict.kappa)
-    assert verdict.advice.gain > 1.2
-    assert diagnose(build(C["star and ring"], Linear()), 10).advice is None
 
 
 def test_steps_are_counted_only_where_agents_converge_to_v() -> None:
@@ -431,7 +424,8 @@ def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None
 
 
 def test_estimates_are_said_to_be() -> None:
-    assert classify(build(ODD, Formula("t"), 1.0)).estimated
-    assert classify(build(ODD, Linear(), Adaptation("0.1 + 0.1/t"))).estimated
+    assert classify(build(ODD, Formula("t*cos(1/t)"), 1.0)).estimated
+    assert not classify(build(ODD, Formula("t"), 1.0)).estimated
+    assert classify(build(ODD, Linear(), Adaptation("0.1*cos(1/t)"))).estimated
     assert not classify(build(ODD, Linear(), Adaptation(Power(-1, 0.5)), Gaussian(0.3))).estimated
     assert not classify(build(ODD, StretchedExponential(), 1.0, Gaussian(0.3))).estimated

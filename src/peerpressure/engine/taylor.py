@@ -69,12 +69,12 @@ def run(
     start: NDArray[Any],
     memory: NDArray[Any] | None,
     report: Callable[[int], None],
-    held: NDArray[Any] | None = None,
+    hidden_state: NDArray[Any] | None = None,
     *,
     parts: Parts,
 ) -> RunResult:
     """Make the plan's steps from ``start``; ``parts(k)`` gives the parts of step k."""
-    return _TaylorRun(plan, start, memory, held, parts).finish(report)
+    return _TaylorRun(plan, start, memory, hidden_state, parts).finish(report)
 
 
 class _TaylorRun(ProcessorRun):
@@ -85,10 +85,10 @@ class _TaylorRun(ProcessorRun):
         plan: RunPlan,
         start: NDArray[Any],
         memory: NDArray[Any] | None,
-        held: NDArray[Any] | None,
+        hidden_state: NDArray[Any] | None,
         parts: Parts,
     ) -> None:
-        super().__init__(plan, start, memory, held)
+        super().__init__(plan, start, memory, hidden_state)
         self.parts = parts
         self.graph = graph_of(plan.model.network, plan.dtype, narrow=False)
         # Two stages and two draws beside the state, for each block.
@@ -113,7 +113,9 @@ class _TaylorRun(ProcessorRun):
             if slots[q] >= 0:
                 for block in self.blocks:
                     output = block.states[:, step & 1]
-                    keep_all(self._ledger(block, slots), slots[q], output, block.held, block.width, block.partial)
+                    keep_all(
+                        self._ledger(block, slots), slots[q], output, block.hidden_state, block.width, block.partial
+                    )
 
     def _advance_part(self, which: int, step: int, number: int, part: Part, pool: Executor | None) -> None:
         """Take one block through one part of a step."""
@@ -175,8 +177,8 @@ def _stage_wide(
             base = U64(agent) * U64(WIDTH)
             for lane in range(WIDTH):
                 at = base + U64(lane)
-                held = fma(-rest, c[at], y[at] + drift[agent])
-                own[lane] = fma(second[agent], u[at], fma(first[agent], z[at], held))
+                stayed = fma(-rest, c[at], y[at] + drift[agent])
+                own[lane] = fma(second[agent], u[at], fma(first[agent], z[at], stayed))
             # With jitter 1 and drift 0 the row kernel adds the neighbours to what is there.
             update_row(
                 c, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
@@ -209,9 +211,9 @@ def _stage_narrow(
             total = states.dtype.type(0)
             for k in range(U64(graph.starts[agent]), U64(graph.ends[agent])):
                 total = fma(graph.weights[k * graph.stride], c[graph.columns[k]], total)
-            held = fma(-rest, c[agent], y[agent] + drift[agent])
-            held = fma(second[agent], u[agent], fma(first[agent], z[agent], held))
-            output[agent] = fma(coupling[agent], total, held)
+            stayed = fma(-rest, c[agent], y[agent] + drift[agent])
+            own = fma(second[agent], u[agent], fma(first[agent], z[agent], stayed))
+            output[agent] = fma(coupling[agent], total, own)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import ScheduleError, message
 from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules._base import Array, Schedule
+from peerpressure.schedules._envelopes import Envelope, decided
 from peerpressure.schedules._growth import Growth
 
 _SCALE = Parameter("scale", "real", "scale", "factor in front", above=0, slider=Slider(0.001, 100.0, 0.001, log=True))
@@ -65,7 +66,8 @@ class Constant(Schedule):
         """Bounded, with every sum divergent."""
         basis = f"ρ_t = {self.value:g} for every t, so no term 1/ρ_t ever shrinks"
         # Also for the value 0, with 1/ρ = ∞: a sum with infinite terms diverges.
-        return Growth(True, True, True, basis=basis, exponent=0.0)
+        envelope = Envelope.constant(self.value)
+        return Growth(True, True, True, basis=basis, exponent=0.0, limit=self.value, envelope=envelope)
 
     @property
     def formula_text(self) -> str:
@@ -111,11 +113,11 @@ class Linear(Schedule):
             raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
 
     @classmethod
-    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike) -> Self:
-        """Return ρ_t = κ t with κ = Σs/Σd, the schedule that averages noise away at the optimal rate.
+    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike, noise_exponent: float = 0.0) -> Self:
+        """Return ρ_t = κt/(1 − 2γ) with κ = Σs/Σd, the line that averages noise of scale t^γ away at the optimal rate.
 
-        The consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it forgets its
-        start more slowly, as t^(−κ/slope).
+        For γ = 0 the consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it
+        forgets its start more slowly, as t^(−κ/slope).
 
         Parameters
         ----------
@@ -123,16 +125,18 @@ class Linear(Schedule):
             Network with at least one edge.
         stubbornness : float or array_like of shape (n,)
             Stubbornness s of the agents, above 0.
+        noise_exponent : float, default 0.0
+            Exponent γ < ½ of the noise's scale over time; from ½ on, no line averages noise away.
 
         Returns
         -------
         Linear
-            Schedule with slope κ.
+            Schedule with slope κ/(1 − 2γ).
 
         Raises
         ------
         ScheduleError
-            If stubbornness is not positive and finite, or the network has no edges.
+            If stubbornness is not positive and finite, the network has no edges, or γ is not below ½.
         """
         s = np.asarray(stubbornness, dtype=np.float64)
         if s.shape not in {(), (network.n,)}:
@@ -146,8 +150,13 @@ class Linear(Schedule):
         if not total_degree > 0:
             rule = "tuning needs a network with edges"
             raise ScheduleError(message(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
+        # Written so that it is false for NaN.
+        if not noise_exponent < 0.5:
+            rule = "noise that a line averages away must grow more slowly than √t"
+            raise ScheduleError(message(rule, got=f"t^{noise_exponent:g}", remedy="use optimal_schedule for a horizon"))
         # A scalar s counts once for each agent in the sum.
-        return cls(slope=float(np.broadcast_to(s, (network.n,)).sum()) / total_degree)
+        kappa = float(np.broadcast_to(s, (network.n,)).sum()) / total_degree
+        return cls(slope=kappa / (1 - 2 * noise_exponent))
 
     def pressure(self, t: Array) -> Array:
         """Return slope·t + offset."""
@@ -161,7 +170,8 @@ class Linear(Schedule):
     def growth(self) -> Growth:
         """Unbounded, slow enough to reach the consensus value and fast enough to average noise away."""
         basis = f"ρ_t grows like {factor(self.slope)}t, and Σ 1/t diverges while Σ 1/t² does not"
-        return Growth(False, True, False, basis=basis, exponent=1.0, slope=self.slope)
+        line = Envelope.constant(self.slope) * Envelope.t() + Envelope.constant(self.offset)
+        return Growth(False, True, False, basis=basis, exponent=1.0, slope=self.slope, limit=math.inf, envelope=line)
 
     @property
     def formula_text(self) -> str:
@@ -222,6 +232,8 @@ class Power(Schedule):
             basis=f"ρ_t grows like t^{p:.6g}, and Σ t^(−p) diverges exactly when p ≤ 1",
             exponent=p,
             slope=self.scale if p == 1 else None,
+            limit=math.inf if p > 0 else self.scale if p == 0 else 0.0,
+            envelope=decided(lambda: Envelope.constant(self.scale) * Envelope.t() ** p),
         )
 
     @property
@@ -264,7 +276,8 @@ class Logarithmic(Schedule):
     def growth(self) -> Growth:
         """Unbounded, but so slow that both sums diverge."""
         basis = f"ρ_t grows like {factor(self.scale)}log t, more slowly than every power of t"
-        return Growth(False, True, True, basis=basis)
+        envelope = Envelope.constant(self.scale) * (Envelope.t() + Envelope.constant(1.0)).log()
+        return Growth(False, True, True, basis=basis, limit=math.inf, envelope=envelope)
 
     @property
     def formula_text(self) -> str:
@@ -316,7 +329,11 @@ class StretchedExponential(Schedule):
     def growth(self) -> Growth:
         """Unbounded, and so fast that both sums converge."""
         basis = f"log ρ_t = {math.log(self.base):.6g} t^{self.exponent:.6g} outgrows every multiple of log t"
-        return Growth(False, False, False, basis=basis)
+        envelope = decided(lambda: self._log_envelope().exp())
+        return Growth(False, False, False, basis=basis, limit=math.inf, envelope=envelope)
+
+    def _log_envelope(self) -> Envelope:
+        return Envelope.constant(math.log(self.base)) * Envelope.t() ** self.exponent
 
     @property
     def formula_text(self) -> str:

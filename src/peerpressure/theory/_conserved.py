@@ -16,9 +16,10 @@ from scipy.integrate import cumulative_simpson, simpson
 from peerpressure.model import Model, Vector
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
-from peerpressure.theory._classification import Component, LongRun, NoiselessLimit
+from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._structure import Component, NoiselessLimit
 
 # log t of the farthest time: e^700 ≈ 1e304 still leaves room for a factor below the largest double, 1.8e308.
 FARTHEST = 700.0
@@ -67,7 +68,7 @@ def conserved_at(long_run: LongRun, component: Component, t: float) -> Conserved
         return Conserved(chosen[None], None, nothing)
     public = omega.probability[structure.networks.index(int(t))]
     adapting = structure.adapting
-    if adapting is not None and np.all(adapting[component.agents]):
+    if adapting is not None and not component.anchored:
         return _adapting_sum(long_run, omega, public, int(t))
     at_rest = omega.influence if adapting is None else np.where(adapting, 0.0, omega.influence)
     if long_run.regime is Regime.FAST:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TypeAlias
 
 import numpy as np
 
 from peerpressure.model import Vector
+from peerpressure.networks import NetworkLaw
 from peerpressure.schedules import Table
 from peerpressure.sde import SDE
-from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome
+from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
+from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._random_networks import stationary_mean
 from peerpressure.theory._rates import start_weight
-from peerpressure.theory._reasons import Reason, ReasonCode, Value
+from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._structure import NoiselessLimit
 
 # Components that are named with their values.
 NAMED = 3
@@ -27,12 +32,17 @@ Reasons: TypeAlias = list[Reason]
 
 
 def explain(
-    long_run: LongRun, limit: ConsensusLimit | None, horizon: int | None = None, weight: float | None = None
+    long_run: LongRun,
+    limit: ConsensusLimit | None,
+    departure: Departure | None,
+    horizon: int | None = None,
+    weight: float | None = None,
 ) -> tuple[Reason, ...]:
     """Return the reasons for the outcome of a model.
 
-    ``limit`` is its consensus limit where there is one. For an unknown outcome, ``horizon`` is a number of steps to
-    look at instead, and ``weight`` that of the start by then, where it is known.
+    ``limit`` is its consensus limit where there is one, and ``departure`` the sizes of its distance to v. For an
+    unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by then,
+    where it is known.
     """
     if long_run.settled:
         return (Reason(ReasonCode.SETTLED),)
@@ -41,10 +51,14 @@ def explain(
     basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
     # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
     growth = _reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())
-    given = [growth, *_network(long_run), *_adaptation(long_run)]
+    given = [growth, *_network(long_run), *_beyond_record(long_run, horizon), *_adaptation(long_run)]
     v = long_run.model.consensus_value
     if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
         return (*given, _reason(ReasonCode.BALANCED, v=v))
+    if departure is not None and long_run.decided in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        code = ReasonCode.LIMIT_IS_V if long_run.decided is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
+        bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
+        return (*given, *_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure)))
     if long_run.outcome is Outcome.UNKNOWN:
         return (*given, *_unknown(long_run, horizon, weight))
     return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
@@ -58,11 +72,13 @@ def _network(long_run: LongRun) -> Reasons:
     temporal_network, structure = long_run.model.temporal_network, long_run.structure
     if temporal_network is None:
         return []
-    period = temporal_network.period
+    period, law = temporal_network.period, structure.law
+    if law is not None:
+        return _random_network(law, long_run.model.n)
     if structure.networks is None:
         return [_reason(ReasonCode.PERIOD_TOO_LONG, period=period or 0)]
     if period is None:
-        reasons = [_reason(ReasonCode.NETWORK_SETTLES, t=temporal_network.last_change)]
+        reasons = [_reason(ReasonCode.NETWORK_RECORDED, t=temporal_network.last_change)]
     else:
         reasons = [_reason(ReasonCode.NETWORK_REPEATS, period=period)]
     if structure.all_isolated and len(structure.components) > 1:
@@ -80,12 +96,27 @@ def _network(long_run: LongRun) -> Reasons:
     return reasons
 
 
+def _random_network(law: NetworkLaw, agents: int) -> Reasons:
+    reasons = [_reason(ReasonCode.RANDOM_NETWORK, process=law.generator.replace("_", " "))]
+    if law.isolation and law.is_ergodic:
+        reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=law.isolation))
+    return reasons
+
+
+def _beyond_record(long_run: LongRun, horizon: int | None) -> Reasons:
+    """Say that steps beyond the record of a random process are not those of the process."""
+    network = long_run.model.temporal_network
+    if horizon is None or network is None or network.law is None or horizon <= network.last_change:
+        return []
+    return [_reason(ReasonCode.BEYOND_RECORD, steps=horizon, t=network.last_change)]
+
+
 def _adaptation(long_run: LongRun) -> Reasons:
     opinions = long_run.structure.opinions
     if opinions.constant or opinions.lasting is None:
         return []
     if opinions.fades:
-        return [Reason(ReasonCode.ADAPTATION_FADES)]
+        return [Reason(ReasonCode.DETACHED if opinions.detached else ReasonCode.ADAPTATION_FADES)]
     anchors = int(np.count_nonzero(~opinions.movable))
     if not anchors:
         return [Reason(ReasonCode.ADAPTATION_LASTS)]
@@ -149,15 +180,20 @@ def _start_remembered(long_run: LongRun) -> Reasons:
         reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
     elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
         reasons.append(Reason(ReasonCode.APERIODIC))
+    elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
+        reasons.append(Reason(ReasonCode.SIDES_AGREE))
     return reasons
 
 
 def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     v = long_run.model.consensus_value
     if limit is not None:
-        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v)
+        digit = shown_digit([limit.mean, v], limit.residual)
+        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    if long_run.structure.law is not None:
+        return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
     return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
 
 
@@ -176,17 +212,25 @@ def _moved_opinions(long_run: LongRun) -> Reasons:
 def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v, components = long_run.model.consensus_value, long_run.structure.components
     if long_run.regime is not Regime.FAST:
-        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=v)]
+        return [_phases_driven(long_run)]
     periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)
     bipartite = _reason(ReasonCode.BIPARTITE_COMPONENTS, periodic=periodic, components=len(components))
     reasons = _start_remembered(long_run)
     if limit is not None and limit.phases is not None:
         (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
         values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
+        values |= {"error": limit.residual, "digit": shown_digit([first, second], limit.residual)}
         return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
     if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
         return [*reasons, bipartite]
     return [*reasons, bipartite, _limit(long_run, None)]
+
+
+def _phases_driven(long_run: LongRun) -> Reason:
+    # A common value that adapting opinions move is not v.
+    mean = long_run.model.consensus_value if long_run.structure.constant_opinions else math.nan
+    frozen = long_run.phi == 1
+    return _reason(ReasonCode.CLASSES_DRIVEN_BY_NOISE if frozen else ReasonCode.PHASES_DRIVEN_BY_NOISE, mean=mean)
 
 
 def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -195,21 +239,31 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     # Under bounded pressure with a common mode, the mean states are still known, and only their scatter grows.
     if long_run.noise is NoiseEffect.SCATTERS and not (bounded and omega is not None):
         return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
+    # Agents that nobody influences adapt to nothing but their own noise.
+    drift = not structure.constant_opinions and bool(structure.opinions.random_walk)
+    alone = [Reason(ReasonCode.ISOLATED_RANDOM_WALKS)] if drift else []
     if structure.all_isolated:
-        return [Reason(ReasonCode.OWN_OPINIONS)]
+        return alone or [Reason(ReasonCode.OWN_OPINIONS)]
+    if structure.opinions.detached:
+        return alone or [Reason(ReasonCode.BOUNDED_PRESSURE)]
     if structure.limit is not NoiselessLimit.DISAGREEMENT:
         mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
-        return [_reason(ReasonCode.OWN_NOISE, mean=mean, std=std)]
+        code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
+        return [_reason(code, mean=mean, std=std)]
     states = _stationary_states(long_run)
+    returns = structure.law is not None and structure.law.isolation > 0
     if states is None:
-        return [Reason(ReasonCode.BOUNDED_PRESSURE)]
-    mean_states = _reason(ReasonCode.STATIONARY_MEAN, low=float(states.min()), high=float(states.max()))
+        return [Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)]
+    code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
+    mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
     return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
 
 
 def _stationary_states(long_run: LongRun) -> Vector | None:
     """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
+    if structure.law is not None:
+        return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
     if networks is None or structure.opinions.fades:
         return None
     if networks.count == 1:
@@ -253,7 +307,7 @@ def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, regime = long_run.structure, long_run.regime
     sources = structure.components[0].sources
     if structure.limit is not NoiselessLimit.PERIODIC:
-        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=long_run.model.consensus_value)]
+        return [_phases_driven(long_run)]
     reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
     if sources is not None:
         reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]
@@ -293,7 +347,9 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
-    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
+    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
+        code = ReasonCode.UNKNOWN_LAW
+    elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
         code = ReasonCode.UNKNOWN_NOISE

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import fields
+from dataclasses import asdict, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from peerpressure.theory._forecast import Advice, Forecast
+from peerpressure.schedules import Table
+from peerpressure.theory._advice import Advice, Suggestion
+from peerpressure.theory._departure import Departure
+from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._rates import Law
-from peerpressure.theory._reasons import json_number
+from peerpressure.theory._reasons import json_number, rounded, shown_digit
 
 if TYPE_CHECKING:
     from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 WIDTH = 88
 # Intervals without joint connectivity that are named.
 NAMED = 2
+# Laws that hold this soon are shown without their onset.
+_SOON = 100
+_ONE_LINE = 64
 Rows: TypeAlias = list[tuple[str, str]]
 
 
@@ -61,19 +68,24 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "forecast": None if ahead is None else _plain_forecast(ahead),
         "advice": None if better is None else _plain_advice(better),
         "consensus_limit": None if limit is None else _plain_limit(limit),
+        "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
         "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
         "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
     }
 
 
 def _plain_law(law: Law) -> dict[str, Any]:
-    return {"exponent": law.exponent, "constant": law.constant, "log": law.log}
+    # JSON has no infinity, and None means that it is not computed.
+    onset = None if law.onset is None else min(law.onset, 1e300)
+    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
 
 
 def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
     plain = {field.name: getattr(ahead, field.name) for field in fields(ahead)}
     for name in ("mean", "std"):
-        plain[name] = None if plain[name] is None else plain[name].tolist()
+        # Numbers of more agents than that are for arrays, not for a text format.
+        listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
+        plain[name] = plain[name].tolist() if listed else None
     return plain
 
 
@@ -85,19 +97,33 @@ def _plain_limit(limit: ConsensusLimit) -> dict[str, Any]:
     }
 
 
+def _plain_departure(departure: Departure) -> dict[str, Any]:
+    return {name: json_number(value) for name, value in asdict(departure).items()}
+
+
 def _plain_advice(better: Advice) -> dict[str, Any]:
     return {
-        "schedule": better.schedule.to_dict(),
-        "error_now": better.error_now,
-        "error_tuned": better.error_tuned,
-        "gain": json_number(better.gain),
+        "rms_distance": better.rms_distance,
+        "suggestions": [
+            {
+                "name": one.name,
+                "schedule": one.schedule.to_dict(),
+                "text": str(one.schedule),
+                "rms_distance": one.rms_distance,
+                "gain": json_number(one.gain),
+                "outcome": None if one.outcome is None else one.outcome.name.lower(),
+            }
+            for one in better.suggestions
+        ],
+        "omitted": None if better.omitted is None else better.omitted.to_dict(),
     }
 
 
 def heading(verdict: Verdict) -> str:
     """Return the outcome as a title."""
     words = verdict.outcome.value
-    return words[0].upper() + words[1:] + " (estimated)" * verdict.estimated
+    # An unknown outcome claims nothing that could be estimated.
+    return words[0].upper() + words[1:] + " (estimated)" * (verdict.estimated and words != "unknown")
 
 
 def rows(verdict: Verdict) -> Rows:
@@ -110,6 +136,8 @@ def rows(verdict: Verdict) -> Rows:
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
         table.append(("consensus limit", _limit_text(limit)))
+        if verdict.departure is not None and math.isfinite(limit.std):
+            table.append(("distance to v", _departure_text(verdict.departure)))
     if verdict.hidden is not None:
         table += _hidden_rows(verdict.hidden)
     if verdict.connectivity is not None:
@@ -117,17 +145,20 @@ def rows(verdict: Verdict) -> Rows:
     rate = verdict.rate
     laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
     known = [f"{name} {_law(law)}" for name, law in laws if law is not None]
-    if known:
-        table.append(("decays like", ", ".join(known)))
+    # On one line if they are short, and one below the other if they have their onsets.
+    parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
+    table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
     if verdict.forecast is not None:
         table += _forecast_rows(verdict.forecast, verdict.step)
     if verdict.advice is not None:
-        table.append(("tuned schedule", _advised(verdict.advice)))
+        table += _advice_rows(verdict.advice)
     return table
 
 
 def _law(law: Law) -> str:
-    return "0" if law.constant == 0 else str(law)
+    if law.constant == 0:
+        return "0"
+    return str(law) + ("" if law.onset is None or law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
 
 
 def _limit_text(limit: ConsensusLimit) -> str:
@@ -136,9 +167,16 @@ def _limit_text(limit: ConsensusLimit) -> str:
     values = [(limit.mean, limit.std)]
     if limit.phases is not None:
         values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
-    text = " and ".join(f"{mean:.6g}" + (f" ± {std:.3g}" if std else "") for mean, std in values)
+    digit = shown_digit([mean for mean, _ in values], limit.residual) if len(values) > 1 else limit.residual
+    text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
     turns = ", alternating" if limit.phases is not None else ""
     return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
+
+
+def _departure_text(departure: Departure) -> str:
+    named = [("bias", departure.bias), ("standard deviation", departure.std), ("swing", departure.swing)]
+    sizes = [f"{name} {size:.2g}" if size > departure.resolution else f"{name} 0" for name, size in named]
+    return ", ".join(sizes) + f", resolved to {departure.resolution:.1g}"
 
 
 def _hidden_rows(hidden: HiddenOutcome) -> Rows:
@@ -166,30 +204,45 @@ def _connectivity_text(found: Connectivity) -> str:
 
 
 def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
-    over = "exact" if ahead.replicates is None else f"from {ahead.replicates} simulated runs"
     after = f"after {ahead.steps:,} step{'s' * (ahead.steps != 1)}"
     if step is not None:
         after = f"at time {ahead.steps * step:,.6g}"
     table = [
         (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
         ("  consensus mode", f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}"),
-        ("  RMS distance to v", f"{ahead.rms_distance:.3g} ({over})"),
-        ("  RMS disagreement", f"{ahead.disagreement:.3g} ({over})"),
+        ("  RMS distance to v", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
+        ("  RMS disagreement", _estimate(ahead.disagreement, ahead.disagreement_stderr)),
     ]
     if ahead.hidden_disagreement is not None:
-        apart = f"mean {ahead.hidden_mean:.6g}, RMS disagreement {ahead.hidden_disagreement:.3g} ({over})"
-        table.append(("  hidden opinions", apart))
+        apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
+        table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
     return table
 
 
-def _advised(advice: Advice) -> str:
-    gain = advice.gain
-    if math.isinf(gain):
-        compared = "all of it"
-    elif gain >= 1.005:
-        compared = f"{gain:.3g} times smaller"
-    elif gain <= 0.995:
-        compared = f"{1 / gain if gain else math.inf:.3g} times larger"
-    else:
-        compared = "the same"
-    return f"{advice.schedule}: error {advice.error_tuned:.3g} instead of {advice.error_now:.3g}, {compared}"
+def _estimate(value: float, stderr: float) -> str:
+    return f"{value:.3g} " + (f"(standard error {stderr:.1g})" if stderr else "(exact)")
+
+
+def _advice_rows(advice: Advice) -> Rows:
+    """Return two rows for each better schedule, or why the best one was not computed."""
+    if not advice.suggestions and advice.omitted is not None:
+        return [("optimal schedule", str(advice.omitted))]
+    return [row for one in advice.suggestions for row in _suggestion_rows(one, advice.rms_distance)]
+
+
+_ADVISED = {"optimal": "optimal schedule", "averaging": "line, then averaging", "tuned": "tuned schedule"}
+
+
+def _suggestion_rows(one: Suggestion, now: float) -> Rows:
+    compared = f"{one.gain:.3g} times smaller" if math.isfinite(one.gain) else "none is left"
+    after = "for this horizon only" if one.outcome is None else f"in the long run {one.outcome.value}"
+    how = _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
+    distance = f"RMS distance {one.rms_distance:.3g} instead of {now:.3g}, {compared}"
+    return [(_ADVISED[one.name], distance), ("", f"{how}; {after}")]
+
+
+def _course(schedule: Table) -> str:
+    """Describe a table by its first, its middle and its last pressure."""
+    last = schedule.values.size
+    shown = sorted({1, -(-last // 2), last})
+    return ", ".join(f"ρ_{t} = {schedule.values[t - 1]:.3g}" for t in shown)
