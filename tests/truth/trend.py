@@ -1,0 +1,77 @@
+"""What a sequence of exact values at growing times tends to: zero, a finite number, infinity, or not to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tests.truth.case import Array
+
+Trend: TypeAlias = Literal["zero", "finite", "infinite", "open"]
+SHARE = 0.9  # of a steady exponent that the last one has at least
+STEADY = 0.15  # least exponent in log t that counts as a decay
+
+
+def exponents(t: Sequence[float], values: Sequence[float]) -> Array:
+    """Return the local exponents −d log q/d log log t: constant for powers of log t, and growing for powers of t."""
+    logs = np.log(np.log(np.asarray(t)))
+    return np.asarray(-np.diff(np.log(np.asarray(values))) / np.diff(logs))
+
+
+def trend(t: Sequence[float], values: Sequence[float], floors: Sequence[float]) -> Trend:
+    """Return what non-negative values tend to, as far as their last few show.
+
+    Values that fall like a power of log t, or faster, have local exponents in log t that do not fade; those of values
+    with a positive limit fade, and are small before the limit is nearly reached. What is neither is left open: an
+    exact value that has moved by less than a few per cent over four decades, without its movement fading, may have a
+    limit or not, and no finite horizon can tell. Values below their floors are rounding errors.
+    """
+    q = np.asarray(values)
+    lost = q <= np.asarray(floors)
+    if lost[-1]:
+        # Rounding errors that have grown may hide values that have not fallen at all.
+        first = int(np.argmax(lost))
+        seen = trend(t[:first], values[:first], floors[:first]) if first > 5 else "zero"
+        return seen if seen in ("finite", "infinite") else "zero"
+    if np.all(np.abs(q[-4:] / q[-1] - 1) < 1e-6):
+        return "finite"
+    e = exponents(t, np.maximum(q, np.asarray(floors) / 10))
+    # Two each, because alternating times may have phases of their own.
+    last, before = float(e[-2:].mean()), float(e[-6:-4].mean() if len(e) > 5 else e[:-2].mean())
+    if last >= STEADY and last >= SHARE * before:
+        return "zero"
+    if last <= -STEADY and last <= SHARE * before:
+        return "infinite"
+    if abs(last) < 0.05 and (abs(last) <= 0.8 * abs(before) or abs(last) < 1e-3):
+        return "finite"
+    return "open"
+
+
+def what_is_left(pressure: Callable[[Array], Array], t: float) -> float | None:
+    """Return ∫ ρ_T/(T ρ) dt from T on, by which a decay t^(−a) at T has still to go as exp(−a …); None if it diverges.
+
+    The integral is taken over log t, up to the largest doubles; it diverges as far as its last half counts.
+    """
+    u = np.geomspace(np.log(t), 690.0, 4_000)
+    with np.errstate(all="ignore"):
+        integrand = np.exp(u) / pressure(np.exp(u))
+    if not np.all(np.isfinite(integrand)):
+        return None
+    whole, end = np.trapezoid(integrand, u), np.trapezoid(integrand[u > 345], u[u > 345])
+    return None if end > 1e-6 * whole else float(whole / integrand[0]) if integrand[0] > 0 else 0.0
+
+
+def limit(values: Sequence[float]) -> tuple[float, float]:
+    """Return the limit of values at times that grow fourfold, and how far off it may be."""
+    first, second, last = (float(value) for value in values[-3:])
+    before, now = second - first, last - second
+    if abs(now) < 1e-12 * max(1.0, abs(last)):
+        return last, 2 * abs(now)
+    factor = now / before if before else 1.0
+    if not 0 < factor < 0.97:
+        return last, 10 * abs(now)
+    # A power law makes what is left geometric; of 1/log t the same formula gives half.
+    left = now * factor / (1 - factor)
+    return last + left, 1.5 * abs(left) if factor > 0.6 else 0.2 * abs(left)
