@@ -114,15 +114,15 @@ def test_a_table_ends_the_search() -> None:
 @pytest.mark.parametrize("precision", [0.0, -1.0, math.inf, math.nan])
 def test_illegal_precisions_are_rejected(precision: float) -> None:
     model = make(ODD, Linear())
-    with pytest.raises(InvalidInputError, match="positive and finite"):
+    with pytest.raises(InvalidInputError, match="finite number above 0"):
         steps_needed(model, precision)
-    with pytest.raises(InvalidInputError, match="positive and finite"):
+    with pytest.raises(InvalidInputError, match="finite number above 0"):
         replicates_needed(model, 10, precision)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, math.nan])
 def test_illegal_confidences_are_rejected(confidence: float) -> None:
-    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="above 0 and below 1"):
         replicates_needed(make(ODD, Linear()), 10, 0.1, confidence=confidence)
 
 

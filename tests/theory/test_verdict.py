@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -191,21 +190,6 @@ def test_forecast_is_that_of_the_moments() -> None:
     mode = moments(model, 200, of=consensus_mode(model))
     assert ahead.mode_std == pytest.approx(mode.std[-1, 0])
     assert ahead.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
-
-
-@pytest.mark.parametrize("m", [1, 2])
-def test_large_networks_are_forecast_by_a_few_runs(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = make(barabasi_albert(180, m, seed=2), Linear())
-    exact = diagnose(model, 50).forecast
-    # The package re-exports a function of the same name, which hides the module.
-    monkeypatch.setattr(importlib.import_module("peerpressure.theory._forecast"), "MOST_AGENTS", 100)
-    sampled = diagnose(model, 50).forecast
-    assert exact is not None
-    assert sampled is not None
-    assert (exact.replicates, sampled.replicates, sampled.mean) == (None, 64, None)
-    assert sampled.mode_error == pytest.approx(exact.mode_error)
-    assert sampled.disagreement == pytest.approx(exact.disagreement, rel=0.05)
-    assert sampled.rms_distance == pytest.approx(exact.rms_distance, rel=0.05)
 
 
 def test_advice_is_exact_and_worth_taking() -> None:

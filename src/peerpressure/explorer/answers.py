@@ -35,7 +35,7 @@ from peerpressure.theory import (
     moments,
     regime_of,
 )
-from peerpressure.theory._forecast import MOST_AGENTS
+from peerpressure.theory._forecast import forecast_work
 from peerpressure.trajectory import SUMMARIES
 
 Array: TypeAlias = NDArray[Any]
@@ -86,11 +86,7 @@ def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
     """Return the verdict with the forecast for the end of the run, None where that takes too long."""
-    model = built.model
-    exact = 2 * model.network.adjacency.nnz * model.n * built.steps
-    # Up to MOST_AGENTS the forecast is exact, with matrices of agents × agents; above it is a simulation of 64
-    # replicates.
-    affordable = exact <= limits.exact if model.n <= MOST_AGENTS else 64 * model.n * built.steps <= limits.work
+    affordable = forecast_work(built.system, built.steps) <= limits.exact
     verdict = _diagnosed(built, limits, built.steps) if affordable else None
     return None if verdict is None else _plain_verdict(verdict)
 

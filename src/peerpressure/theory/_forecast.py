@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -12,18 +13,21 @@ from peerpressure.model import Model, Vector
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
+from peerpressure.sde._flow import NEGLIGIBLE, integrate
 from peerpressure.simulation import simulate
-from peerpressure.statespace import state_layout
+from peerpressure.statespace import initial_state, model_of, state_layout, transition
 from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
-from peerpressure.theory._moments import consensus_mode, moments, step_count
-from peerpressure.theory._rates import start_weight, with_parts
+from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, moments, step_count
+from peerpressure.theory._rates import with_parts
 from peerpressure.theory._regime import Regime
 
-# Largest number of opinions whose covariance is computed, for which every step takes O(n²) or more; beyond, agents are
-# simulated. Where hidden opinions adapt each agent has two.
-MOST_AGENTS = 200
-# A root mean square over N nearly independent deviations has relative error 1/√(2N), half a per cent here.
-ENOUGH_AGENTS = 20_000
+# Up to so many opinions the covariance is always computed: probes would take as much work.
+SMALL = 200
+# Multiplications, about a second's, up to which the covariance of more opinions is computed; and those that probes get.
+MOST_WORK = 1e9
+PROBE_WORK = 5e8
+# Random probes, the least and the most; half as many simulated runs find the directions of largest variance.
+PROBES = (8, 64)
 
 
 @final
@@ -38,16 +42,18 @@ class Forecast:
     mode_mean, mode_std, mode_error : float
         Mean and standard deviation of the consensus mode m, and its root-mean-square distance to v; exact.
     rms_distance, disagreement : float
-        Root mean squares over agents and noise of y_i − v and of y_i − m. They are exact for up to 200 agents (100 if
-        hidden opinions adapt), and else come from a simulation of ``replicates`` runs.
+        Root mean squares over agents and noise of y_i − v and of y_i − m.
     start_weight : float
-        The weight of the start in the consensus mode.
-    replicates : int, optional
-        The number of simulated runs; None where all is exact.
-    mean, std : array of shape (agents,), optional
-        The law of each agent, where it is exact.
+        The weight of the start in the consensus mode; exact.
+    mean : array of shape (agents,)
+        The mean public opinion of each agent; exact.
+    std : array of shape (agents,), optional
+        Its standard deviation, where the covariance of all agents is computed.
     hidden_mean, hidden_disagreement : float, optional
         Where hidden opinions adapt, their mean over agents and the root mean square of their distances from it.
+    rms_distance_stderr, disagreement_stderr, hidden_disagreement_stderr : float
+        Standard errors of these numbers; 0 where they are exact. On large networks the trace of the covariance is
+        estimated with random probes.
     """
 
     steps: int
@@ -57,11 +63,13 @@ class Forecast:
     rms_distance: float
     disagreement: float
     start_weight: float
-    replicates: int | None = None
-    mean: Vector | None = None
+    mean: Vector
     std: Vector | None = None
     hidden_mean: float | None = None
     hidden_disagreement: float | None = None
+    rms_distance_stderr: float = 0.0
+    disagreement_stderr: float = 0.0
+    hidden_disagreement_stderr: float = 0.0
 
 
 @final
@@ -97,11 +105,16 @@ def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None =
     Returns
     -------
     Forecast
-        Exact for up to 200 agents; on more, the consensus mode is exact and agents are simulated.
+        Exact, except for root mean squares over the agents of large networks with noise, which have a standard error.
 
     See Also
     --------
     moments : The exact law of all agents, or of functionals, over time.
+
+    References
+    ----------
+    .. [1] R. A. Meyer, C. Musco, C. Musco, D. P. Woodruff, "Hutch++: optimal stochastic trace estimation", Symposium
+       on Simplicity in Algorithms (2021).
 
     Examples
     --------
@@ -112,69 +125,182 @@ def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None =
     0.099499
     """
     steps = step_count(steps)
-    opinions = model.n * (1 + state_layout(model).has_hidden)
     with cancellable(should_stop):
-        return _exact(model, steps) if opinions <= MOST_AGENTS else _partly_simulated(model, steps)
+        return _forecast(model, steps)
 
 
-def _exact(model: Model | SDE, steps: int) -> Forecast:
-    """Read all off one covariance P: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
-    n, w, v = model.n, consensus_mode(model).weights, model.consensus_value
-    has_hidden = state_layout(model).has_hidden
+def _forecast(model: Model | SDE, steps: int) -> Forecast:
+    n, v = model_of(model).n, model.consensus_value
+    means, start_weight = _means(model, steps)
+    centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
+    public, *hidden = (_covariances if is_exact(model, steps) else _probed)(model, steps, means, centres)
+    m = float(centres[0] @ means[0])
+    rms_distance = math.sqrt(max(float(np.mean((means[0] - v) ** 2)) + public.total, 0.0))
+    spreads = zip(means, centres, [public, *hidden], strict=True)
+    apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
+    return Forecast(
+        steps=steps,
+        mode_mean=m,
+        mode_std=math.sqrt(public.shared),
+        mode_error=math.hypot(m - v, math.sqrt(public.shared)),
+        rms_distance=rms_distance,
+        disagreement=apart[0],
+        start_weight=start_weight,
+        mean=means[0],
+        std=None if public.variance is None else np.sqrt(public.variance),
+        hidden_mean=float(np.mean(means[1])) if hidden else None,
+        hidden_disagreement=apart[1] if hidden else None,
+        rms_distance_stderr=_of_root(public.stderr, rms_distance),
+        disagreement_stderr=_of_root(public.stderr, apart[0]),
+        hidden_disagreement_stderr=_of_root(hidden[0].stderr, apart[1]) if hidden else 0.0,
+    )
+
+
+def _of_root(stderr: float, root: float) -> float:
+    """Return the standard error of a root from that of its square."""
+    # d√q = dq/(2√q); where the root is 0 up to its own error, the error of the root is the root of the error.
+    return min(stderr / (2 * root), math.sqrt(stderr)) if root > 0 else math.sqrt(stderr)
+
+
+def _means(model: Model | SDE, steps: int) -> tuple[list[Vector], float]:
+    """Return the mean public opinions, and hidden ones where they adapt, and the weight of the start in the mode."""
+    n, at = model.n, state_layout(model)
+    start, size = initial_state(model), at.memory.start
+    # Besides the mean, a start of 1 with all else 0: its mode is the weight of the start.
+    state = np.zeros((size, 2))
+    state[:, 0] = (start.offset + start.forward(hidden=model.x0))[:size]
+    state[:n, 1] = 1.0
+    hidden = np.stack([model.x0, np.zeros(n)], axis=1)
+    if isinstance(model, SDE):
+        state = _mean_flow(model, steps, state)
+    else:
+        for t in range(1, steps + 1):
+            state = transition(model, t, layout=at).forward(state, hidden=hidden)
+    parts = [state[:n, 0].copy()] + ([state[n:, 0].copy()] if at.has_hidden else [])
+    return parts, float(consensus_mode(model).weights @ state[:n, 1])
+
+
+def _mean_flow(sde: SDE, steps: int, state: Vector) -> Vector:
+    """Solve z′ = g∘x − z + Cz for the mean, centred on v, and for a start of 1."""
+    v, shape = sde.consensus_value, state.shape
+
+    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
+        def rate(t: float, flat: Vector) -> Vector:
+            update, now = piece.update(t), flat.reshape(shape)
+            moved = update.couple(now) - now
+            moved[:, 0] += update.gain * (sde.x0 - v)
+            return np.asarray(moved.ravel())
+
+        return rate
+
+    first = state - [v, 0.0]
+    scale = NEGLIGIBLE * np.maximum(np.abs(first).max(axis=0), [float(np.ptp(sde.x0)), 0.0])
+    tolerance = np.broadcast_to(np.where(scale > 0, scale, NEGLIGIBLE), shape).ravel()
+    (flat,) = integrate(sde, rate_of, first.ravel(), 0.0, np.array([sde.time(steps)]), tolerance)
+    return np.add(flat.reshape(shape), [v, 0.0])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Covariance P of agents about a weighted mean m = wᵀy, in means over agents.
+
+    ``shared`` is wᵀPw, ``common`` the mean of Pw, ``apart`` that of the variances of y_i − m, with its standard error,
+    and ``variance`` the diagonal of P, where it is known.
+    """
+
+    shared: float
+    common: float
+    apart: float
+    stderr: float = 0.0
+    variance: Vector | None = None
+
+    @property
+    def total(self) -> float:
+        """The mean of the variances of the agents, tr P/n."""
+        return self.apart + 2 * self.common - self.shared
+
+
+def is_exact(model: Model | SDE, steps: int) -> bool:
+    """Whether a forecast computes the whole covariance; otherwise it estimates its trace."""
+    opinions = state_layout(model).memory.start
+    fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
+    # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
+    return model_of(model).noise.is_zero or opinions <= SMALL or (fits and not isinstance(model, SDE))
+
+
+def forecast_work(model: Model | SDE, steps: int) -> float:
+    """Return about how many multiplications a forecast takes."""
+    if model_of(model).noise.is_zero:
+        return 2 * _row_work(model, steps)
+    probed = 1.5 * _probes(model, steps) * _row_work(model, steps)
+    return _dense_work(model, steps) if is_exact(model, steps) else probed
+
+
+def _dense_work(model: Model | SDE, steps: int) -> float:
+    opinions = state_layout(model).memory.start
+    return float(steps * opinions * (2 * model.network.adjacency.nnz + 8 * opinions))
+
+
+def _row_work(model: Model | SDE, steps: int) -> float:
+    return float(steps * (model.network.adjacency.nnz + 10 * state_layout(model).states))
+
+
+def _probes(model: Model | SDE, steps: int) -> int:
+    """Return the number of random probes that are affordable."""
+    return int(min(max(PROBE_WORK / (1.5 * _row_work(model, steps)), PROBES[0]), PROBES[1]))
+
+
+def _covariances(model: Model | SDE, steps: int, means: list[Vector], centres: list[Vector]) -> list[_Spread]:
+    """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
+    n = model.n
+    if model_of(model).noise.is_zero:
+        return [_Spread(0.0, 0.0, 0.0, variance=np.zeros(n)) for _ in means]
     last = model.time(steps) if isinstance(model, SDE) else steps
-    found = moments(model, steps, times=[last], what="joint" if has_hidden else "public")
-    mean, variance = found.mean[-1, :n], found.variance[-1, :n]
-    m, mode_variance, apart = _about(w, mean, found.covariance[:n, :n])
-    hidden = _about(np.full(n, 1 / n), found.mean[-1, n:], found.covariance[n:, n:]) if has_hidden else None
-    return Forecast(
-        steps=steps,
-        mode_mean=m,
-        mode_std=math.sqrt(mode_variance),
-        mode_error=math.sqrt((m - v) ** 2 + mode_variance),
-        rms_distance=math.sqrt(np.mean((mean - v) ** 2 + variance)),
-        disagreement=apart,
-        start_weight=start_weight(model, steps),
-        mean=mean,
-        std=np.sqrt(variance),
-        hidden_mean=None if hidden is None else hidden[0],
-        hidden_disagreement=None if hidden is None else hidden[2],
-    )
+    found = moments(model, steps, times=[last], what="joint" if len(means) > 1 else "public").covariance
+    spreads = []
+    for k, w in enumerate(centres):
+        P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]
+        with_mean, variance = P @ w, np.maximum(np.diag(P), 0.0)
+        # Rounding may leave negative variances.
+        shared = max(float(w @ with_mean), 0.0)
+        apart = float(np.mean(np.maximum(variance - 2 * with_mean + shared, 0.0)))
+        spreads.append(_Spread(shared, float(np.mean(with_mean)), apart, variance=variance))
+    return spreads
 
 
-def _about(w: Vector, mean: Vector, covariance: Vector) -> tuple[float, float, float]:
-    """Return mean and variance of the weighted mean of agents, and the root mean square of their distances from it."""
-    shared = covariance @ w
-    m, variance = float(w @ mean), float(w @ shared)
-    # Rounding may leave a negative variance.
-    deviation = np.maximum(np.diag(covariance) - 2 * shared + variance, 0.0)
-    return m, variance, math.sqrt(np.mean((mean - m) ** 2 + deviation))
+def _probed(model: Model | SDE, steps: int, means: list[Vector], centres: list[Vector]) -> list[_Spread]:
+    """Estimate the parts by the adjoint: exactly on the directions of largest variance, elsewhere with random signs.
+
+    A few simulated deviations span these directions Q. With P′ the covariance of y_i − m and random signs z,
+    tr P′ = tr QᵀP′Q + E zᵀ(I − QQᵀ)P′(I − QQᵀ)z, whatever Q is; so the runs only reduce the standard error.
+    """
+    n, count = model.n, _probes(model, steps)
+    final = simulate(model, steps, count // 2, record="final").final
+    drawn = [final.public] if final.hidden is None else [final.public, final.hidden]
+    random, rows = np.random.default_rng(0), []
+    for k, (sample, mean, w) in enumerate(zip(drawn, means, centres, strict=True)):
+        deviations = sample - mean
+        basis = np.linalg.qr((deviations - (deviations @ w)[:, None]).T)[0].T
+        signs = random.choice([-1.0, 1.0], size=(count, n))
+        probes = np.concatenate([basis, signs - (signs @ basis.T) @ basis])
+        # As functionals of y_i − m.
+        probes -= probes.sum(axis=1)[:, None] * w
+        part = np.zeros((2 + len(probes), len(means) * n))
+        part[:, k * n : (k + 1) * n] = [w, np.full(n, 1 / n), *probes]
+        rows.append(part)
+    found = moments(model, steps, of=np.concatenate(rows), what="joint" if len(means) > 1 else "public").covariance
+    size = len(rows[0])
+    parts = [found[k * size : (k + 1) * size, k * size : (k + 1) * size] for k in range(len(means))]
+    return [_estimated(part, n, size - 2 - count) for part in parts]
 
 
-def _partly_simulated(model: Model | SDE, steps: int) -> Forecast:
-    """Compute the mode exactly, and average over the many agents of a few runs instead of over the noise."""
-    m, variance = _mode_moments(model, steps)
-    w, v = consensus_mode(model).weights, model.consensus_value
-    # At least two runs, since one shares a single realisation of the mode.
-    replicates = min(max(ENOUGH_AGENTS // model.n, 2), 64)
-    final = simulate(model, steps, replicates, record="final").final
-    public, hidden = final.public, final.hidden
-    modes = (public @ w)[:, None]
-    error = (m - v) ** 2 + variance
-    # The mode is known exactly, so only the difference is estimated from the runs: the mode is common to all agents,
-    # and its fluctuation would not average out over them (a control variate).
-    added = float(np.mean((public - v) ** 2 - (modes - v) ** 2))
-    return Forecast(
-        steps=steps,
-        mode_mean=m,
-        mode_std=math.sqrt(variance),
-        mode_error=math.sqrt(error),
-        rms_distance=math.sqrt(max(error + added, 0.0)),
-        disagreement=math.sqrt(np.mean((public - modes) ** 2)),
-        start_weight=start_weight(model, steps),
-        replicates=replicates,
-        hidden_mean=None if hidden is None else float(hidden.mean()),
-        hidden_disagreement=None if hidden is None else float(np.sqrt(np.mean(hidden.var(axis=1)))),
-    )
+def _estimated(found: Vector, n: int, directions: int) -> _Spread:
+    """Return the parts from the covariance of mode, mean, directions and probes."""
+    variance = np.diag(found)[2:] / n
+    exact, sampled = variance[:directions].sum(), variance[directions:]
+    stderr = float(np.std(sampled, ddof=1) / math.sqrt(sampled.size))
+    return _Spread(float(found[0, 0]), float(found[0, 1]), float(exact + sampled.mean()), stderr)
 
 
 def mode_error(model: Model | SDE, steps: int) -> float:

@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.parameters import Parameter
 from peerpressure.schedules import Table
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._forecast import advice, mode_error
@@ -61,9 +62,7 @@ def replicates_needed(
     381
     """
     _check_precision(precision)
-    if not 0 < confidence < 1:
-        rule = "confidence must lie strictly between 0 and 1"
-        raise InvalidInputError(message(rule, got=confidence, remedy="for instance 0.95"))
+    Parameter("confidence", "real", "confidence", above=0, below=1, remedy="for instance 0.95").check(confidence)
     found = moments(model, steps, of=consensus_mode(model) if of is None else of)
     # The mean over replicates is normal by the central limit theorem, so the exact std of one replicate is enough.
     std = float(found.std.max())
@@ -213,6 +212,4 @@ def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
 
 
 def _check_precision(precision: float) -> None:
-    if not 0 < precision < math.inf:
-        rule = "precision must be positive and finite"
-        raise InvalidInputError(message(rule, got=precision, remedy="no finite run has error 0"))
+    Parameter("precision", "real", "precision", above=0, remedy="no finite run has error 0").check(precision)

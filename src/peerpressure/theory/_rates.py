@@ -31,9 +31,10 @@ from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
+from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, moments, step_count
+from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -59,6 +60,7 @@ def mode_noise(model: Model) -> float:
     >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
     1.4142135623730951
     """
+    model = discrete_model(model)
     # Divided by the maximum, as squares of a very large or very small stubbornness leave the range of doubles.
     weights = model.s / model.s.max()
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
@@ -73,10 +75,9 @@ def long_run_factor(phi: float) -> float:
 
 
 def start_weight(model: Model | SDE, steps: int) -> float:
-    """Return Π_{t≤T} ρ_t/(ρ_t + κ), the weight of the start in the consensus mode after some steps.
+    """Return the weight of the start in the consensus mode after some steps, exactly.
 
-    It is exact where stubbornness is proportional to degree, and has the right order elsewhere. Where the network
-    changes or hidden opinions adapt, and in continuous time, the weight of y₀ is computed exactly by the adjoint.
+    Where stubbornness is proportional to degree it is Π_{t≤T} ρ_t/(ρ_t + κ).
 
     Parameters
     ----------
@@ -96,11 +97,6 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
-    if isinstance(model, Model) and model.is_plain:
-        # The reciprocal and not ρ itself, which overflows for schedules such as exponentials.
-        inverse = model.pressure.reciprocal(np.arange(1, step_count(steps) + 1))
-        # A sum of log1p keeps factors that differ from 1 by less than rounding; their product would be exactly 1.
-        return float(np.exp(-np.sum(np.log1p(model.kappa * inverse))))
     # With a start of 1 and all else 0, the mean is the weight of the start.
     start_alone = with_parts(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
     return float(moments(start_alone, steps, of=consensus_mode(model)).mean[-1, 0])
@@ -249,7 +245,9 @@ def ideal_deviation(model: Model, t: int) -> float:
     Raises
     ------
     ModelError
-        If the network changes, hidden opinions adapt, noise is drawn only once, or t < 1.
+        If the network changes, hidden opinions adapt, or noise is drawn only once.
+    InvalidInputError
+        If t is not a whole number of at least 1.
 
     Examples
     --------
@@ -258,11 +256,10 @@ def ideal_deviation(model: Model, t: int) -> float:
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """
-    if not model.is_plain:
+    if not discrete_model(model).is_plain:
         rule = "an ideal deviation is known for a constant network and constant hidden opinions"
         raise ModelError(message(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))"))
-    if not t >= 1:
-        raise ModelError(message("t must be at least 1", got=t, remedy="noise enters with the first step"))
+    t = step_count(t, "t")
     phi = model.noise.autocorrelation
     if phi == 1:
         remedy = "frozen noise stays in the mean: its deviation is mode_noise(model)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from peerpressure.theory._forecast import Advice, Forecast
 from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._rates import Law
 from peerpressure.theory._reasons import json_number
 
@@ -73,7 +74,9 @@ def _plain_law(law: Law) -> dict[str, Any]:
 def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
     plain = {field.name: getattr(ahead, field.name) for field in fields(ahead)}
     for name in ("mean", "std"):
-        plain[name] = None if plain[name] is None else plain[name].tolist()
+        # Numbers of more agents than that are for arrays, not for a text format.
+        listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
+        plain[name] = plain[name].tolist() if listed else None
     return plain
 
 
@@ -166,20 +169,23 @@ def _connectivity_text(found: Connectivity) -> str:
 
 
 def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
-    over = "exact" if ahead.replicates is None else f"from {ahead.replicates} simulated runs"
     after = f"after {ahead.steps:,} step{'s' * (ahead.steps != 1)}"
     if step is not None:
         after = f"at time {ahead.steps * step:,.6g}"
     table = [
         (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
         ("  consensus mode", f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}"),
-        ("  RMS distance to v", f"{ahead.rms_distance:.3g} ({over})"),
-        ("  RMS disagreement", f"{ahead.disagreement:.3g} ({over})"),
+        ("  RMS distance to v", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
+        ("  RMS disagreement", _estimate(ahead.disagreement, ahead.disagreement_stderr)),
     ]
     if ahead.hidden_disagreement is not None:
-        apart = f"mean {ahead.hidden_mean:.6g}, RMS disagreement {ahead.hidden_disagreement:.3g} ({over})"
-        table.append(("  hidden opinions", apart))
+        apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
+        table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
     return table
+
+
+def _estimate(value: float, stderr: float) -> str:
+    return f"{value:.3g} " + (f"(standard error {stderr:.1g})" if stderr else "(exact)")
 
 
 def _advised(advice: Advice) -> str:

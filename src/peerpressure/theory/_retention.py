@@ -12,6 +12,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Table
+from peerpressure.statespace import discrete_model
 from peerpressure.theory._moments import step_count
 
 # Steps, and numbers in all, that are followed before a half-life counts as infinite.
@@ -74,7 +75,7 @@ def retention(model: Model, steps: int) -> Retention:
     >>> kept.information.round(6)
     array([1.333333,      inf])
     """
-    steps = step_count(steps)
+    model, steps = discrete_model(model), step_count(steps)
     if model.adaptation is None:
         return Retention(np.ones((steps + 1, model.n)), np.full(model.n, math.inf), np.full(model.n, math.inf))
     # Agents of one adaptation weight have the same shares.

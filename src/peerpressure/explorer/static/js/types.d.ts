@@ -204,10 +204,12 @@ export interface PowerLaw {
   constant: number | null;
 }
 
-/** Root mean square distances at the end of the run. */
+/** Root mean square distances at the end of the run, with their standard errors: 0 where they are exact. */
 export interface Forecast {
   disagreement: number | null;
   rms_distance: number | null;
+  disagreement_stderr: number;
+  rms_distance_stderr: number;
 }
 
 /** What the tuned schedule would achieve. */

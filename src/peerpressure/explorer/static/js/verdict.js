@@ -12,14 +12,14 @@ import { capitalise, formatCount, formatNumber, typeset } from "./format.js";
 
 /** @type {Record<string, string>} */
 const HEADINGS = {
-  consensus: "They will agree, on the right value",
-  biased_consensus: "They will agree, but on a biased value",
-  oscillation: "Two sides will swing for ever",
-  disagreement: "They will never quite agree",
-  clusters: "They will agree in clusters",
-  periodic: "They will repeat themselves for ever",
-  random_walk: "They will agree, on a value that keeps wandering",
-  unknown: "What becomes of them cannot be told",
+  consensus: "Consensus on v",
+  biased_consensus: "Biased consensus: agreement, but not on v",
+  oscillation: "Permanent oscillation between two sides",
+  disagreement: "Lasting disagreement",
+  clusters: "Cluster consensus",
+  periodic: "Periodic limit: no agreement",
+  random_walk: "A common opinion on a random walk",
+  unknown: "Outcome unknown",
 };
 
 // The terms and their tooltips; … stands for the end of the run.
@@ -29,7 +29,7 @@ const FACTS = {
   rms_distance: ["RMS distance to v at t = …", "root mean square distance of agents to v"],
   bias: ["bias", "how far the agents' common value lies from v on average"],
   variance: ["variance", "how much the agents' common value differs from run to run"],
-  disagreement_rate: ["disagreement", "how fast agents come to each other"],
+  disagreement_rate: ["disagreement", "how fast the agents' opinions approach each other"],
 };
 
 // What depends on the forecast, which takes longer to compute than the rest.
@@ -103,12 +103,20 @@ export function showVerdict({ outcome, words, estimated, reason, value, rates })
 export function showForecast(verdict, end, tuned, onUse) {
   const forecast = verdict?.forecast;
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
-    setFact(key, forecast ? formatNumber(forecast[key], 3) : null, forecast?.[key], end);
+    setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end);
   }
   // Without a verdict, the schedule is recommended in general; with one, only where it does better.
   const gain = verdict?.advice?.gain;
   const recommended = verdict === null || gain === null || (gain !== undefined && gain > MIN_GAIN);
   showAdvice(verdict, recommended ? tuned : null, onUse);
+}
+
+/**
+ * @param {number | null} value
+ * @param {number} stderr standard error, 0 if the value is exact
+ */
+function estimate(value, stderr) {
+  return formatNumber(value, 3) + (stderr ? ` ± ${formatNumber(stderr, 1)}` : "");
 }
 
 /** Hide the forecast, when another scenario is opened. */

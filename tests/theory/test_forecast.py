@@ -1,0 +1,112 @@
+"""Forecasts against dense recursions of mean and covariance: exact, or within their standard error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from peerpressure.model import Model, Vector
+from peerpressure.networks import Network, barabasi_albert, cycle, grid, path, star
+from peerpressure.noise import Gaussian
+from peerpressure.schedules import Constant, Linear, Power, Schedule
+from peerpressure.theory import _forecast, diagnose, forecast, start_weight
+
+
+def moments_path(model: Model, steps: int) -> tuple[Vector, Vector]:
+    """Return mean and covariance after some steps, with dense matrices."""
+    A, s = model.network.adjacency.toarray(), model.s
+    d, y, P = A.sum(axis=1), model.start_state, np.zeros((model.n, model.n))
+    for t in range(1, steps + 1):
+        rho = float(model.pressure(t))
+        C, g = rho * A / (s + rho * d)[:, None], s / (s + rho * d)
+        y = g * model.x0 + C @ y
+        P = C @ P @ C.T + np.diag((g * model.noise.deviations(model.n)) ** 2)
+    return y, P
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_large_networks_are_forecast_with_a_standard_error(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, rng = barabasi_albert(180, m, seed=2), np.random.default_rng(2)
+    model = Model(network, rng.uniform(size=180), rng.uniform(0.5, 1, 180), Linear(), Gaussian(0.4))
+    exact = forecast(model, 50)
+    monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
+    probed = forecast(model, 50)
+    assert (exact.rms_distance_stderr, exact.disagreement_stderr, probed.std) == (0.0, 0.0, None)
+    for name in ("mode_mean", "mode_std", "mode_error", "start_weight"):
+        assert getattr(probed, name) == pytest.approx(getattr(exact, name), rel=1e-9), name
+    np.testing.assert_allclose(probed.mean, exact.mean, rtol=1e-12)
+    assert f"standard error {probed.rms_distance_stderr:.1g}" in str(diagnose(model, 50))
+    for name in ("rms_distance", "disagreement"):
+        value, error = getattr(exact, name), getattr(probed, f"{name}_stderr")
+        assert 0 < error < 0.01 * value
+        assert abs(getattr(probed, name) - value) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("network", "pressure"),
+    [(grid(12, 12), Linear()), (star(150), Power(1.5)), (path(150), Constant(5.0)), (grid(3, 50), Linear(0.2))],
+    ids=["grid", "star", "path", "long grid"],
+)
+def test_forecasts_of_large_networks_lie_within_their_error(
+    network: Network, pressure: Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    model = Model(network, rng.uniform(0, 1, network.n), rng.uniform(0.5, 2, network.n), pressure, Gaussian(0.5))
+    mean, covariance = moments_path(model, 100)
+    w, v = network.degrees / network.degrees.sum(), model.consensus_value
+    distance = np.sqrt(np.mean((mean - v) ** 2 + np.diag(covariance)))
+    about = np.eye(network.n) - w
+    apart = np.sqrt(np.mean((mean - w @ mean) ** 2 + np.diag(about @ covariance @ about.T)))
+    exact = forecast(model, 100)
+    assert (exact.rms_distance, exact.disagreement) == pytest.approx((distance, apart), rel=1e-9)
+    monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
+    probed = forecast(model, 100)
+    assert abs(probed.rms_distance - distance) < 4 * probed.rms_distance_stderr < 0.1 * distance
+    assert abs(probed.disagreement - apart) < 4 * probed.disagreement_stderr < 0.1 * apart
+
+
+def test_a_star_of_ten_thousand_agents_is_forecast_within_its_error() -> None:
+    n, T = 10_000, 100
+    model = Model(star(n), np.zeros(n), 1.0, Power(1.5), Gaussian(0.1))
+    # By symmetry the covariances of the hub, of a leaf and of two leaves obey three recursions.
+    hub = leaf = pair = 0.0
+    for t in range(1, T + 1):
+        g, gain = 1 / (1 + t**1.5 * (n - 1)), 1 / (1 + t**1.5)
+        c, pull = 1 - g, 1 - gain
+        hub, leaf, pair = (
+            c * c * (leaf + (n - 2) * pair) / (n - 1) + (0.1 * g) ** 2,
+            pull * pull * hub + (0.1 * gain) ** 2,
+            pull * pull * hub,
+        )
+    ahead = forecast(model, T)
+    expected = math.sqrt((hub + (n - 1) * leaf) / n)
+    assert abs(ahead.rms_distance - expected) < 4 * ahead.rms_distance_stderr + 1e-9
+    assert ahead.rms_distance_stderr < 0.01 * expected
+
+
+def test_without_noise_every_forecast_is_exact() -> None:
+    n = 5_000
+    model = Model(cycle(n), np.arange(n) % 2, 1.0, Linear())
+    ahead = forecast(model, 20)
+    assert ahead.std is not None
+    assert (ahead.rms_distance_stderr, ahead.std.max(), ahead.mode_std) == (0.0, 0.0, 0.0)
+    # Agents alternate between two values a and b: a ← (0 + ρ·2b)/(1 + 2ρ), b ← (1 + ρ·2a)/(1 + 2ρ).
+    a, b = 0.0, 1.0
+    for t in range(1, 21):
+        a, b = 2 * t * b / (1 + 2 * t), (1 + 2 * t * a) / (1 + 2 * t)
+    assert ahead.rms_distance == pytest.approx(math.sqrt(((a - 0.5) ** 2 + (b - 0.5) ** 2) / 2), rel=1e-12)
+
+
+def test_the_weight_of_the_start_is_exact_under_unequal_stubbornness() -> None:
+    s = np.full(30, 0.01)
+    s[-1] = 1e3
+    model = Model(path(30), np.linspace(0, 1, 30), s, Linear())
+    d, y = model.network.degrees, np.ones(30)
+    A = model.network.adjacency.toarray()
+    for t in range(1, 101):
+        y = t * (A @ y) / (s + t * d)
+    assert float(d @ y / d.sum()) == pytest.approx(0.708, abs=1e-3)
+    assert start_weight(model, 100) == pytest.approx(float(d @ y / d.sum()), rel=1e-12)
+    assert forecast(model, 100).start_weight == pytest.approx(start_weight(model, 100), rel=1e-12)
