@@ -39,14 +39,15 @@ Map: TypeAlias = tuple[Array, Array, Array]  # F, b and Q
 class Reading:
     """Root mean squares over agents, noise and a window of steps at a late time, of one model.
 
-    ``distance`` of y_i − v, ``spread`` of y_i − ȳ, ``within`` the same inside of components, ``move`` of y_{t+1} − y_t,
-    ``swing`` of what of a step's move is undone within a period, ``hidden_spread`` of x_i − x̄. ``mean`` and ``std``
-    belong to ȳ over the window, ``mode_mean`` and ``mode_std`` to the consensus mode at the last step, ``bias`` to its
-    distance to v. ``states`` has the mean of each agent at each step of the window.
+    ``distance`` of y_i − v, ``common`` of ȳ − v, ``spread`` of y_i − ȳ, ``within`` the same inside of components,
+    ``move`` of y_{t+1} − y_t, ``drift`` of the change over the whole window, ``hidden_spread`` of x_i − x̄. ``mean``
+    and ``std`` belong to ȳ over the window and at its end, ``mode_mean`` and ``mode_std`` to the consensus mode at its
+    end. ``states`` and ``deviations`` have the mean and the standard deviation of each agent at each step.
     """
 
     t: float
     distance: float
+    common: float
     spread: float
     within: float
     move: float
@@ -58,6 +59,11 @@ class Reading:
     mode_std: float
     states: Array
     deviations: Array
+
+    @property
+    def relative_spread(self) -> float:
+        """The spread in deviations of the mean of all agents."""
+        return self.spread / self.std if self.std > 0 else 0.0
 
     @property
     def mean_swing(self) -> float:
@@ -354,6 +360,7 @@ def _read(batch: _Batch, law: _Law, t: int, relax: int) -> dict[str, Array]:
     own_mean = np.einsum("bi,kbi->b", batch.agents, np.stack(states)) / WINDOW
     variance = np.einsum("bi,bij,bj->b", batch.agents, law.covariance[:, :n, :n], batch.agents)
     return {name: np.sqrt(value) for name, value in sums.items()} | {
+        "common": np.hypot(own_mean - batch.v, np.sqrt(np.maximum(variance, 0))),
         "t": np.full(len(batch.cases), t + relax + WINDOW),
         "mean": own_mean,
         "std": np.sqrt(np.maximum(variance, 0)),

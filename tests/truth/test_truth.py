@@ -56,8 +56,9 @@ def test_blocks_of_steps_are_as_good_as_single_ones(pressure: str) -> None:
 
 @pytest.mark.parametrize(
     ("formula", "expected"),
-    [("t**-0.1", "zero"), ("1/np.log(t)", "zero"), ("1 + t**-0.3", "finite"), ("np.log(np.log(t))**-0.3", "open"),
-     ("np.log(t)", "infinite"), ("t**0.1", "infinite"), ("2 - 1/t", "finite"), ("1e-9/t", "zero")],
+    [("t**-0.1", "zero"), ("1/np.log(t)", "zero"), ("np.log(t)**-0.3", "zero"), ("1e-9/t", "zero"),
+     ("1 + t**-0.3", "finite"), ("0.1 + t**-0.1", "finite"), ("2 - 1/t", "finite"), ("1e-3 + t**-0.3", "finite"),
+     ("np.log(np.log(t))**-0.3", "open"), ("np.log(t)", "infinite"), ("t**0.1", "infinite")],
 )  # fmt: skip
 def test_trends_are_told_apart(formula: str, expected: str) -> None:
     t = EXACT * 4.0 ** np.arange(11)

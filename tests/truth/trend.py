@@ -28,25 +28,45 @@ def trend(t: Sequence[float], values: Sequence[float], floors: Sequence[float]) 
     exact value that has moved by less than a few per cent over four decades, without its movement fading, may have a
     limit or not, and no finite horizon can tell. Values below their floors are rounding errors.
     """
-    q = np.asarray(values)
-    lost = q <= np.asarray(floors)
-    if lost[-1]:
-        # Rounding errors that have grown may hide values that have not fallen at all.
-        first = int(np.argmax(lost))
-        seen = trend(t[:first], values[:first], floors[:first]) if first > 5 else "zero"
-        return seen if seen in ("finite", "infinite") else "zero"
+    q, floor = np.asarray(values), np.asarray(floors)
+    if q[-1] <= floor[-1]:
+        return _trend_of_the_lost(t, q, floor)
     if np.all(np.abs(q[-4:] / q[-1] - 1) < 1e-6):
         return "finite"
-    e = exponents(t, np.maximum(q, np.asarray(floors) / 10))
+    e = exponents(t, np.maximum(q, floor / 10).tolist())
     # Two each, because alternating times may have phases of their own.
     last, before = float(e[-2:].mean()), float(e[-6:-4].mean() if len(e) > 5 else e[:-2].mean())
     if last >= STEADY and last >= SHARE * before:
-        return "zero"
+        return _zero_or_a_small_limit(q, last, np.log(t[-2]) / np.log(t[-1]))
     if last <= -STEADY and last <= SHARE * before:
         return "infinite"
-    if abs(last) < 0.05 and (abs(last) <= 0.8 * abs(before) or abs(last) < 1e-3):
+    fades = abs(last) <= 0.8 * abs(before) or abs(last) < 1e-3
+    return "finite" if abs(last) < 0.05 and fades else "open"
+
+
+def _trend_of_the_lost(t: Sequence[float], q: Array, floor: Array) -> Trend:
+    """Return the trend of values that drown in rounding errors; these may have grown, and values not fallen at all."""
+    seen = int(np.argmax(q < 30 * floor))
+    if seen > 5:
+        return trend(t[:seen], q[:seen].tolist(), floor[:seen].tolist())
+    return "zero" if floor[-1] < 100 * floor[seen] else "open"
+
+
+def _zero_or_a_small_limit(q: Array, exponent: float, ratio: float) -> Trend:
+    """Tell a decay to zero from one to a limit that is small beside what is still to go.
+
+    Aitken's formula finds the limit of c + b t^(−β) and that of a power of t, 0. Of (log t)^(−a) it finds 1/(1 + a) of
+    the last value, which falls as the value does; ``ratio`` is that of the last two log t.
+    """
+    limits = []
+    for values in (q[-4:-1], q[-3:]):
+        before, now = np.diff(values)
+        factor = now / before if before else 1.0
+        limits.append(values[-1] + now * factor / (1 - factor) if 0 < factor < 1 else 0.0)
+    falls = 1 - limits[1] / limits[0] if limits[0] > 0 else 1.0
+    if limits[1] > 0.05 * q[-1] and abs(falls) < 0.3 * (1 - ratio**exponent):
         return "finite"
-    return "open"
+    return "open" if limits[1] > 1.25 * q[-1] / (1 + exponent) else "zero"
 
 
 def what_is_left(pressure: Callable[[Array], Array], t: float) -> float | None:
