@@ -236,7 +236,8 @@ def test_stubbornness_and_pressure_may_be_scaled_together(factor: float) -> None
 
 
 def test_formulas_are_marked_as_estimated() -> None:
-    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
+    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t*cos(1/t)"))).estimated
+    assert not consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
     assert not consensus_rate(make(NETWORKS["BA2"], Linear(2))).estimated
 
 

@@ -67,7 +67,7 @@ def conserved_at(long_run: LongRun, component: Component, t: float) -> Conserved
         return Conserved(chosen[None], None, nothing)
     public = omega.probability[structure.networks.index(int(t))]
     adapting = structure.adapting
-    if adapting is not None and np.all(adapting[component.agents]):
+    if adapting is not None and not component.anchored:
         return _adapting_sum(long_run, omega, public, int(t))
     at_rest = omega.influence if adapting is None else np.where(adapting, 0.0, omega.influence)
     if long_run.regime is Regime.FAST:

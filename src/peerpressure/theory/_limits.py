@@ -278,7 +278,8 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     # Opinions may all be equal, in which case noise sets the scale.
     scale = float(np.ptp(opinions)) + float(long_run.deviations.max())
     enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
-    unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or long_run.noise_grows
+    frozen = long_run.noise is NoiseEffect.STAYS and long_run.structure.anchored and long_run.noise_grows
+    unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or frozen
     # Only the mean is followed then; the standard deviation is ∞ by the classification.
     if unbounded:
         long_run = _without_noise(long_run)

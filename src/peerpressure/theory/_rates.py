@@ -34,7 +34,7 @@ from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
