@@ -77,6 +77,11 @@ def _last_of_a_fading_decay(case: Case, t: Array, q: Array) -> tuple[float, bool
     return float(q[-1] * math.exp(-min(decay[-1] * left, 700.0))) if fades else 0.0, sure
 
 
+def _bounded(case: Case, t: float) -> bool:
+    earlier, later = (curve(case.pressure)(np.linspace(0.5, 1.0, 99) * end).max() for end in (t / 1e4, t))
+    return bool(later < 1.2 * earlier)
+
+
 def _grows(case: Case, t: float) -> bool:
     earlier, later = curve(case.scale)(np.array([t / 4, t]))
     return case.noisy and bool(later > 1.001 * earlier)
@@ -107,7 +112,7 @@ def outcomes(case: Case, truth: Truth) -> set[Outcome] | None:
     if trends["move"] != "zero" and trends["drift"] == "zero":
         apart.add(periodic)
         # Under bounded pressure a stationary law may have phases, too.
-        if _trend(case, truth, "least_gap") != "zero":
+        if _bounded(case, truth.readings[-1].t):
             apart.add(Outcome.DISAGREEMENT)
     elif not apart or trends["drift"] != "zero" or len(set(case.components)) == case.n:
         apart.add(Outcome.DISAGREEMENT)
@@ -117,13 +122,21 @@ def outcomes(case: Case, truth: Truth) -> set[Outcome] | None:
 
 
 def _outcome(case: Case, truth: Truth, verdict: Verdict) -> Finding:
-    true = outcomes(case, truth)
+    true = _unless_refuted(case, truth, verdict)
     claimed = verdict.outcome.name
-    if verdict.outcome is Outcome.UNKNOWN:
-        return Finding("outcome", "unknown", claimed, _names(true))
     if true is None:
         return Finding("outcome", "open", claimed, _names(true))
+    if verdict.outcome is Outcome.UNKNOWN:
+        return Finding("outcome", "unknown", claimed, _names(true))
     return Finding("outcome", "right" if verdict.outcome in true else "wrong", claimed, _names(true))
+
+
+def _unless_refuted(case: Case, truth: Truth, verdict: Verdict) -> set[Outcome] | None:
+    """Return the outcomes, but None where consensus on v is not yet nearer than a claimed limit close to v."""
+    true, claimed = outcomes(case, truth), verdict.consensus_limit
+    if true != {Outcome.CONSENSUS} or claimed is None or verdict.outcome is not Outcome.BIASED_CONSENSUS:
+        return true
+    return None if math.hypot(claimed.mean - case.value, claimed.std) < truth.readings[-1].distance else true
 
 
 def _names(true: set[Outcome] | None) -> str:
@@ -132,7 +145,7 @@ def _names(true: set[Outcome] | None) -> str:
 
 def _limit(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
     claimed, readings = verdict.consensus_limit, truth.readings
-    true = outcomes(case, truth)
+    true = _unless_refuted(case, truth, verdict)
     agree = {Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION}
     if claimed is None:
         # Only a settled common value of finite deviation can be asked for.
@@ -179,10 +192,10 @@ def _hidden(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
         return
     true, claimed = _trend(case, truth, "hidden_spread"), verdict.hidden.agrees
     last = f"spread {truth.readings[-1].hidden_spread:.3g} tends to {true}"
-    if claimed is None:
-        yield Finding("hidden", "unknown", "None", last)
-    elif true == "open":
+    if true == "open":
         yield Finding("hidden", "open", str(claimed), last)
+    elif claimed is None:
+        yield Finding("hidden", "unknown", "None", last)
     else:
         yield Finding("hidden", "right" if claimed == (true == "zero") else "wrong", str(claimed), last)
 

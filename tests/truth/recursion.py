@@ -70,11 +70,6 @@ class Reading:
         """The largest range of an agent's mean over the window."""
         return float(np.ptp(self.states, axis=0).max())
 
-    @property
-    def least_gap(self) -> float:
-        """The least range of the agents' means at any step of the window."""
-        return float(np.ptp(self.states, axis=1).min())
-
 
 @dataclass(frozen=True, eq=False)
 class Truth:

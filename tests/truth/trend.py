@@ -49,7 +49,7 @@ def _trend_of_the_lost(t: Sequence[float], q: Array, floor: Array) -> Trend:
     seen = int(np.argmax(q < 30 * floor))
     if seen > 5:
         return trend(t[:seen], q[:seen].tolist(), floor[:seen].tolist())
-    return "zero" if floor[-1] < 100 * floor[seen] else "open"
+    return "zero" if floor[-1] < 3 * floor[seen] else "open"
 
 
 def _zero_or_a_small_limit(q: Array, exponent: float, ratio: float) -> Trend:
@@ -92,6 +92,6 @@ def limit(values: Sequence[float]) -> tuple[float, float]:
     factor = now / before if before else 1.0
     if not 0 < factor < 0.97:
         return last, 10 * abs(now)
-    # A power law makes what is left geometric; of 1/log t the same formula gives half.
+    # A power law makes what is left geometric; of a power of log t the same formula gives a part only.
     left = now * factor / (1 - factor)
-    return last + left, 1.5 * abs(left) if factor > 0.6 else 0.2 * abs(left)
+    return last + left, (5.0 if factor > 0.8 else 1.5 if factor > 0.6 else 0.2) * abs(left)
