@@ -12,7 +12,7 @@ import numpy as np
 import peerpressure as pp
 from peerpressure.theory import ConsensusLimit, Law, Outcome, Verdict, steps_needed
 from tests.truth.case import Array, Case, curve
-from tests.truth.recursion import Truth
+from tests.truth.recursion import Truth, distance_under
 from tests.truth.trend import Trend, limit, trend, what_is_left
 
 Mark: TypeAlias = Literal["right", "unknown", "open", "wrong"]
@@ -39,8 +39,8 @@ def judge(case: Case, truth: Truth, number: int = 0) -> list[Finding]:
         return [Finding("outcome", "unknown", f"{type(error).__name__}: {error}")]
     found = [_outcome(case, truth, verdict), *_limit(case, truth, verdict), *_hidden(case, truth, verdict)]
     found += [*_rates(case, truth, verdict), *_forecast(case, truth, verdict, steps)]
-    if not case.continuous and number % 3 == 0:
-        found += _steps_needed(case, truth)
+    if not case.continuous:
+        found += [*_advice(case, truth, verdict), *(_steps_needed(case, truth) if number % 3 == 0 else ())]
     return found
 
 
@@ -259,6 +259,18 @@ def _forecast(case: Case, truth: Truth, verdict: Verdict, steps: int) -> Iterato
         if name == "start_weight":
             good = bool(abs(said - value) <= 10 * rtol + 1e-6 * abs(value))
         yield Finding(f"forecast of {name}", "right" if good else "wrong", f"{said} at {steps}", f"{value}")
+
+
+def _advice(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
+    if verdict.advice is None or verdict.forecast is None:
+        return
+    steps = verdict.forecast.steps
+    now = float(truth.distance[steps - 1])
+    for one in verdict.advice.suggestions:
+        then = distance_under(case, one.schedule(np.arange(1, steps + 1)))
+        good = then < now and math.isclose(one.rms_distance, then, rel_tol=1e-6, abs_tol=1e-9 * case.size)
+        text = f"{one.name}: {one.rms_distance:.6g} after {steps} steps"
+        yield Finding("advice", "right" if good else "wrong", text, f"{then:.6g}, now {now:.6g}")
 
 
 def _steps_needed(case: Case, truth: Truth) -> Iterator[Finding]:

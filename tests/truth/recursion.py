@@ -235,6 +235,15 @@ def truths(cases: Sequence[Case]) -> list[Truth]:
     return [found[number] for number in range(len(cases))]
 
 
+def distance_under(case: Case, pressure: Array) -> float:
+    """Return the agents' root mean square distance to v after as many steps as pressures are given."""
+    batch = _Batch([case])
+    batch.rho, law = [lambda t: np.asarray(pressure[t.astype(int) - 1])], batch.start()
+    for one in _steps(batch, 0, len(pressure)):
+        law = _apply(*one, law)
+    return float(_brief(batch, law)[2][0])
+
+
 def _steps(batch: _Batch, begin: int, count: int) -> Iterator[Map]:
     """Yield the maps of single steps."""
     times = np.arange(begin + 1, begin + count + 1)

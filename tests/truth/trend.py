@@ -94,4 +94,4 @@ def limit(values: Sequence[float]) -> tuple[float, float]:
         return last, 10 * abs(now)
     # A power law makes what is left geometric; of a power of log t the same formula gives a part only.
     left = now * factor / (1 - factor)
-    return last + left, (5.0 if factor > 0.8 else 1.5 if factor > 0.6 else 0.2) * abs(left)
+    return last + left, (10.0 if factor > 0.85 else 1.5 if factor > 0.6 else 0.2) * abs(left)
