@@ -16,9 +16,10 @@ from scipy.integrate import cumulative_simpson, simpson
 from peerpressure.model import Model, Vector
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
-from peerpressure.theory._classification import Component, LongRun, NoiselessLimit
+from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._structure import Component, NoiselessLimit
 
 # log t of the farthest time: e^700 ≈ 1e304 still leaves room for a factor below the largest double, 1.8e308.
 FARTHEST = 700.0

@@ -12,8 +12,9 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.theory._classification import SAME, LongRun, Outcome
+from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._limits import ConsensusLimit, limit_of
+from peerpressure.theory._structure import SAME
 
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13

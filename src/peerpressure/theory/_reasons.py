@@ -16,7 +16,9 @@ class ReasonCode(StrEnum):
     # What is given.
     PRESSURE_GROWTH = "pressure_growth"
     PERIOD_TOO_LONG = "period_too_long"
-    NETWORK_SETTLES = "network_settles"
+    NETWORK_RECORDED = "network_recorded"
+    RANDOM_NETWORK = "random_network"
+    BEYOND_RECORD = "beyond_record"
     NETWORK_REPEATS = "network_repeats"
     COMPONENTS = "components"
     ALL_ISOLATED = "all_isolated"
@@ -46,6 +48,7 @@ class ReasonCode(StrEnum):
     LIMIT_UNRESOLVED = "limit_unresolved"
     SIDES_AGREE = "sides_agree"
     LIMIT_DEPENDS_ON_NOISE = "limit_depends_on_noise"
+    LIMIT_DEPENDS_ON_NETWORK = "limit_depends_on_network"
     LIMIT_UNBOUNDED = "limit_unbounded"
     NOISE_WANDERS = "noise_wanders"
     FROZEN_NOISE = "frozen_noise"
@@ -66,6 +69,8 @@ class ReasonCode(StrEnum):
     OWN_NOISE_KEPT = "own_noise_kept"
     BOUNDED_PRESSURE = "bounded_pressure"
     STATIONARY_MEAN = "stationary_mean"
+    RANDOM_MEAN = "random_mean"
+    RETURN_TO_OPINIONS = "return_to_opinions"
     NO_FLUCTUATION = "no_fluctuation"
     FLUCTUATION = "fluctuation"
     FLUCTUATION_FADES = "fluctuation_fades"
@@ -89,9 +94,13 @@ class ReasonCode(StrEnum):
     UNKNOWN_GROWTH = "unknown_growth"
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
+    UNKNOWN_LAW = "unknown_law"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
+    # Advice.
+    OPTIMUM_CONTINUOUS = "optimum_continuous"
+    OPTIMUM_TOO_LARGE = "optimum_too_large"
 
 
 Value: TypeAlias = float | int | str
@@ -158,8 +167,16 @@ def shown_digit(values: Sequence[float], error: float) -> float:
 SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.PRESSURE_GROWTH: "{basis}.",
     ReasonCode.PERIOD_TOO_LONG: "The network repeats only after {period:,} steps, too many to analyse as a whole.",
-    ReasonCode.NETWORK_SETTLES: "From t = {t:,} on the network no longer changes.",
+    ReasonCode.NETWORK_RECORDED: (
+        "The network is a record up to t = {t:,}; what follows supposes that it stays as it is from then on."
+    ),
+    ReasonCode.RANDOM_NETWORK: (
+        "The network is a record of a random process ({process}); what follows describes the process as it goes on."
+    ),
     ReasonCode.NETWORK_REPEATS: "The network repeats every {period:,} steps.",
+    ReasonCode.BEYOND_RECORD: (
+        "Of {steps:,} steps asked for, those after t = {t:,} are not recorded: the last network stays."
+    ),
     ReasonCode.COMPONENTS: "It falls into {components:,} components; isolated agents among them: {single:,}.",
     ReasonCode.ALL_ISOLATED: "No agent has a neighbour.",
     ReasonCode.INTERMITTENTLY_ISOLATED: (
@@ -212,6 +229,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.LIMIT_DEPENDS_ON_NOISE: (
         "The limit depends on the start and on growing noise, and not on v = {v:.6g} alone."
     ),
+    ReasonCode.LIMIT_DEPENDS_ON_NETWORK: (
+        "All agents converge to a value that depends on which edges are present, and not on v = {v:.6g} alone."
+    ),
     ReasonCode.LIMIT_UNBOUNDED: "The limit has a variance that grows without bound, and is not v = {v:.6g}.",
     ReasonCode.NOISE_WANDERS: (
         "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0: agents agree, but on a value that "
@@ -261,6 +281,11 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.STATIONARY_MEAN: (
         "Bounded pressure leaves agents apart: their mean public opinions span {low:.4g} to {high:.4g}."
     ),
+    ReasonCode.RANDOM_MEAN: (
+        "However high the pressure, they return to it again and again: "
+        "their mean public opinions span {low:.4g} to {high:.4g}."
+    ),
+    ReasonCode.RETURN_TO_OPINIONS: "However high the pressure, they return to it again and again.",
     ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
     ReasonCode.FLUCTUATION: (
         "Noise keeps them moving with a standard deviation of {low:.3g} to {high:.3g}, and their average with "
@@ -306,6 +331,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
     ),
+    ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
         "the common value."
@@ -314,6 +340,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NOT_COMPUTED: (
         "The long-run behaviour takes longer to compute than this page may wait; peerpressure diagnose computes it."
     ),
+    ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
+    ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
 }
 
 

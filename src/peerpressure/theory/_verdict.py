@@ -14,10 +14,11 @@ from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
+from peerpressure.theory._advice import Advice, advice
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._explanation import explain
-from peerpressure.theory._forecast import Advice, Forecast, advice, forecast
+from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
@@ -115,7 +116,7 @@ class Verdict:
     rate : Rate
         The laws by which bias, variance and disagreement decay.
     forecast, advice : optional
-        Where agents are after a number of steps and what ρ_t = κt would improve, if steps were given.
+        Where agents are after a number of steps, and which schedules would bring them closer to v, if steps were given.
     consensus_limit : ConsensusLimit, optional
         The limit where all agents agree, or exchange two values.
     departure : Departure, optional
@@ -182,8 +183,8 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     model : Model or SDE
         Any model.
     steps : int, optional
-        A number of steps after which to compute exactly where the agents are, and how much the tuned schedule ρ_t = κt
-        would improve on it. In continuous time steps are those of the equation.
+        A number of steps after which to compute exactly where the agents are, and which schedules would bring them
+        closer to v by then. In continuous time steps are those of the equation.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
@@ -197,6 +198,7 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     consensus_limit : The limit of the public opinions where all agents agree.
     consensus_rate : Only the rates.
     moments : The exact law of the state after a number of steps.
+    optimal_schedule : The best schedule for a number of steps, for larger models than a diagnosis looks at.
 
     References
     ----------
@@ -237,7 +239,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
         _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
-    better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
+    better = None if ahead is None else advice(long_run, ahead)
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
@@ -263,9 +265,13 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     temporal_network, structure = long_run.model.temporal_network, long_run.structure
     if temporal_network is None:
         return None
+    law = structure.law
+    # Joint connectivity is that of the record, if a random process goes on after it.
+    horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)
     never = np.zeros((1, long_run.model.n), dtype=np.bool_)
     isolated = never if structure.networks is None else structure.networks.isolated
+    at_times = int(np.count_nonzero(np.any(isolated, axis=0)))
     return Connectivity(
         period=temporal_network.period,
         last_change=temporal_network.last_change,
@@ -275,8 +281,8 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
         broken=broken,
         components=tuple(component.agents.size for component in structure.components),
         values=tuple(component.value for component in structure.components),
-        isolated=float(isolated.mean()),
-        isolated_agents=int(np.count_nonzero(np.any(isolated, axis=0))),
+        isolated=float(isolated.mean()) if law is None else law.isolation,
+        isolated_agents=at_times if law is None else long_run.model.n * (law.isolation > 0),
     )
 
 
