@@ -88,6 +88,10 @@ def test_reasons_carry_the_numbers_of_the_process() -> None:
     told = values(pp.diagnose(fast), Code.LIMIT)
     assert told.items() >= {"mean": limit.mean, "std": limit.std, "v": fast.consensus_value}.items()
     assert 0 < told["error"] < 1e-3  # what is printed is rounded to what this supports
+    bounded = build(pressure=pp.Constant(2.0))
+    found, (_, covariance) = values(pp.diagnose(bounded), Code.FLUCTUATION), pp.sde.stationary(bounded, 1.0)
+    stds = np.sqrt(np.diag(covariance))
+    assert (found["low"], found["high"]) == pytest.approx((stds.min(), stds.max()))
 
 
 def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
