@@ -100,7 +100,7 @@ def test_the_impossible_is_rejected_with_a_remedy(
 def test_what_is_too_far_off_is_estimated() -> None:
     with pytest.raises(InvalidInputError, match=r"within 1,000 steps.*allow about 10\^.*try ρ_t = 0\.27"):
         steps_needed(make(ODD, Linear()), 1e-3, max_steps=1000)
-    with pytest.raises(InvalidInputError, match=r"within 500 steps.*allow about 10\^4\.7 steps.*t\^−0\.5"):
+    with pytest.raises(InvalidInputError, match=r"within 500 steps.*allow about 10\^4\.7 steps"):
         steps_needed(make(ODD, TUNED), 1e-3, max_steps=500)
     with pytest.raises(InvalidInputError, match="within 500 steps"):
         steps_needed(make(ODD, Logarithmic()), 1e-3, max_steps=500)

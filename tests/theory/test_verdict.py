@@ -193,19 +193,6 @@ def test_forecast_is_that_of_the_moments() -> None:
     assert ahead.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
 
 
-def test_advice_is_exact_and_worth_taking() -> None:
-    model = make(ODD, Linear())
-    found = diagnose(model, 500).advice
-    assert found is not None
-    assert found.schedule == Linear.tuned(ODD, model.s)
-    after = diagnose(replace(model, pressure=found.schedule), 500)
-    assert after.forecast is not None
-    assert after.advice is not None
-    assert after.forecast.mode_error == pytest.approx(found.error_tuned)
-    assert after.advice.gain == pytest.approx(1.0)
-    assert found.gain > 1.5
-
-
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
     table = diagnose(make(ODD, Table([1.0, 2.0, 4.0])))
     seen = values(table, Code.FINITE_HORIZON)

@@ -10,10 +10,11 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Table
+from peerpressure.theory._advice import tuned_schedule
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._forecast import advice, mode_error
+from peerpressure.theory._forecast import mode_error
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import mode_noise, rate_of
+from peerpressure.theory._rates import mode_noise, steps_until, with_parts
 from peerpressure.theory._regime import NoiseEffect
 
 # Where agents do not converge to v, the error levels off; more steps would only delay the error message.
@@ -190,25 +191,19 @@ def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float)
 
 
 def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    """Return, as text, the number of steps by the slower of the known rates."""
-    rate = rate_of(long_run, constants=False)
-    # The error is a root mean square: the bias counts with its exponent, the variance with half of it.
-    laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
-    exponents = [share * law.exponent for law, share in laws if law is not None]
-    if not exponents or min(exponents) <= 0:
-        return ""
-    # In logarithms, since the number itself may overflow for small exponents.
-    more = math.log10(steps) + math.log10(error / precision) / min(exponents)
-    return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
+    """Return, as text, the number of steps by the recursion of the consensus mode."""
+    found = steps_until(long_run, steps, error, precision)
+    return "" if found is None else f"allow about 10^{math.log10(found):.1f} steps"
 
 
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
-    """Name the tuned schedule if it does better."""
-    better = advice(long_run, steps, error)
-    # An improvement below 1 % is not worth a recommendation.
-    if better is None or better.gain <= 1.01:
+    """Name the tuned schedule if the consensus mode is closer to v under it."""
+    schedule = tuned_schedule(long_run)
+    if schedule is None:
         return ""
-    return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"
+    tuned = mode_error(with_parts(long_run.system, pressure=schedule), steps)
+    # An improvement below 1 % is not worth a recommendation.
+    return f"try {schedule}, whose error after as many steps is {tuned:.3g}" if error > 1.01 * tuned else ""
 
 
 def _check_precision(precision: float) -> None:

@@ -91,6 +91,9 @@ class ReasonCode(StrEnum):
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
+    # Advice.
+    OPTIMUM_CONTINUOUS = "optimum_continuous"
+    OPTIMUM_TOO_LARGE = "optimum_too_large"
 
 
 Value: TypeAlias = float | int | str
@@ -314,6 +317,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NOT_COMPUTED: (
         "The long-run behaviour takes longer to compute than this page may wait; peerpressure diagnose computes it."
     ),
+    ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
+    ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
 }
 
 

@@ -14,10 +14,11 @@ from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
+from peerpressure.theory._advice import Advice, advice
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._explanation import explain
-from peerpressure.theory._forecast import Advice, Forecast, advice, forecast
+from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
@@ -115,7 +116,7 @@ class Verdict:
     rate : Rate
         The laws by which bias, variance and disagreement decay.
     forecast, advice : optional
-        Where agents are after a number of steps and what ρ_t = κt would improve, if steps were given.
+        Where agents are after a number of steps, and which schedules would bring them closer to v, if steps were given.
     consensus_limit : ConsensusLimit, optional
         The limit where all agents agree, or exchange two values.
     departure : Departure, optional
@@ -174,8 +175,8 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     model : Model or SDE
         Any model.
     steps : int, optional
-        A number of steps after which to compute exactly where the agents are, and how much the tuned schedule ρ_t = κt
-        would improve on it. In continuous time steps are those of the equation.
+        A number of steps after which to compute exactly where the agents are, and which schedules would bring them
+        closer to v by then. In continuous time steps are those of the equation.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
@@ -189,6 +190,7 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     consensus_limit : The limit of the public opinions where all agents agree.
     consensus_rate : Only the rates.
     moments : The exact law of the state after a number of steps.
+    optimal_schedule : The best schedule for a number of steps, for larger models than a diagnosis looks at.
 
     References
     ----------
@@ -229,7 +231,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
         _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
-    better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
+    better = None if ahead is None else advice(long_run, ahead)
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
