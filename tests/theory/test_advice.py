@@ -93,7 +93,7 @@ def few(network: Network, pressure: Schedule, noise: Noise) -> Model:
 
 def test_the_tuned_line_is_named_with_its_outcome() -> None:
     model = few(barabasi_albert(10, 2, seed=1), Linear(4.0), Gaussian(0.3))
-    suggestions = {one.name: one for one in advised(model, 200).suggestions}
+    suggestions = {one.name: one for one in advised(model, 100).suggestions}
     tuned = suggestions["tuned"]
     assert tuned.schedule == Linear(model.kappa)
     assert tuned.outcome is Outcome.CONSENSUS
@@ -101,11 +101,11 @@ def test_the_tuned_line_is_named_with_its_outcome() -> None:
     assert suggestions["optimal"].rms_distance < tuned.rms_distance
     # Noise that grows needs a steeper line, and no line averages out what grows like √t.
     growing = replace(model, pressure=Linear(0.02), noise=Gaussian(0.3, time_scale="t^0.3"))
-    (line,) = (one.schedule for one in advised(growing, 200).suggestions if one.name == "tuned")
+    (line,) = (one.schedule for one in advised(growing, 100).suggestions if one.name == "tuned")
     assert isinstance(line, Linear)
     assert line.slope == pytest.approx(model.kappa / 0.4)
     faster = replace(growing, noise=Gaussian(0.3, time_scale="t^0.6"))
-    assert {one.name for one in advised(faster, 200).suggestions} <= {"optimal"}
+    assert {one.name for one in advised(faster, 100).suggestions} <= {"optimal"}
 
 
 def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
