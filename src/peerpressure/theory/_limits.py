@@ -29,6 +29,7 @@ from peerpressure.theory._classification import Component, LongRun, NoiselessLim
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._moments import adjoint_moments
+from peerpressure.theory._rates import rate_of
 from peerpressure.theory._regime import NoiseEffect, Regime
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Phases:
 @final
 @dataclass(frozen=True)
 class ConsensusLimit:
-    """Limit of the common value: its mean and standard deviation over the noise, ∞ where it is a random walk.
+    """Limit of the common value: its mean and standard deviation over the noise, ∞ where that grows without bound.
 
     ``phases`` has the two values of a periodic limit, whose average over a period is the common value. Closed forms
     have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and extrapolated to
@@ -271,7 +272,7 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     if not (structure.anchored and long_run.regime.reaches_value):
         return None
     if noise is NoiseEffect.WANDERS or long_run.noise_grows:
-        return ConsensusLimit(value, math.inf)
+        return ConsensusLimit(value, _wandering_deviation(long_run))
     if component.omega is None:
         return None
     # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so that only the weights of the
@@ -279,6 +280,14 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     w, adapting = component.omega.influence, structure.adapting
     anchors = w.sum() if adapting is None else w[~adapting].sum()
     return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / anchors) * late_scale(long_run))
+
+
+def _wandering_deviation(long_run: LongRun) -> float:
+    """Return the standard deviation of a value that growing noise keeps moving: finite where σ_t²/ρ_t is."""
+    law = rate_of(long_run, constants=False).variance
+    if law is None or law.constant is None or abs(law.exponent) > 1e-9 or law.log:
+        return math.inf
+    return math.sqrt(law.constant)
 
 
 @final

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 
-from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model
-from peerpressure.schedules import Table
-from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._forecast import advice, mode_error
-from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import mode_noise, rate_of
-from peerpressure.theory._regime import NoiseEffect
+import numpy as np
+from numpy.typing import NDArray
 
-# Where agents do not converge to v, the error levels off; more steps would only delay the error message.
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model, Vector
+from peerpressure.noise import NoNoise
+from peerpressure.schedules import Table
+from peerpressure.simulation import simulate
+from peerpressure.theory._classification import LongRun, Outcome, classify
+from peerpressure.theory._forecast import advice
+from peerpressure.theory._limits import limit_of
+from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
+from peerpressure.theory._rates import lag
+from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.trajectory import Trajectory
+
+# Steps after which bounded pressure has settled, and after which schedules are compared where v is out of reach.
 _SETTLED = 2_000
+# Numbers in the states of one run of the engine, 32 MB.
+_CHUNK = 2**22
+# Steps at which variances are computed, for each doubling of the time; they are smooth in between.
+_PER_DOUBLING = 6
+# Share of the range of opinions to which an error that stays is computed.
+_LIMIT_TOLERANCE = 1e-5
+_FARTHEST = math.log(1e300)
+_LARGEST_SOLVE = 100_000
 
 
 def replicates_needed(
@@ -78,10 +94,10 @@ def replicates_needed(
 
 
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
-    """Return the smallest T after which the consensus mode is within ``precision`` of v, as a root mean square.
+    """Return the T from which on the consensus mode stays within ``precision`` of v, as a root mean square.
 
-    The exact error is searched by doubling T and then by bracketing: T reaches the precision and T − 1 does not. The
-    error decreases with T except for oscillations at small T, where it may have reached the precision once before.
+    The whole path of the exact error counts, over at least twice the number of steps that is returned: the error may
+    fall below the precision and exceed it again.
 
     Parameters
     ----------
@@ -90,7 +106,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     precision : float
         The largest root-mean-square distance of the consensus mode to v.
     max_steps : int, default 100000
-        The largest T that is tried.
+        The largest T that is returned.
 
     Returns
     -------
@@ -100,7 +116,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     Raises
     ------
     InvalidInputError
-        If the precision is not reached; the message gives the reason, and a better schedule.
+        If the precision is reached later or never; the message says which, and names a better schedule.
 
     See Also
     --------
@@ -115,92 +131,166 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     """
     _check_precision(precision)
     limit, long_run = step_count(max_steps), classify(model)
-    if long_run.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        limit = min(limit, _SETTLED)
-    if isinstance(model.pressure, Table):
+    errors = _ModeErrors(model)
+    final = _final_error(long_run, errors)
+    if final is not None and final > precision:
+        raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
+    above = last = 0
+    while last < min(2 * limit, errors.last):
+        # Twice as far as the last step that fails, so that the total work is a few times that of the answer.
+        last = min(max(64, 2 * last), 2 * limit, errors.last)
+        above = errors.last_above(precision, last)
+        if 2 * above <= last:
+            break
+    if above >= min(limit, last):
+        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors))
+    return above + 1
+
+
+class _ModeErrors:
+    """The root-mean-square distance of the consensus mode to v, as a path over steps that grows on demand."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.weights = consensus_mode(model).weights
         # A table defines no pressure beyond its last value.
-        limit = min(limit, model.pressure.values.size)
-    # Each evaluation is a backward run over T steps; bracketing and interpolation reuse them.
-    errors = _cached(lambda T: mode_error(model, T))
-    below, above = _bracket(errors, precision, limit)
-    if above is None:
-        raise InvalidInputError(_out_of_reach(long_run, precision, below, errors(below)))
-    return _bisect(errors, precision, below, above)
+        self.last = model.pressure.values.size if isinstance(model.pressure, Table) else 2**62
+        self._bias = np.zeros(0)
+        self._run: Trajectory | None = None
+        self._known: dict[int, float] = {}
+
+    def __call__(self, T: int) -> float:
+        """Return the error after T steps, exactly."""
+        return math.hypot(self.bias(T)[-1], math.sqrt(self.variance([T])[0]))
+
+    def bias(self, last: int) -> Vector:
+        """Return the bias of the mode after steps 1…last, by the engine without noise."""
+        quiet = replace(self.model, noise=NoNoise())
+        while self._bias.size < last:
+            steps = min(last - self._bias.size, max(1, _CHUNK // self.model.n))
+            self._run = simulate(quiet, steps, start=self._run)
+            # The first state of a run that is resumed is the last one of the run before.
+            states = self._run.states
+            assert states is not None
+            path = states[0, 1:] @ self.weights - self.model.consensus_value
+            self._bias = np.concatenate([self._bias, path])
+        return self._bias[:last]
+
+    def variance(self, times: Sequence[int]) -> Vector:
+        """Return the variance of the mode after some steps."""
+        if self.model.noise.is_zero:
+            return np.zeros(len(times))
+        missing = sorted(set(times) - self._known.keys())
+        if missing:
+            found = moments(self.model, missing[-1], of=self.weights, times=missing)
+            self._known.update(zip(missing, found.variance[:, 0].tolist(), strict=True))
+        return np.array([self._known[time] for time in times])
+
+    def last_above(self, precision: float, last: int) -> int:
+        """Return the last step up to ``last`` whose error exceeds the precision, 0 if there is none."""
+        bias, steps = self.bias(last), np.arange(1, last + 1)
+        if self.model.noise.is_zero:
+            above = np.flatnonzero(np.abs(bias) > precision)
+            return int(above[-1]) + 1 if above.size else 0
+        nodes = _nodes(last)
+        log_variance = np.log(np.maximum(self.variance(nodes.tolist()), 1e-300))
+        error = np.empty(last)
+        for parity in (0, 1):
+            # On a bipartite network even and odd steps differ, and each are smooth.
+            chosen, mine = nodes % 2 == parity, steps % 2 == parity
+            between = np.interp(np.log(steps[mine]), np.log(nodes[chosen]), log_variance[chosen])
+            error[mine] = np.hypot(bias[mine], np.exp(between / 2))
+        above = np.flatnonzero(error > precision)
+        return self._confirmed(precision, int(above[-1]) + 1 if above.size else 0, last)
+
+    def _confirmed(self, precision: float, guess: int, last: int) -> int:
+        """Return the last step above the precision near one that interpolated variances give."""
+        width = 4
+        while True:
+            # Exact errors around the guess, until one of each kind lies on either side.
+            around = np.arange(max(1, guess - width), min(last, guess + width) + 1)
+            error = np.hypot(self.bias(last)[around - 1], np.sqrt(self.variance(around.tolist())))
+            above = around[error > precision]
+            found = int(above[-1]) if above.size else int(around[0]) - 1
+            if (above.size or around[0] == 1) and (found < around[-1] or around[-1] == last):
+                return found
+            width *= 4
 
 
-def _cached(error: Callable[[int], float]) -> Callable[[int], float]:
-    known: dict[int, float] = {}
-
-    def lookup(T: int) -> float:
-        if T not in known:
-            known[T] = error(T)
-        return known[T]
-
-    return lookup
+def _nodes(last: int) -> NDArray[np.int64]:
+    """Return the steps at which variances are computed: all early ones, then pairs of neighbours in equal ratios."""
+    # Those of a shorter path are among them, so that they are computed once.
+    ratios = (64 * 2.0 ** (np.arange(_PER_DOUBLING * 50) / _PER_DOUBLING)).astype(np.int64)
+    nodes = np.unique(np.concatenate([np.arange(1, 65), ratios - 1, ratios, [last - 1, last]]))
+    return nodes[(nodes >= 1) & (nodes <= last)]
 
 
-def _bracket(error: Callable[[int], float], precision: float, limit: int) -> tuple[int, int | None]:
-    """Double T until the error is small enough; return the last T that failed and the first that did not."""
-    below, T = 0, 1
-    while error(T) > precision:
-        below = T
-        if limit == T:
-            return below, None
-        # Doubling makes the total work at most twice that of the last run.
-        T = min(2 * T, limit)
-    return below, T
+def _final_error(long_run: LongRun, errors: _ModeErrors) -> float | None:
+    """Return the error of the mode as t → ∞, or a lower bound of it; None where it is 0 or not known."""
+    if long_run.outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        return None
+    if long_run.noise is NoiseEffect.SCATTERS:
+        return math.inf
+    limit = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
+    if limit is not None:
+        # What the limit leaves open may be in favour of the precision.
+        away = math.hypot(limit.mean - long_run.model.consensus_value, limit.std)
+        return max(away - limit.residual, 0.0) if math.isfinite(away) else away
+    if long_run.regime is Regime.BOUNDED and long_run.model.is_plain:
+        # Bounded pressure approaches its stationary law geometrically, so that twice the steps show whether it has.
+        before, after = errors(_SETTLED), errors(2 * _SETTLED)
+        return after * 0.999 if abs(after - before) < 1e-6 * after else None
+    return None
 
 
-def _bisect(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
-    """Narrow a bracket to neighbours, alternating between a power law through its ends and bisection."""
-    by_power_law = True
-    while above - below > 1:
-        guess = (below + above) // 2
-        if by_power_law and below > 0 and error(above) > 0:
-            # The error is nearly a power of T, so interpolation in log–log finds the crossing in a few runs. Bisection
-            # in between guarantees progress where the law is not a power.
-            guess = _crossing(below, error(below), above, error(above), precision)
-        by_power_law = not by_power_law
-        # Strictly inside, or the loop would not end.
-        middle = min(max(guess, below + 1), above - 1)
-        if error(middle) > precision:
-            below = middle
-        else:
-            above = middle
-    return above
-
-
-def _crossing(a: int, error_a: float, b: int, error_b: float, precision: float) -> int:
-    share = math.log(error_a / precision) / math.log(error_a / error_b)
-    return math.ceil(a * math.pow(b / a, share))
-
-
-def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
-    outcome = long_run.outcome
-    if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS:
-        rule = f"frozen noise leaves an error of {mode_noise(long_run.model):.3g} in the consensus mode"
-        return message(rule, got=got, remedy="ask for less, use less noise, or noise that is drawn anew")
+def _never(long_run: LongRun, precision: float, final: float, steps: int, errors: _ModeErrors) -> str:
+    if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS and long_run.regime.reaches_value:
+        rule = f"frozen noise leaves an error of {final:.3g} in the consensus mode"
+        remedy = "ask for less, use less noise, or noise that is drawn anew"
+        return message(rule, got=f"a precision of {precision:g}", remedy=remedy)
+    error = errors(steps)
+    rule = f"a precision can be reached only where agents converge to v, and here there is {long_run.outcome.value}"
+    got = f"{precision:g} where an error of {final:.3g} is never undercut for good"
     better = _better_schedule(long_run, steps, error)
-    if outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        rule = f"a precision can be reached only where agents converge to v, and here there is {outcome.value}"
-        return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
-    rule = f"the precision must be reached within {steps:,} steps"
-    remedies = [_extrapolated(long_run, precision, steps, error), better]
+    return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
+
+
+def _later(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors) -> str:
+    error = errors(steps)
+    rule = f"the precision must be reached, for good, within {steps:,} steps"
+    got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
+    remedies = [_extrapolated(long_run, precision, steps, errors), _better_schedule(long_run, steps, error)]
     return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
 
 
-def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    """Return, as text, the number of steps by the slower of the known rates."""
-    rate = rate_of(long_run, constants=False)
-    # The error is a root mean square: the bias counts with its exponent, the variance with half of it.
-    laws = [(rate.bias, 1.0), (rate.variance, 0.5)]
-    exponents = [share * law.exponent for law, share in laws if law is not None]
-    if not exponents or min(exponents) <= 0:
+def _extrapolated(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors) -> str:
+    """Return, as text, the number of steps by the recursions of the mode near agreement, from exact moments on.
+
+    They are b′ = −(κ/ρ)(b − K/ρ) and V′ = −2(κ/ρ) V + (κσ̄/ρ)², with K the lag of the fixed point.
+    """
+    model, omega = long_run.model, long_run.omega
+    if long_run.outcome is not Outcome.CONSENSUS or omega is None or not long_run.regime.reaches_value:
         return ""
-    # In logarithms, since the number itself may overflow for small exponents.
-    more = math.log10(steps) + math.log10(error / precision) / min(exponents)
-    return f"allow about 10^{more:.1f} steps, as the error falls like t^−{min(exponents):.3g}"
+    behind = lag(model) if model.is_plain and model.n <= _LARGEST_SOLVE else 0.0
+    log_t = np.linspace(math.log(steps), _FARTHEST, 20_001)
+    times = np.exp((log_t[1:] + log_t[:-1]) / 2)
+    relief = model.pressure.reciprocal(times)
+    alpha = long_run.kappa * relief * times * np.diff(log_t)
+    sigma = 0.0 if model.noise.is_zero else omega.noise(long_run.deviations, long_run.phi)
+    scale = np.zeros_like(times) if model.noise.is_zero else model.noise.scale(times)
+    b, V = float(errors.bias(steps)[-1]), float(errors.variance([steps])[0])
+    error = np.empty(times.size)
+    for k, (kept, centre) in enumerate(zip(np.exp(-alpha), behind * relief, strict=True)):
+        b = centre + (b - centre) * kept
+        stays = long_run.kappa * relief[k] * (sigma * scale[k]) ** 2 / 2
+        V = stays + (V - stays) * kept**2
+        error[k] = math.hypot(b, math.sqrt(V))
+    above = np.flatnonzero(error > precision)
+    if above.size == times.size:
+        return "allow more than 10^300 steps"
+    # In logarithms, since the number itself may be large for small exponents.
+    reached = float(log_t[above[-1] + 2 if above.size else 1]) / math.log(10)
+    return f"allow about 10^{reached:.1f} steps"
 
 
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
