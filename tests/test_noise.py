@@ -104,7 +104,19 @@ def test_a_custom_law_may_be_rescaled() -> None:
         (lambda: pp.StudentT(1.0, df=2.0), "df must be .* above 2, got 2.0"),
         (lambda: pp.StudentT(1.0, df=np.nan), "df must be .*, got nan"),
         (lambda: pp.AR1(1.0), "frozen"),
-        (lambda: pp.AR1(float("nan")), "between"),
+        (lambda: pp.AR1(float("nan")), "above -1 and below 1, got nan"),
+        (
+            lambda: pp.AR1("a"),  # type: ignore[arg-type]
+            "above -1 and below 1, got 'a'",
+        ),
+        (
+            lambda: pp.AR1([0.5]),  # type: ignore[arg-type]
+            "above -1 and below 1",
+        ),
+        (
+            lambda: pp.StudentT(1.0, df="a"),  # type: ignore[arg-type]
+            "df must be .* above 2, got 'a'",
+        ),
         (lambda: pp.Gaussian(1.0, temporal="pink"), "'pink'"),
         (lambda: pp.Gaussian(1.0, time_scale="t.__class__"), "formula"),
         (lambda: pp.noise.Custom(stats.expon()), "centre=True"),

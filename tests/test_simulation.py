@@ -124,6 +124,43 @@ def test_resuming_keeps_seed_and_replicates(through: str, tmp_path: Path) -> Non
         np.testing.assert_array_equal(resumed.final.public, whole.final.public)
 
 
+def test_resuming_keeps_the_precision(tmp_path: Path) -> None:
+    model = random_model(noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)), adaptation=0.1)
+    whole = pp.simulate(model, 30, 2, seed=5, dtype=np.float32)
+    first = pp.simulate(model, 10, 2, seed=5, dtype=np.float32)
+    first.save(tmp_path / "first.npz")
+    for start in (first, first.final, pp.Trajectory.load(tmp_path / "first.npz")):
+        resumed = pp.simulate(model, 20, start=start)
+        assert resumed.final.public.dtype == np.float32
+        np.testing.assert_array_equal(resumed.final.public, whole.final.public)
+    assert pp.simulate(model, 20, start=first, dtype=np.float64).final.public.dtype == np.float64
+
+
+def test_resuming_keeps_the_length_of_a_step(tmp_path: Path) -> None:
+    model = random_model(noise=pp.Gaussian(1.0), pressure=pp.Linear())
+    run = pp.simulate(pp.SDE(model, step=0.1), 10, seed=5)
+    run.save(tmp_path / "run.npz")
+    whole = pp.simulate(pp.SDE(model, step=0.1), 15, seed=5, record="final")
+    for start in (run, run.final, pp.Trajectory.load(tmp_path / "run.npz")):
+        # Step 10 is time 1 for the run, and would be time 2 or 10 for these.
+        for other in (pp.SDE(model, step=0.2), model):
+            with pytest.raises(pp.errors.InvalidInputError, match=r"steps of its own length, 0\.1, got"):
+                pp.simulate(other, 5, start=start)
+        resumed = pp.simulate(pp.SDE(model, step=0.1), 5, start=start)
+        np.testing.assert_array_equal(resumed.final.public, whole.final.public)
+        np.testing.assert_allclose(resumed.times, np.arange(10, 16) / 10)
+
+
+def test_outputs_from_elsewhere_bring_no_noise(tmp_path: Path) -> None:
+    model = random_model(noise=pp.Gaussian(1.0))
+    rows = [(2, agent, 0.5) for agent in model.network.labels]
+    outputs = pp.Trajectory.from_dataframe(pandas.DataFrame(rows, columns=["time", "agent", "public"]), model)
+    outputs.save(tmp_path / "outputs.npz")
+    for start in (outputs, pp.Trajectory.load(tmp_path / "outputs.npz")):
+        run = pp.simulate(model, 3, start=start, replicates=[7], seed=4)
+        assert (run.seed, run.replicates.tolist(), run.times.tolist()) == (4, [7], [2, 3, 4, 5])
+
+
 def test_two_resumed_batches_of_an_ensemble_are_independent() -> None:
     model = random_model(pressure=pp.Linear(0.1), noise=pp.Gaussian(1.0))
     batches = [pp.simulate(model, 10, replicates=range(r, r + 40), seed=5) for r in (0, 40)]
@@ -304,6 +341,10 @@ def test_a_slow_enough_pressure_reaches_the_weighted_average() -> None:
         ({"record": "everything"}, "'all', 'summaries', 'final'"),
         ({"record": pp.Record(agents=["nobody"])}, "nobody"),
         ({"dtype": "int32"}, "float64 or float32"),
+        ({"dtype": "foo"}, "float64 or float32, got 'foo'"),
+        ({"dtype": 64}, "float64 or float32, got 64"),
+        ({"should_stop": "now"}, "should_stop must be a function, got 'now'"),
+        ({"replicates": [[1], [2, 3]]}, "replicates"),
         ({"threads": 0}, "threads"),
         ({"start_step": -3}, "start_step"),
         ({"start": [1.0, 2.0]}, "Trajectory or a State"),
@@ -315,6 +356,37 @@ def test_a_slow_enough_pressure_reaches_the_weighted_average() -> None:
 def test_bad_input_is_refused_by_name(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(pp.PeerPressureError, match=says):
         pp.simulate(random_model(), **({"steps": 5} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"step": -1}, "step of a state"),
+        ({"step": "late"}, "step of a state"),
+        ({"public": np.zeros((1, 1, 2))}, r"public opinions.*shape \(1, 1, 2\)"),
+        ({"public": ["a", "b"]}, "real numbers"),
+        ({"public": [[0.0], [1.0, 2.0]]}, "real numbers"),
+        ({"public": np.zeros(2, dtype=complex)}, "real numbers"),
+        ({"memory": np.zeros((3, 2))}, r"memory opinions.*shape \(2, 2\).*got float64 of shape \(3, 2\)"),
+        ({"hidden": np.zeros(2)}, r"hidden opinions.*shape \(2, 2\)"),
+        ({"seed": "a"}, "seed"),
+        ({"replicates": [3, 3]}, "distinct"),
+        ({"replicates": [3]}, "2 rows .* one replicate number each, got 1"),
+    ],
+)
+def test_a_state_has_consistent_parts(parts: dict[str, Any], says: str) -> None:
+    with pytest.raises(pp.errors.InvalidInputError, match=says):
+        pp.trajectory.State(**dict[str, Any](step=3, public=np.zeros((2, 2))) | parts)
+
+
+def test_a_state_without_axis_of_replicates_starts_all_of_them() -> None:
+    model = random_model(noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
+    one = pp.simulate(model, 4, seed=1).final
+    assert one.memory is not None
+    shared = pp.trajectory.State(4, one.public[0], one.memory[0])
+    stacked = pp.trajectory.State(4, np.repeat(one.public, 3, axis=0), np.repeat(one.memory, 3, axis=0))
+    one_for_all, each = (pp.simulate(model, 5, 3, start=start, seed=2).final.public for start in (shared, stacked))
+    np.testing.assert_array_equal(one_for_all, each)
 
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True])

@@ -45,6 +45,8 @@ FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "abs": np.abs,
     "floor": np.floor,
     "ceil": np.ceil,
+    "sin": np.sin,
+    "cos": np.cos,
 }
 CHOICES: Mapping[str, Callable[[Any, Any], Any]] = {"min": np.minimum, "max": np.maximum}
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {

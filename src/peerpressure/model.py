@@ -170,8 +170,7 @@ class Model:
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
-        spread = np.full(network.n, stubbornness) if isinstance(stubbornness, (int, float)) else stubbornness
-        keep(self, "stubbornness", self._per_agent("stubbornness", spread))
+        keep(self, "stubbornness", self._per_agent("stubbornness", stubbornness, one_for_all=True))
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network.n))
         keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
@@ -186,7 +185,7 @@ class Model:
             remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
             raise ModelError(message("stubbornness must be positive", got=got, remedy=remedy))
 
-    def _per_agent(self, name: str, value: PerAgent) -> Vector:
+    def _per_agent(self, name: str, value: float | PerAgent, *, one_for_all: bool = False) -> Vector:
         n = self.network.n
         try:
             # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
@@ -194,6 +193,9 @@ class Model:
         except (TypeError, ValueError):
             rule = f"{name} must hold one number for each agent"
             raise ModelError(message(rule, got=repr(value)[:80], remedy=f"pass a vector of {n} numbers")) from None
+        # A number may be Python's, a NumPy scalar or an array without axes; NumPy makes numbers of text and None, too.
+        if one_for_all and array.ndim == 0 and not isinstance(value, str | None):
+            array = np.full(n, array)
         if array.shape != (n,):
             rule = f"{name} must hold one number for each of the {n} agents"
             raise ModelError(message(rule, got=f"shape {array.shape}", remedy=f"pass a vector of {n} numbers"))

@@ -111,9 +111,9 @@ class Parameter:
     @property
     def legal(self) -> str:
         """Legal values in words, such as 'a whole number of at least 2'."""
-        words = {"above": self.above, "of at least": self.at_least, "below": self.below, "and at most": self.at_most}
+        words = {"above": self.above, "of at least": self.at_least, "below": self.below, "at most": self.at_most}
         bounds = [f"{word} {bound:g}" for word, bound in words.items() if bound is not None]
-        return " ".join([_NOUNS[self.kind], *bounds])
+        return " ".join([_NOUNS[self.kind], " and ".join(bounds)]).strip()
 
     def check(self, value: Any, error: type[InvalidInputError] = InvalidInputError, owner: str = "") -> Any:
         """Return a number as a plain int or float, and raise `error` if it is outside of the legal range.
@@ -142,6 +142,9 @@ class Parameter:
 
 def _plain(value: Any, *, whole: bool) -> float:
     """Return a number as a plain int or float, nan for anything else; True and False are no numbers."""
+    # An array without axes is a number; asked by its attributes, because this module does not import NumPy.
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
     if isinstance(value, bool):
         return math.nan
     if whole:

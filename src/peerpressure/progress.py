@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from peerpressure.errors import CancelledError
+from peerpressure.errors import CancelledError, InvalidInputError, message
 
 ShouldStop: TypeAlias = Callable[[], bool]
 # One callback for each block of ``cancellable`` that is open, the outermost first.
@@ -30,6 +30,10 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
     Traceback (most recent call last):
     peerpressure.errors.CancelledError: the computation was cancelled by should_stop; start it again for a result
     """
+    given: object = should_stop
+    if given is not None and not callable(given):
+        remedy = "pass a function without arguments that returns True to cancel"
+        raise InvalidInputError(message("should_stop must be a function", got=repr(given), remedy=remedy))
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
         # Asked at once, so that a job that was cancelled in the queue does no work at all.

@@ -13,14 +13,13 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeEr
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable, reporter
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, state_layout
-from peerpressure.trajectory import State, Trajectory
+from peerpressure.statespace import model_of, state_layout, step_length
+from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
 if TYPE_CHECKING:
     from peerpressure.engine.plan import RunPlan, RunResult
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
-_MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
 _MOST_REPLICATES = 2**24  # in one call; any number of calls can share a larger ensemble
 _WORDS = ("all", "summaries", "final")
 _BRANCH = "to branch off with other noise, start from State(step, public)"
@@ -92,7 +91,7 @@ def simulate(
     record: Record | str = "all",
     start: State | Trajectory | None = None,
     start_step: int = 0,
-    dtype: DTypeLike = np.float64,
+    dtype: DTypeLike | None = None,
     device: str = "cpu",
     threads: int | None = None,
     progress: Progress = False,
@@ -116,12 +115,13 @@ def simulate(
     record : Record or {"all", "summaries", "final"}, default "all"
         What is kept.
     start : State or Trajectory, optional
-        A run to resume, or its ``final`` state. It brings its seed and its replicate numbers, so that the result is
-        that of one longer run; other ones are an error. A new ``State`` without them branches off with fresh noise.
+        A run to resume, or its ``final`` state. It brings its seed, its replicate numbers and its length of a step, so
+        that the result is that of one longer run; other ones are an error. A new ``State`` without them branches off
+        with fresh noise.
     start_step : int, default 0
         The step to which the model's own start belongs, where ``start`` is left out.
-    dtype : {float64, float32}, default float64
-        Precision of the states.
+    dtype : {float64, float32}, optional
+        Precision of the states; by default that of the run that is resumed, else float64.
     device : {"cpu", "gpu"}, default "cpu"
         "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding.
     threads : int, optional
@@ -157,14 +157,15 @@ def simulate(
     >>> run.states.shape
     (3, 101, 2)
     """
-    equation = model if isinstance(model, SDE) else None
+    equation, length = model if isinstance(model, SDE) else None, step_length(model)
     model = model_of(model)
-    steps = _whole(steps, "steps", least=0, most=_MOST_STEPS)
+    steps = whole(steps, "steps", least=0, most=MOST_STEPS)
     # The start comes first, since it may determine the replicates and the seed.
-    begin = _starting_state(model, start, start_step)
+    begin = _starting_state(model, length, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
     number = _seed(seed, begin)
-    plan = _plan(model, steps, chosen, number, as_record(record), begin.step, dtype, threads)
+    precision = _precision(dtype, begin)
+    plan = _plan(model, steps, chosen, number, as_record(record), begin.step, precision, threads)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
     # An Euler step is the discrete step with a pace, so that the same kernels serve both.
@@ -175,19 +176,12 @@ def simulate(
     return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
 
 
-def _whole(value: object, name: str, *, least: int, most: int) -> int:
-    # True is an int in Python.
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        rule = f"{name} must be a whole number from {least} to {most}"
-        raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
-    return int(value)
-
-
-def _starting_state(model: Model, start: State | Trajectory | None, start_step: int) -> State:
+def _starting_state(model: Model, length: float, start: State | Trajectory | None, start_step: int) -> State:
     """Return the state to begin with: the model's own, or where another run ended."""
-    step = _whole(start_step, "start_step", least=0, most=_MOST_STEPS)
+    step = whole(start_step, "start_step", least=0, most=MOST_STEPS)
     if start is None:
-        return State(step, model.start_state, None, model.x0 if state_layout(model).has_hidden else None)
+        hidden = model.x0 if state_layout(model).has_hidden else None
+        return State(step, model.start_state, hidden=hidden, step_length=length)
     state: object = start.final if isinstance(start, Trajectory) else start
     if not isinstance(state, State):
         remedy = "pass a Trajectory or its final state; a vector of opinions belongs in the model's start"
@@ -203,7 +197,7 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     if state_layout(model).has_hidden and state.hidden is None:
         rule = "a run of opinions that adapt must start with hidden opinions"
         raise InvalidInputError(message(rule, got="a state without them", remedy="start from a run of this model"))
-    if not (np.isfinite(state.public).all() and (state.hidden is None or np.isfinite(state.hidden).all())):
+    if not all(np.isfinite(part).all() for part in (state.public, state.hidden, state.memory) if part is not None):
         rule = "a run must start from the opinions of all agents, as finite numbers"
         remedy = "start from a simulated run; outputs from a file may have gaps"
         raise InvalidInputError(message(rule, got="a start with missing or infinite ones", remedy=remedy))
@@ -211,14 +205,18 @@ def _starting_state(model: Model, start: State | Trajectory | None, start_step: 
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
-    return state
+    # Steps are counted from time 0, so that with another length the run would jump to another time.
+    if state.step and state.step_length not in (None, length):
+        rule = f"a run is resumed with steps of its own length, {state.step_length:g}"
+        raise InvalidInputError(message(rule, got=f"{length:g}", remedy=f"use that length; {_BRANCH}"))
+    return replace(state, step_length=length)
 
 
 def _seed(seed: int | None, begin: State) -> int:
     """Return the seed: the start's own where it has one, else what is asked for, else 0."""
     if seed is None:
         return 0 if begin.seed is None else begin.seed
-    number = _whole(seed, "the seed", least=0, most=2**64 - 1)
+    number = seed_number(seed)
     # With another seed the noise of earlier and later steps would not be that of any single run.
     if begin.seed not in (None, number):
         rule = f"a run is resumed with its own seed, {begin.seed}"
@@ -231,18 +229,11 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     rows = begin.public.shape[0] if begin.public.ndim == 2 else None
     own = begin.replicates
     if isinstance(replicates, (int, np.integer)) or replicates is None:
-        count = _whole((rows or 1) if replicates is None else replicates, "replicates", least=1, most=_MOST_REPLICATES)
+        count = whole((rows or 1) if replicates is None else replicates, "replicates", least=1, most=_MOST_REPLICATES)
         # A count is how many, not which: a start with numbers of its own keeps them.
         chosen = own if own is not None and own.size == count else np.arange(count)
     else:
-        chosen = np.asarray(replicates)
-    legal = (
-        chosen.ndim == 1 and chosen.size and chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < 2**32
-    )
-    # Sorting millions of numbers takes seconds, and most callers count upwards.
-    if not legal or (np.any(np.diff(chosen) <= 0) and np.unique(chosen).size != chosen.size):
-        rule = "replicates must be a count, or distinct numbers from 0 on"
-        raise InvalidInputError(message(rule, got=repr(replicates), remedy="for instance 50 or range(20, 40)"))
+        chosen = replicate_numbers(replicates)
     if rows not in (None, chosen.size):
         rule = f"the start holds {rows} replicates, and the run must have as many"
         raise InvalidInputError(message(rule, got=chosen.size, remedy="leave replicates out"))
@@ -250,12 +241,26 @@ def _replicate_numbers(replicates: int | Sequence[int] | None, begin: State) -> 
     if own is not None and not np.array_equal(own, chosen):
         rule = f"a run is resumed with its own replicates, {_listed(own)}"
         raise InvalidInputError(message(rule, got=_listed(chosen), remedy=f"leave replicates out; {_BRANCH}"))
-    return chosen.astype(np.int64)
+    return chosen
 
 
 def _listed(numbers: NDArray[np.int64]) -> str:
     shown = ", ".join(map(str, numbers[:5].tolist()))
     return shown if numbers.size <= 5 else f"{shown}, … ({numbers.size} in all)"
+
+
+def _precision(dtype: DTypeLike | None, begin: State) -> np.dtype[Any]:
+    """Return the precision: what is asked for, else that of the run that is resumed, else float64."""
+    if dtype is None:
+        return np.dtype(np.float64) if begin.seed is None else begin.public.dtype
+    try:
+        precision = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):
+        precision = np.dtype(object)
+    if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
+        rule = "dtype must be float64 or float32"
+        raise InvalidInputError(message(rule, got=repr(dtype), remedy="float64 is the default"))
+    return precision
 
 
 def _plan(
@@ -265,18 +270,14 @@ def _plan(
     seed: int,
     keep: Record,
     first: int,
-    dtype: DTypeLike,
+    precision: np.dtype[Any],
     threads: int | None,
 ) -> RunPlan:
     from peerpressure.engine.plan import RunPlan, available_threads
 
-    precision = np.dtype(dtype)
-    if precision not in (np.dtype(np.float64), np.dtype(np.float32)):
-        rule = "dtype must be float64 or float32"
-        raise InvalidInputError(message(rule, got=precision, remedy="float64 is the default"))
     last = first + steps
-    if last > _MOST_STEPS:
-        raise InvalidInputError(message(f"a run may reach step {_MOST_STEPS}", got=last, remedy="make fewer steps"))
+    if last > MOST_STEPS:
+        raise InvalidInputError(message(f"a run may reach step {MOST_STEPS}", got=last, remedy="make fewer steps"))
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
     # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
@@ -295,7 +296,7 @@ def _plan(
         agents=agents,
         keep_states=keep.states,
         keep_summaries=keep.summaries,
-        threads=available_threads() if threads is None else _whole(threads, "threads", least=1, most=4096),
+        threads=available_threads() if threads is None else whole(threads, "threads", least=1, most=4096),
     )
 
 
@@ -379,8 +380,11 @@ def _execute(
     plan: RunPlan, begin: State, run: Callable[..., RunResult], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
     # An engine only calls ``report``, which is a checkpoint as well, so that it needs no code for cancellation.
+    # Memory has one row for each replicate, also where all of them start from the same state.
+    rows = (plan.replicates.size, plan.model.n)
+    memory = None if begin.memory is None else np.broadcast_to(begin.memory, rows)
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
-        result = run(plan, begin.public, begin.memory, report, begin.hidden)
+        result = run(plan, begin.public, memory, report, begin.hidden)
     # A value that is not finite passes to the neighbours at each step, so that the final state reveals it.
     if not np.isfinite(result.final).all():
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
@@ -409,5 +413,6 @@ def _execute(
             result.final_hidden,
             seed=plan.seed,
             replicates=plan.replicates,
+            step_length=begin.step_length,
         ),
     )

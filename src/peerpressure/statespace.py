@@ -28,7 +28,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from peerpressure.errors import TooLargeError, message
+from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
@@ -39,6 +39,7 @@ System: TypeAlias = Model | SDE
 LARGEST_SDE = 1_000
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
+_BUILD = "build one first: Model(network, hidden=...)"
 # Numbers in the steps that are kept for repeated passes, 64 MB.
 KEPT_NUMBERS = 2**23
 
@@ -381,8 +382,27 @@ class InitialState:
 
 
 def model_of(system: System) -> Model:
-    """Return the model that an SDE was made from, or the model itself."""
-    return system.model if isinstance(system, SDE) else system
+    """Return the model that an SDE was made from, or the model itself.
+
+    Raises
+    ------
+    ModelError
+        If it is neither: the check of everything that is computed from a model.
+    """
+    model: object = system.model if isinstance(system, SDE) else system
+    if not isinstance(model, Model):
+        raise ModelError(message("the model must be a Model or an SDE", got=type(system).__name__, remedy=_BUILD))
+    return model
+
+
+def discrete_model(model: object) -> Model:
+    """Return a model in discrete time as it is; an SDE is an error, too."""
+    if not isinstance(model, Model):
+        remedy = "pass the Model that it was made from" if isinstance(model, SDE) else _BUILD
+        raise ModelError(
+            message("this is defined for a Model, in discrete time", got=type(model).__name__, remedy=remedy)
+        )
+    return model
 
 
 def with_model(system: System, model: Model) -> System:

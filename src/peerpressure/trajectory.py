@@ -24,6 +24,51 @@ Array: TypeAlias = NDArray[Any]
 SUMMARIES = ("minimum", "maximum", "mean", "spread", "max_distance")
 # Fields that may be None and are stored under their own names.
 _RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
+MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
+
+
+def whole(value: object, name: str, *, least: int, most: int) -> int:
+    """Return a whole number from ``least`` to ``most`` as an int."""
+    # True is an int in Python.
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        rule = f"{name} must be a whole number from {least} to {most}"
+        raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
+    return int(value)
+
+
+def seed_number(value: object) -> int:
+    """Return a seed of the noise, which is two words of its counter."""
+    return whole(value, "the seed", least=0, most=2**64 - 1)
+
+
+def replicate_numbers(values: object) -> NDArray[np.int64]:
+    """Return distinct numbers of replicates."""
+    try:
+        chosen = np.asarray(values)
+    except ValueError:  # rows of unequal length
+        chosen = np.empty(0)
+    legal = (
+        chosen.ndim == 1 and chosen.size and chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < 2**32
+    )
+    # Sorting millions of numbers takes seconds, and most callers count upwards.
+    if not legal or (np.any(np.diff(chosen) <= 0) and np.unique(chosen).size != chosen.size):
+        rule = "replicates must be a count, or distinct numbers from 0 on"
+        raise InvalidInputError(message(rule, got=repr(values), remedy="for instance 50 or range(20, 40)"))
+    return chosen.astype(np.int64)
+
+
+def _opinions(name: str, values: object, shape: tuple[int, ...] | None = None) -> Array:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, dtype=object)
+    legal = array.ndim in (1, 2) and array.size if shape is None else array.shape == shape
+    if array.dtype.kind not in "biuf" or not legal:
+        wanted = "(replicates, agents) or (agents,)" if shape is None else f"{shape}, that of the public ones"
+        rule = f"{name} opinions of a state must be real numbers of shape {wanted}"
+        got = f"{array.dtype} of shape {array.shape}"
+        raise InvalidInputError(message(rule, got=got, remedy="pass those of a run's final state"))
+    return array if array.dtype in (np.float64, np.float32) else array.astype(np.float64)
 
 
 @final
@@ -37,12 +82,19 @@ class State:
         The step t after which this is the state.
     public : array of shape (replicates, agents) or (agents,)
         Public opinions y_t.
-    memory : array of shape (replicates, agents), optional
-        Noise u_t, where noise is correlated in time.
+    memory : array of the shape of ``public``, optional
+        Noise u_t, where it is AR(1).
     hidden : array of the shape of ``public``, optional
         Hidden opinions x_{t+1} after step t, where they adapt.
     seed, replicates : int and array of int, optional
         The noise that led here, with which the run is resumed; left out, a run from here may take any.
+    step_length : float, optional
+        Time from one step to the next, which a run that is resumed keeps: 1 for a ``Model``, the step of an ``SDE``.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number or a shape is not legal.
     """
 
     step: int
@@ -51,6 +103,23 @@ class State:
     hidden: Array | None = None
     seed: int | None = None
     replicates: NDArray[np.int64] | None = None
+    step_length: float | None = None
+
+    def __post_init__(self) -> None:
+        # Checked here, because the engine's kernels do not check shapes.
+        keep = object.__setattr__
+        keep(self, "step", whole(self.step, "the step of a state", least=0, most=MOST_STEPS))
+        keep(self, "public", _opinions("public", self.public))
+        for name in ("memory", "hidden"):
+            if getattr(self, name) is not None:
+                keep(self, name, _opinions(name, getattr(self, name), self.public.shape))
+        if self.seed is not None:
+            keep(self, "seed", seed_number(self.seed))
+        if self.replicates is not None:
+            keep(self, "replicates", replicate_numbers(self.replicates))
+            if self.public.ndim == 2 and self.replicates.size != len(self.public):
+                rule = f"the {len(self.public)} rows of a state must have one replicate number each"
+                raise InvalidInputError(message(rule, got=self.replicates.size, remedy="leave replicates out"))
 
     def __repr__(self) -> str:
         return f"State(step {self.step}, public {self.public.shape})"
@@ -200,6 +269,7 @@ class Trajectory:
         facts, arrays = self.model.parts()
         # Together with the model these suffice to resume the run from the file.
         facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
+        facts["step_length"] = self.final.step_length
         arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
         recorded = {name: getattr(self, name) for name in _RECORDED}
         final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
@@ -217,7 +287,8 @@ class Trajectory:
             If the file is missing, damaged or of another format.
         """
         with storage.reading_archive(path) as (facts, arrays):
-            # Outputs that were not simulated here have no seed to go on with.
+            # Outputs that were not simulated here have no noise to go on with.
+            simulated = facts["seed"] >= 0
             return cls(
                 model=Model.from_parts(facts, arrays),
                 seed=facts["seed"],
@@ -229,8 +300,9 @@ class Trajectory:
                     arrays["final"],
                     arrays.get("memory"),
                     arrays.get("final_hidden"),
-                    seed=facts["seed"] if facts["seed"] >= 0 else None,
-                    replicates=arrays["replicates"],
+                    seed=facts["seed"] if simulated else None,
+                    replicates=arrays["replicates"] if simulated else None,
+                    step_length=facts["step_length"],
                 ),
                 version=facts["version"],
                 equation=facts["equation"],

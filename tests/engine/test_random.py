@@ -13,7 +13,7 @@ from scipy import stats
 
 from peerpressure.engine import random
 from peerpressure.engine.narrow import draw_narrow
-from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_HELD, WIDTH, draw_of
+from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_FROZEN, WIDTH, draw_of
 from peerpressure.engine.wide import draw_wide
 from peerpressure.noise import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 
@@ -125,7 +125,7 @@ def test_seeds_and_streams_give_unrelated_draws() -> None:
         values = _draws(Gaussian(1.0), agents=20_000, steps=1, replicates=1, seed=other).ravel()
         assert abs(np.corrcoef(base, values)[0, 1]) < 4.5 / np.sqrt(base.size)
     held = np.empty((1, 20_000))
-    draw_narrow(draw_of(Gaussian(1.0), 1), 0, 0, STREAM_HELD, held)
+    draw_narrow(draw_of(Gaussian(1.0), 1), 0, 0, STREAM_FROZEN, held)
     assert abs(np.corrcoef(base, held[0])[0, 1]) < 4.5 / np.sqrt(base.size)
 
 

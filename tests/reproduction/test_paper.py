@@ -11,7 +11,11 @@ import pandas as pd
 import pytest
 
 from peerpressure import reproduction
+from peerpressure.plotting import ANIMATIONS, FIGURES, draw
+from peerpressure.report.html import Image
+from peerpressure.report.store import from_csv, to_csv
 from peerpressure.reproduction import paper_tables
+from peerpressure.reproduction.paper import Provenance, page
 
 HEADING = re.compile(r"\nTables\n-+\n(.*)", re.DOTALL)
 ENTRY = re.compile(r"^(\w+)\n((?: {4}.*\n?)+)", re.MULTILINE)
@@ -68,3 +72,14 @@ def test_two_runs_give_the_same_bytes(tables: dict[str, pd.DataFrame]) -> None:
     assert {name: table.to_csv(index=False) for name, table in again.items()} == {
         name: table.to_csv(index=False) for name, table in tables.items()
     }
+
+
+def test_real_tables_make_every_figure_and_the_page(tables: dict[str, pd.DataFrame]) -> None:
+    read = {name: from_csv(to_csv(table)) for name, table in tables.items()}
+    for name in FIGURES:
+        assert draw(name, read).axes
+    dot = Image("data:,", 10, 10)
+    text = page(read, dict.fromkeys(FIGURES, dot), dict.fromkeys(ANIMATIONS, dot), Provenance("1", 3, "", []))
+    assert len(read["audit"]) > 20
+    for claim in read["audit"]["id"]:
+        assert f'id="claim-{claim}"' in text

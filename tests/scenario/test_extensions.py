@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 import peerpressure as pp
-from peerpressure.cli.diagnose import adaptation_section, dynamics_section, network_section
 from peerpressure.networks import (
     activity_driven,
     edge_markovian,
@@ -21,6 +20,7 @@ from peerpressure.networks import (
 )
 from peerpressure.scenario import Scenario, ScenarioError, parse_scenario, scenario_from
 from peerpressure.scenario._network import own_seed
+from peerpressure.scenario._shorthand import adaptation_section, dynamics_section, network_section
 
 RING = {"generator": "cycle", "n": 9}
 RUN = {"steps": 30, "seed": 6}

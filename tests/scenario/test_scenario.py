@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import peerpressure as pp
-from peerpressure.cli.diagnose import network_section, noise_section, pressure_section
 from peerpressure.errors import FileFormatError
 from peerpressure.networks import GENERATORS
 from peerpressure.scenario import load_scenario, parse_scenario, scenario_from, schema_text, shipped_schema
 from peerpressure.scenario._scenario import toml_text
+from peerpressure.scenario._shorthand import network_section, noise_section, pressure_section
 from tests.scenario.strategies import scenarios
 
 PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"

@@ -180,7 +180,7 @@ def test_the_residual_covers_the_change_to_a_finer_answer() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (build(Constant(2.0), None), "stationary disagreement"),
+        (build(Constant(2.0), None), "disagreement"),
         (build(Constant(2.0), Adaptation(0.2, ANCHORS)), "keep agents apart"),
         (build(Constant(2.0), Adaptation([0.1, 0.2])), "not known"),
         (Model(CHANGING["groups"], np.arange(6.0)), "each component"),

@@ -84,7 +84,7 @@ def test_reasons_carry_the_numbers_of_the_process() -> None:
     fast = build(pressure=pp.Power(1.5))
     limit = consensus_limit(fast, tolerance=1e-3)
     told = values(pp.diagnose(fast), Code.LIMIT)
-    assert told == {"mean": limit.mean, "std": limit.std, "v": fast.consensus_value}
+    assert told.items() >= {"mean": limit.mean, "std": limit.std, "v": fast.consensus_value}.items()
 
 
 def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:

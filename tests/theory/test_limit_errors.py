@@ -127,5 +127,5 @@ def test_deviations_lie_within_their_error(network: Network, noise: Noise) -> No
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, -1e-3, math.nan, math.inf, 2.0])
 def test_a_tolerance_lies_between_0_and_1(tolerance: float) -> None:
-    with pytest.raises(InvalidInputError, match="tolerance must lie strictly between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="above 0 and below 1"):
         consensus_limit(Model(k2(), [0.0, 1.0], pressure=Power(1.5), noise=NoNoise()), tolerance=tolerance)

@@ -90,14 +90,14 @@ def test_without_noise_only_the_bias_has_to_go() -> None:
     [
         (ODD, Power(1.5), Gaussian(1.0), r"[Bb]iased consensus.*try ρ_t = "),
         (TREE, Power(1.5), Gaussian(1.0), r"oscillation.*try ρ_t = "),
-        (ODD, Constant(3.0), Gaussian(1.0), r"stationary disagreement.*try ρ_t = "),
+        (ODD, Constant(3.0), Gaussian(1.0), r"disagreement.*try ρ_t = "),
         (
             ODD,
             Linear(),
             Gaussian(1.0, temporal="frozen"),
             r"frozen noise leaves an error of 0\.2.*drawn anew",
         ),
-        (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"stationary disagreement"),
+        (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"disagreement"),
     ],
 )
 def test_the_impossible_is_rejected_with_a_remedy(
@@ -181,15 +181,15 @@ def test_a_table_ends_the_search() -> None:
 @pytest.mark.parametrize("precision", [0.0, -1.0, math.inf, math.nan])
 def test_illegal_precisions_are_rejected(precision: float) -> None:
     model = make(ODD, Linear())
-    with pytest.raises(InvalidInputError, match="positive and finite"):
+    with pytest.raises(InvalidInputError, match="finite number above 0"):
         steps_needed(model, precision)
-    with pytest.raises(InvalidInputError, match="positive and finite"):
+    with pytest.raises(InvalidInputError, match="finite number above 0"):
         replicates_needed(model, 10, precision)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, math.nan])
 def test_illegal_confidences_are_rejected(confidence: float) -> None:
-    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="above 0 and below 1"):
         replicates_needed(make(ODD, Linear()), 10, 0.1, confidence=confidence)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peerpressure.errors import ModelError
+from peerpressure.errors import InvalidInputError, ModelError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, named, path, star
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
@@ -236,7 +236,8 @@ def test_stubbornness_and_pressure_may_be_scaled_together(factor: float) -> None
 
 
 def test_formulas_are_marked_as_estimated() -> None:
-    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
+    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t*cos(1/t)"))).estimated
+    assert not consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
     assert not consensus_rate(make(NETWORKS["BA2"], Linear(2))).estimated
 
 
@@ -251,5 +252,5 @@ def test_ideal_deviation_is_rejected_for_frozen_noise_and_before_the_first_step(
     model = make(cycle(5), Linear(), Gaussian(1.0, temporal="frozen"))
     with pytest.raises(ModelError, match="drawn anew"):
         ideal_deviation(model, 10)
-    with pytest.raises(ModelError, match="at least 1"):
+    with pytest.raises(InvalidInputError, match="at least 1"):
         ideal_deviation(make(cycle(5), Linear()), 0)

@@ -44,6 +44,21 @@ def test_rates_that_fall_like_one_over_t_leave_a_power_law() -> None:
     assert np.all(np.isinf(function(build(Power(-1, 0.5)), 1).information))
 
 
+@pytest.mark.parametrize("rate", [1e-6, 1e-7, 1e-9])
+def test_small_rates_are_summed_beyond_the_steps_that_are_followed(rate: float) -> None:
+    found = function(build(rate), 1)
+    np.testing.assert_allclose(found.information, 1 / (rate * (2 - rate)), rtol=1e-7)
+    np.testing.assert_allclose(found.half_life, math.log(0.5) / math.log1p(-rate), rtol=1e-6)
+
+
+def test_falling_rates_are_summed_beyond_the_steps_that_are_followed() -> None:
+    found = function(build(Power(-0.5, 2e-4)), 1)
+    shares = np.cumprod(1 - 2e-4 / np.sqrt(np.arange(1.0, 4_000_001.0)))
+    assert found.half_life[0] == np.argmax(shares < 0.5) + 1
+    # ∫ exp(−4c√t) dt = 1/(8c²), up to the error ½ of a sum over steps, and smaller ones.
+    np.testing.assert_allclose(found.information, 1 / (8 * 2e-4**2), rtol=1e-3)
+
+
 def test_what_is_never_lost_tells_for_ever() -> None:
     assert np.all(np.isinf(function(build(Power(-2, 0.5)), 1).information))
     plain = function(Model(k2(), hidden=[0.0, 1.0]), 3)

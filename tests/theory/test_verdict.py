@@ -41,7 +41,8 @@ def make(network: Network, pressure: object, noise: Noise | None = None) -> Mode
 
 GROWING = [Linear(), Linear(0.2, 3), Power(0.5), Logarithmic(), Formula("t*log(1+t)"), Formula("t/log(1+t)")]
 TOO_FAST = [Power(1.5), StretchedExponential(), Formula("t^2"), Formula("2^sqrt(t)")]
-BOUNDED = [Constant(2.0), Constant(0.0), Power(-1.0), Formula("3 - 1/t")]
+GROWING += [Formula("t*(2+sin(t))"), Formula("2^floor(log2(t))")]
+BOUNDED = [Constant(2.0), Constant(0.0), Power(-1.0), Formula("3 - 1/t"), Formula("2+t-2*floor(t/2)")]
 CASES = (
     [(ODD, s, Outcome.CONSENSUS) for s in GROWING]
     + [(TREE, s, Outcome.CONSENSUS) for s in GROWING]
@@ -49,7 +50,7 @@ CASES = (
     + [(TREE, s, Outcome.OSCILLATION) for s in TOO_FAST]
     + [(n, s, Outcome.DISAGREEMENT) for n in (ODD, TREE) for s in BOUNDED]
     + [(n, Table([1.0, 2.0, 3.0]), Outcome.UNKNOWN) for n in (ODD, TREE)]
-    + [(ODD, Formula("2 + floor(t/2) - t/2"), Outcome.UNKNOWN)]
+    + [(ODD, Formula("t^(1 + sin(t))"), Outcome.UNKNOWN)]
 )
 
 
@@ -57,13 +58,13 @@ CASES = (
 def test_growth_and_parity_decide(network: Network, schedule: Schedule, expected: Outcome) -> None:
     verdict = diagnose(make(network, schedule))
     assert verdict.outcome is expected
-    assert verdict.estimated == isinstance(schedule, Formula)
+    assert not verdict.estimated
     assert ("estimated" in str(verdict).splitlines()[0]) == verdict.estimated
 
 
 def test_the_verdict_flips_with_schedule_and_graph() -> None:
     model = make(TREE, Linear())
-    faster = replace(model, pressure=Power(1.01))
+    faster = replace(model, pressure=Power(1.2))
     assert TREE.sides is not None
     one_side = tuple(np.flatnonzero(TREE.sides)[:2].tolist())
     with_an_odd_cycle = Network.from_edges([*zip(*(e.tolist() for e in TREE.edges()[:2]), strict=True), one_side])
@@ -210,11 +211,35 @@ def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
     seen = values(table, Code.FINITE_HORIZON)
     assert (seen["steps"], seen["first"], seen["last"]) == (3, 1.0, 4.0)
     assert table.agrees is None
-    formula = make(ODD, Formula("2 + floor(t/2) - t/2"))
+    formula = make(ODD, Formula("t^(1 + sin(t))"))
     assert Code.NO_HORIZON in codes(diagnose(formula))
     assert values(diagnose(formula, 20), Code.FINITE_HORIZON)["steps"] == 20
     with pytest.raises(ScheduleError, match="3 values"):
         diagnose(make(ODD, Table([1.0, 2.0, 4.0])), 4)
+
+
+def test_a_formula_that_is_illegal_in_between_is_refused() -> None:
+    formula = make(ODD, Formula("abs(t - 50) - 10"))
+    assert diagnose(formula).outcome is Outcome.UNKNOWN
+    assert diagnose(formula, 40).forecast is not None
+    with pytest.raises(ScheduleError, match="t = 41, got -1"):
+        diagnose(formula, 100)
+    with pytest.raises(ScheduleError, match="t = 41"):
+        diagnose(make(ODD, Linear(), Gaussian(0.1, time_scale="abs(t - 50) - 10")), 60)
+
+
+@pytest.mark.parametrize("scale", ["1/log(2+t)", "exp(-t)", "(2+sin(t))/t", "1/sqrt(t)"])
+def test_frozen_noise_that_fades_leaves_nothing(scale: str) -> None:
+    model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0, time_scale=scale, temporal="frozen"))
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+    stds = [moments(model, T, of=consensus_mode(model)).std[-1, 0] for T in (10, 3_000)]
+    assert stds[1] < 0.5 * stds[0]
+
+
+def test_frozen_noise_of_a_scale_that_stays_does_not_fade() -> None:
+    for scale in ("1 + 1/log(2+t)", "2 + sin(t)"):
+        model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0, time_scale=scale, temporal="frozen"))
+        assert diagnose(model).outcome is Outcome.BIASED_CONSENSUS
 
 
 @pytest.mark.parametrize("steps", [0, -3, 1.5, True, "10"])

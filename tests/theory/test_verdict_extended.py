@@ -434,7 +434,8 @@ def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None
 
 
 def test_estimates_are_said_to_be() -> None:
-    assert classify(build(ODD, Formula("t"), 1.0)).estimated
-    assert classify(build(ODD, Linear(), Adaptation("0.1 + 0.1/t"))).estimated
+    assert classify(build(ODD, Formula("t*cos(1/t)"), 1.0)).estimated
+    assert not classify(build(ODD, Formula("t"), 1.0)).estimated
+    assert classify(build(ODD, Linear(), Adaptation("0.1*cos(1/t)"))).estimated
     assert not classify(build(ODD, Linear(), Adaptation(Power(-1, 0.5)), Gaussian(0.3))).estimated
     assert not classify(build(ODD, StretchedExponential(), 1.0, Gaussian(0.3))).estimated

@@ -94,5 +94,5 @@ class SummaryArrays(NamedTuple):
     agents: NDArray[np.uint32]
     # A record that is not asked for has a time axis of length 0: numba types all fields, so that None is no option.
     states: NDArray[Any]
-    held: NDArray[Any]
+    hidden_state: NDArray[Any]
     summaries: NDArray[np.float64]

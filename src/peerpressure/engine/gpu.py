@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_HELD, RunPlan, RunResult, draw_of
+from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_FROZEN, RunPlan, RunResult, draw_of
 from peerpressure.errors import PeerPressureError, TooLargeError, message
 from peerpressure.noise import AR1, Frozen
 
@@ -56,7 +56,7 @@ def run(
     start: NDArray[Any],
     memory: NDArray[Any] | None,
     report: Callable[[int], None],
-    held: NDArray[Any] | None = None,
+    hidden_state: NDArray[Any] | None = None,
 ) -> RunResult:
     """Make the plan's steps from ``start`` on the accelerator, calling ``report(steps done)`` at intervals."""
     if plan.model.noise.law not in LAW_CODES:
@@ -66,7 +66,7 @@ def run(
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"
         raise PeerPressureError(message(rule, got="gaps", remedy="run each stretch in a call of its own"))
-    return _Run(plan, start, memory, held).finish(report)
+    return _Run(plan, start, memory, hidden_state).finish(report)
 
 
 class _Graph:
@@ -93,7 +93,7 @@ class _Run:
     """The device arrays of one run while it lasts."""
 
     def __init__(
-        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None
+        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
     ) -> None:
         self.plan, self.cupy = plan, _cupy()
         size = plan.replicates.size
@@ -133,7 +133,7 @@ class _Run:
         self.public = self._upload(start)
         self.output = self.cupy.empty_like(self.public)
         self.memory = self._starting_memory(memory)
-        self.held = self._starting_opinions(held)
+        self.hidden_state = self._starting_opinions(hidden_state)
 
     def _field(self, values: NDArray[np.float64]) -> Any:
         return self.cupy.asarray(values.astype(self.plan.dtype))
@@ -149,11 +149,11 @@ class _Run:
         self.degrees = self._field(self.plan.model.degrees_at(t))
         self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.packs * self.lanes), self.plan.dtype)
 
-    def _starting_opinions(self, held: NDArray[Any] | None) -> Any:
+    def _starting_opinions(self, hidden_state: NDArray[Any] | None) -> Any:
         """Return the hidden opinions at the start, or one number that no kernel reads where they are constant."""
         if self.plan.model.adaptation is None:
             return self.cupy.zeros(1, self.plan.dtype)
-        return self._upload(self.plan.model.x0 if held is None else held)
+        return self._upload(self.plan.model.x0 if hidden_state is None else hidden_state)
 
     def _arguments_beyond(self, adaptation_rate: float) -> tuple[Any, ...]:
         """Return the further arguments of a step where opinions adapt or time is continuous."""
@@ -161,7 +161,7 @@ class _Run:
             return ()
         moving = np.int32(self.plan.model.adaptation is not None)
         pace = self.real(self.plan.pace)
-        return self.held, moving, self.factor, self.factor_stride, self.real(adaptation_rate), pace
+        return self.hidden_state, moving, self.factor, self.factor_stride, self.real(adaptation_rate), pace
 
     def _refuse_if_too_large(self) -> None:
         n, width = self.plan.model.n, self.packs * self.lanes
@@ -198,7 +198,7 @@ class _Run:
         time = 0 if isinstance(temporal, Frozen) else self.plan.start_step
         arguments = (
             *self._size(), drawn, np.int32(self.draw.law), self.real(self.draw.shape), np.uint32(time),
-            np.uint32(self.plan.replicates[0]), np.uint32(STREAM_HELD), *self._key(),
+            np.uint32(self.plan.replicates[0]), np.uint32(STREAM_FROZEN), *self._key(),
         )  # fmt: skip
         # One thread for each pair of agents, because they share a counter block.
         self._launch("draw", self._threads() // 2, arguments)
@@ -244,17 +244,17 @@ class _Run:
         shape = (plan.replicates.size, plan.times.size)
         states = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_states else None
         summaries = np.empty((*shape, 3)) if plan.keep_summaries else None
-        held = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_hidden else None
+        hidden_state = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_hidden else None
         times = range(plan.start_step + 1, plan.start_step + plan.steps + 1)
         readings = zip(*plan.readings(plan.start_step, plan.start_step + plan.steps), strict=True)
         slots = {int(time): slot for slot, time in enumerate(plan.times)}
         chosen = self.cupy.asarray(plan.agents)
-        self._record(0, chosen, states, held, summaries)
+        self._record(0, chosen, states, hidden_state, summaries)
         for q, (time, reading) in enumerate(zip(times, readings, strict=True)):
             self._meet(time)
             self._step(time, *reading)
             if time in slots:
-                self._record(slots[time], chosen, states, held, summaries)
+                self._record(slots[time], chosen, states, hidden_state, summaries)
             if q % 64 == 63:
                 # Launches are asynchronous; without this wait progress would run ahead of the device, and Ctrl-C would
                 # not stop it.
@@ -267,8 +267,8 @@ class _Run:
             summaries=summaries,
             final=self._download(self.public),
             memory=self._download(self.memory) if correlated else None,
-            hidden=held,
-            final_hidden=None if plan.model.adaptation is None else self._download(self.held),
+            hidden=hidden_state,
+            final_hidden=None if plan.model.adaptation is None else self._download(self.hidden_state),
         )
 
     def _download(self, values: Any) -> NDArray[Any]:
@@ -279,11 +279,11 @@ class _Run:
         slot: int,
         chosen: Any,
         states: NDArray[Any] | None,
-        held: NDArray[Any] | None,
+        hidden_state: NDArray[Any] | None,
         summaries: NDArray[Any] | None,
     ) -> None:
         public = self.public[:, : self.plan.replicates.size]
-        for kept, values in ((states, self.public), (held, self.held)):
+        for kept, values in ((states, self.public), (hidden_state, self.hidden_state)):
             if kept is not None:
                 kept[:, slot] = self.cupy.asnumpy(values[:, : self.plan.replicates.size][chosen]).T
         if summaries is not None:

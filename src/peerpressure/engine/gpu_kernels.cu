@@ -12,7 +12,7 @@ typedef unsigned long long wide_word;
 struct alignas(sizeof(REAL) * LANES) Pack { REAL lane[LANES]; };
 
 enum Law { NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER };
-enum Mode { FRESH, RECURRENT, HELD };
+enum Mode { FRESH, RECURRENT, FROZEN };
 
 __device__ __forceinline__ uint4 philox(uint4 c, word k0, word k1) {
 #pragma unroll
@@ -157,17 +157,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     word block = (thread >> 1) / packs, pack = (thread >> 1) % packs;
     word agent = (block / 4) * 8 + block % 4 + 4 * half;
     REAL noise[LANES];
-    if (mode != HELD) share_draws(law, shape, block, time, replicate + pack * LANES, half, k0, k1, noise);
+    if (mode != FROZEN) share_draws(law, shape, block, time, replicate + pack * LANES, half, k0, k1, noise);
     if (agent >= agents) return;
     size_t place = (size_t)agent * packs + pack;
     if (mode != FRESH) {
-        Pack held = memory[place];
+        Pack hidden_state = memory[place];
 #pragma unroll
         for (int l = 0; l < LANES; ++l) {
-            if (mode == RECURRENT) held.lane[l] = fma(carry, held.lane[l], fresh * noise[l]);
-            noise[l] = held.lane[l];
+            if (mode == RECURRENT) hidden_state.lane[l] = fma(carry, hidden_state.lane[l], fresh * noise[l]);
+            noise[l] = hidden_state.lane[l];
         }
-        if (mode == RECURRENT) memory[place] = held;
+        if (mode == RECURRENT) memory[place] = hidden_state;
     }
     Pack total = {};
     word piece = piece_starts[agent], last_piece = piece_starts[agent + 1];
@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     }
     REAL own = relief * stubbornness[agent];
     REAL share = (REAL)1 / (own + weight * degrees[agent]);
-    REAL gain = own * share, pull = weight * share;
+    REAL gain = own * share, coupling = weight * share;
     REAL jitter = gain * (scale * deviation[(size_t)agent * deviation_stride]);
     Pack next;
 #if BEYOND
@@ -191,14 +191,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     for (int l = 0; l < LANES; ++l) {
         if (!moving) opinion.lane[l] = hidden[agent];
         REAL drift = fma(rest, before.lane[l], pace * gain * opinion.lane[l]);
-        next.lane[l] = fma(pace * pull, total.lane[l], fma(jitter, noise[l], drift));
+        next.lane[l] = fma(pace * coupling, total.lane[l], fma(jitter, noise[l], drift));
         opinion.lane[l] += rate * (next.lane[l] - opinion.lane[l]);
     }
     if (moving) opinions[place] = opinion;
 #else
     REAL drift = gain * hidden[agent];
 #pragma unroll
-    for (int l = 0; l < LANES; ++l) next.lane[l] = fma(pull, total.lane[l], fma(jitter, noise[l], drift));
+    for (int l = 0; l < LANES; ++l) next.lane[l] = fma(coupling, total.lane[l], fma(jitter, noise[l], drift));
 #endif
     output[place] = next;
 }

@@ -83,9 +83,9 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
 class Block:
     """Replicates that one call steps: ``lanes`` of them from number ``first`` on, in layers of ``width``, padded.
 
-    ``states`` is (layers, 2, agents·width), the two rows alternating; ``memory`` is correlated noise and ``held`` are
-    hidden opinions that adapt, (layers, agents·width) or empty. ``row`` is where the block's replicates begin in the
-    results.
+    ``states`` is (layers, 2, agents·width), the two rows alternating; ``memory`` is correlated noise and
+    ``hidden_state`` are hidden opinions that adapt, (layers, agents·width) or empty. ``row`` is where the block's
+    replicates begin in the results.
     """
 
     first: int
@@ -94,7 +94,7 @@ class Block:
     row: int
     states: NDArray[Any]
     memory: NDArray[Any]
-    held: NDArray[Any]
+    hidden_state: NDArray[Any]
     partial: NDArray[np.float64]
 
     @property
@@ -165,7 +165,7 @@ def make_blocks(
                 row=row,
                 states=aligned((layers, 2, n * width), dtype),
                 memory=aligned((layers, n * width if memory else 0), dtype),
-                held=aligned((layers, 0 if model.adaptation is None else n * width), dtype),
+                hidden_state=aligned((layers, 0 if model.adaptation is None else n * width), dtype),
                 # One row for each chunk, so that threads write their partial sums without sharing them.
                 partial=np.empty((-(-n // CHUNK), 3, width)),
             )

@@ -24,7 +24,7 @@ from peerpressure.engine.arguments import (
 )
 from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import fma, prefetch_once
-from peerpressure.engine.plan import FRESH, HELD, RECURRENT, STREAM_FRESH, Draw
+from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
 from peerpressure.engine.random import U64, fill_narrow
 from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
@@ -93,7 +93,7 @@ def _move_beyond(
     count: int,
     public: NDArray[Any],
     output: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     noise: NDArray[Any],
     pressure: NDArray[Any],
 ) -> None:
@@ -105,14 +105,14 @@ def _move_beyond(
         agent = first + i
         gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
         jitter = root * (gain * (scale * agents.deviation[agent if agents.deviation.size > 1 else 0]))
-        x = held[agent] if held.size else agents.hidden[agent]
+        x = hidden_state[agent] if hidden_state.size else agents.hidden[agent]
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
-        if held.size:
+        if hidden_state.size:
             adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
             # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
-            held[agent] = adapted(held[agent], output[agent], adaptation_rate * adaptation_weight)
+            hidden_state[agent] = adapted(hidden_state[agent], output[agent], adaptation_rate * adaptation_weight)
 
 
 @njit(error_model="numpy")
@@ -132,14 +132,14 @@ def _step_narrow(
     public: NDArray[Any],
     output: NDArray[Any],
     memory: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     noise: NDArray[Any],
     pairs: NDArray[Any],
     pressure: NDArray[Any],
 ) -> None:
     per_agent = agents.deviation.size > 1
     # The model of the paper has a loop of its own, without the cases of the general step.
-    plain = held.size == 0 and pace == 1
+    plain = hidden_state.size == 0 and pace == 1
     for first in range(begin, end, CHUNK):
         count = min(CHUNK, end - first)
         _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
@@ -162,7 +162,7 @@ def _step_narrow(
                 count,
                 public,
                 output,
-                held,
+                hidden_state,
                 noise,
                 pressure,
             )
@@ -196,7 +196,7 @@ def _noise_narrow(
     replicate: int,
 ) -> None:
     """Bring the noise of ``count`` ≤ CHUNK agents into the small buffer ``noise``."""
-    if draw.mode != HELD:
+    if draw.mode != FROZEN:
         fill_narrow(
             noise,
             pairs,
@@ -233,7 +233,7 @@ def run_narrow(
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     partial: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
@@ -255,10 +255,11 @@ def run_narrow(
                 relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
                 _step_narrow(
                     graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step,
-                    replicate + layer, begin, end, public, output, memory[layer], held[layer], noise, pairs, pressure,
+                    replicate + layer, begin, end, public, output, memory[layer], hidden_state[layer], noise, pairs,
+                    pressure,
                 )  # fmt: skip
                 if ledger.slots[q] >= 0:
-                    keep(part, ledger.slots[q], output, held[layer], 1, begin, end, partial)
+                    keep(part, ledger.slots[q], output, hidden_state[layer], 1, begin, end, partial)
                     # With all agents in one call the partial sums are complete; otherwise the caller reduces after the
                     # last thread.
                     if end - begin == count and ledger.summaries.shape[1]:

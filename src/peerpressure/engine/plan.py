@@ -31,11 +31,11 @@ LAW_CODES = {
 }
 
 # Noise is drawn at each step, carried by u ← carry·u + fresh·z, or read from memory.
-FRESH, RECURRENT, HELD = range(3)
+FRESH, RECURRENT, FROZEN = range(3)
 
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
 # Streams 1 and 3 are the second ones of Student draws, so that no counter is used twice.
-STREAM_FRESH, STREAM_HELD = 0, 2
+STREAM_FRESH, STREAM_FROZEN = 0, 2
 
 
 class Draw(NamedTuple):
@@ -59,7 +59,7 @@ def draw_of(noise: Noise, seed: int) -> Draw:
         mode, carry, fresh = RECURRENT, phi, float(np.sqrt(1 - phi * phi))
     # A law of SciPy is drawn and carried by Python, also where it is AR(1): the kernels only read its memory.
     if isinstance(noise.temporal, Frozen) or noise.law not in LAW_CODES:
-        mode = HELD
+        mode = FROZEN
     key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
     return Draw(LAW_CODES.get(noise.law, UNIT), noise.shape, mode, carry, fresh, *key)
 

@@ -66,7 +66,7 @@ def keep(
     ledger: SummaryArrays,
     slot: int,
     public: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     width: int,
     begin: int,
     end: int,
@@ -75,8 +75,8 @@ def keep(
     """Record the agents of a range: their states, and partial summaries of their chunks."""
     if ledger.states.shape[1]:
         _copy_agents(ledger.states, slot, ledger.agents, public, width, begin, end)
-    if ledger.held.shape[1]:
-        _copy_agents(ledger.held, slot, ledger.agents, held, width, begin, end)
+    if ledger.hidden_state.shape[1]:
+        _copy_agents(ledger.hidden_state, slot, ledger.agents, hidden_state, width, begin, end)
     if ledger.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
             # Threads begin at multiples of CHUNK, so that a chunk is always summed by one thread as a whole.
@@ -102,18 +102,25 @@ def reduce_summaries(ledger: SummaryArrays, slot: int, agents: int, partial: NDA
 def ledger_of(ledger: SummaryArrays, layer: int, width: int) -> SummaryArrays:
     """Return the part of the ledger that belongs to one layer of a block."""
     rows = slice(layer * width, (layer + 1) * width)
-    return SummaryArrays(ledger.slots, ledger.agents, ledger.states[rows], ledger.held[rows], ledger.summaries[rows])
+    return SummaryArrays(
+        ledger.slots, ledger.agents, ledger.states[rows], ledger.hidden_state[rows], ledger.summaries[rows]
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def keep_all(
-    ledger: SummaryArrays, slot: int, public: NDArray[Any], held: NDArray[Any], width: int, partial: NDArray[np.float64]
+    ledger: SummaryArrays,
+    slot: int,
+    public: NDArray[Any],
+    hidden_state: NDArray[Any],
+    width: int,
+    partial: NDArray[np.float64],
 ) -> None:
     """Record whole states, (layers, agents·width): where a run starts."""
     count = public.shape[1] // width
     for layer in range(public.shape[0]):
         part = ledger_of(ledger, layer, width)
-        keep(part, slot, public[layer], held[layer], width, 0, count, partial)
+        keep(part, slot, public[layer], hidden_state[layer], width, 0, count, partial)
         if ledger.summaries.shape[1]:
             reduce_summaries(part, slot, count, partial)
 

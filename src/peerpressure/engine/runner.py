@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.engine.arguments import CHUNK, AgentArrays, Changes, Clock, Graph, SummaryArrays
 from peerpressure.engine.layout import Block, agents_of, graph_of, make_blocks
 from peerpressure.engine.narrow import draw_narrow, run_narrow
-from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_HELD, UNIT, RunPlan, RunResult, draw_of
+from peerpressure.engine.plan import FRESH, STREAM_FRESH, STREAM_FROZEN, UNIT, RunPlan, RunResult, draw_of
 from peerpressure.engine.recording import keep_all, reduce_summaries
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from peerpressure.engine.wide import draw_wide, run_wide
@@ -34,20 +34,20 @@ def run(
     start: NDArray[Any],
     memory: NDArray[Any] | None,
     report: Callable[[int], None],
-    held: NDArray[Any] | None = None,
+    hidden_state: NDArray[Any] | None = None,
 ) -> RunResult:
     """Make the plan's steps from ``start``, (agents,) or (replicates, agents), calling ``report(steps done)``.
 
-    ``memory`` and ``held`` are the memory of the noise and the hidden opinions of a run that is resumed.
+    ``memory`` and ``hidden_state`` are the memory of the noise and the hidden opinions of a run that is resumed.
     """
-    return _Run(plan, start, memory, held).finish(report)
+    return _Run(plan, start, memory, hidden_state).finish(report)
 
 
 class _Run:
     """The arrays of one run while it lasts."""
 
     def __init__(
-        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, held: NDArray[Any] | None
+        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
     ) -> None:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed)
@@ -60,17 +60,19 @@ class _Run:
         self.kept_agents = (plan.agents if plan.keep_states else plan.agents[:0]).astype(np.uint32)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
-        self.held = np.empty((*shape, plan.agents.size) if plan.keep_hidden else (shape[0], 0, 0), plan.dtype)
+        self.hidden_state = np.empty((*shape, plan.agents.size) if plan.keep_hidden else (shape[0], 0, 0), plan.dtype)
         self.summaries = np.empty((*shape, 3) if plan.keep_summaries else (shape[0], 0, 3))
-        opinions = plan.model.x0 if held is None else held
+        opinions = plan.model.x0 if hidden_state is None else hidden_state
         for block in self.blocks:
             # The kernels find the state of step t in row t mod 2.
             public = block.states[:, plan.start_step & 1]
             block.write(start if start.ndim == 1 else start[block.rows], public)
-            if block.held.size:
-                block.write(opinions if opinions.ndim == 1 else opinions[block.rows], block.held)
+            if block.hidden_state.size:
+                block.write(opinions if opinions.ndim == 1 else opinions[block.rows], block.hidden_state)
             self._remember(block, memory)
-            keep_all(self._ledger(block, np.zeros(0, np.int64)), 0, public, block.held, block.width, block.partial)
+            keep_all(
+                self._ledger(block, np.zeros(0, np.int64)), 0, public, block.hidden_state, block.width, block.partial
+            )
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Set the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
@@ -79,10 +81,10 @@ class _Run:
             block.write(memory[block.rows], block.memory)
         elif isinstance(temporal, AR1):
             # A stationary draw of unit variance, on a stream of its own: u of the start step is independent of all z_t.
-            self._draw_into_memory(block, self.plan.start_step, STREAM_HELD)
+            self._draw_into_memory(block, self.plan.start_step, STREAM_FROZEN)
         elif isinstance(temporal, Frozen):
             # Step 0 whatever the start: a resumed run has the same frozen draws without storing them.
-            self._draw_into_memory(block, 0, STREAM_HELD)
+            self._draw_into_memory(block, 0, STREAM_FROZEN)
 
     def _draw_into_memory(self, block: Block, step: int, stream: int) -> None:
         draw = draw_wide if block.width > 1 else draw_narrow
@@ -209,7 +211,7 @@ class _Run:
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> SummaryArrays:
         rows = block.rows
-        return SummaryArrays(slots, self.kept_agents, self.states[rows], self.held[rows], self.summaries[rows])
+        return SummaryArrays(slots, self.kept_agents, self.states[rows], self.hidden_state[rows], self.summaries[rows])
 
     def _call(
         self,
@@ -224,7 +226,7 @@ class _Run:
         kernel = run_wide if block.width > 1 else run_narrow
         kernel(
             *network, self.draw, clock, changes, ledger, block.first, begin, end,
-            block.states, block.memory, block.held, block.partial,
+            block.states, block.memory, block.hidden_state, block.partial,
         )  # fmt: skip
 
     def _result(self) -> RunResult:
@@ -232,20 +234,20 @@ class _Run:
         last = (plan.start_step + plan.steps) & 1
         final = np.empty((plan.replicates.size, plan.model.n), plan.dtype)
         carried = np.empty_like(final) if isinstance(plan.model.noise.temporal, AR1) else None
-        held = None if plan.model.adaptation is None else np.empty_like(final)
+        hidden_state = None if plan.model.adaptation is None else np.empty_like(final)
         for block in self.blocks:
             block.read(block.states[:, last], final)
             if carried is not None:
                 block.read(block.memory, carried)
-            if held is not None:
-                block.read(block.held, held)
+            if hidden_state is not None:
+                block.read(block.hidden_state, hidden_state)
         return RunResult(
             states=self.states if plan.keep_states else None,
             summaries=self.summaries if plan.keep_summaries else None,
             final=final,
             memory=carried,
-            hidden=self.held if plan.keep_hidden else None,
-            final_hidden=held,
+            hidden=self.hidden_state if plan.keep_hidden else None,
+            final_hidden=hidden_state,
         )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from peerpressure.engine.arguments import AgentArrays, Changes, Clock, Graph, SummaryArrays, adapted, coefficients
 from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
-from peerpressure.engine.plan import FRESH, HELD, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from peerpressure.engine.random import GROUP, U64, fill_wide
 from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
@@ -44,7 +44,7 @@ def _noise_wide(
     noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int, step: int, replicate: int
 ) -> None:
     """Bring the noise of ``count`` ≤ GROUP agents into the small buffer ``noise``."""
-    if draw.mode != HELD:
+    if draw.mode != FROZEN:
         fill_wide(
             noise, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH),
             draw.k0, draw.k1,
@@ -69,22 +69,22 @@ def _own_part(
     hidden: Any,
     rest: Any,
     public: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     base: int,
 ) -> None:
     """Turn the noise of one agent into its next state without the neighbours: jitter·z + (gain·x + rest·y_before)."""
     for lane in range(WIDTH):
         # Adapted opinions differ between replicates, while constant ones are a single number per agent.
-        x = held[U64(base + lane)] if held.size else hidden
+        x = hidden_state[U64(base + lane)] if hidden_state.size else hidden
         own = fma(rest, public[U64(base + lane)], gain * x)
         noise[U64(offset + lane)] = fma(jitter, noise[U64(offset + lane)], own)
 
 
 @njit(error_model="numpy")
-def _adapt(held: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
+def _adapt(hidden_state: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
     """Adapt the hidden opinion of one agent to its public opinion."""
     for lane in range(WIDTH):
-        held[U64(base + lane)] = adapted(held[U64(base + lane)], output[U64(base + lane)], rate)
+        hidden_state[U64(base + lane)] = adapted(hidden_state[U64(base + lane)], output[U64(base + lane)], rate)
 
 
 @njit(error_model="numpy")
@@ -143,7 +143,7 @@ def _step_beyond(
     public: NDArray[Any],
     output: NDArray[Any],
     memory: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     noise: NDArray[Any],
 ) -> None:
     """Make a step in which hidden opinions adapt, or of an SDE with steps shorter than 1."""
@@ -161,14 +161,19 @@ def _step_beyond(
             base = agent * U64(WIDTH)
             # The noise buffer then has all but the neighbours, which update_row adds with jitter 1 and drift 0: fma(1,
             # z, 0) is z exactly, so that one row kernel serves both kinds of step.
-            _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, held, base)
+            _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, hidden_state, base)
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
                 # Not past the caches: the adaptation right below reads the output again.
                 pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
-            if held.size:
-                _adapt(held, output, base, adaptation_rate * agents.adaptation_weight[agent if own_rates else U64(0)])
+            if hidden_state.size:
+                _adapt(
+                    hidden_state,
+                    output,
+                    base,
+                    adaptation_rate * agents.adaptation_weight[agent if own_rates else U64(0)],
+                )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -184,7 +189,7 @@ def run_wide(
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
-    held: NDArray[Any],
+    hidden_state: NDArray[Any],
     partial: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
@@ -195,7 +200,7 @@ def run_wide(
     # One group at a time: the buffer is 1 kB and never leaves the first-level cache.
     noise = np.zeros(GROUP * WIDTH, states.dtype)
     count, pace = agents.hidden.size, number(clock.pace)
-    plain = held.size == 0 and clock.pace == 1
+    plain = hidden_state.size == 0 and clock.pace == 1
     for spell in range(changes.spells.size - 1):
         apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
         for layer in range(states.shape[0]):
@@ -214,10 +219,10 @@ def run_wide(
                 else:
                     _step_beyond(
                         graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step, first,
-                        begin, end, public, output, memory[layer], held[layer], noise,
+                        begin, end, public, output, memory[layer], hidden_state[layer], noise,
                     )  # fmt: skip
                 if ledger.slots[q] >= 0:
-                    keep(part, ledger.slots[q], output, held[layer], WIDTH, begin, end, partial)
+                    keep(part, ledger.slots[q], output, hidden_state[layer], WIDTH, begin, end, partial)
                     if end - begin == count and ledger.summaries.shape[1]:
                         reduce_summaries(part, ledger.slots[q], count, partial)
 

@@ -66,6 +66,12 @@ class Frozen:
         return "one draw for all steps"
 
 
+# At ±1 the innovation √(1−φ²) vanishes: 1 is frozen noise, and −1 a sign that alternates.
+_COEFFICIENT = Parameter(
+    "coefficient", "real", "autocorrelation", above=-1, below=1, remedy="for noise that never changes use 'frozen'"
+)
+
+
 @final
 @dataclass(frozen=True)
 class AR1:
@@ -93,11 +99,7 @@ class AR1:
     has_memory: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        # At ±1 the innovation √(1−φ²) vanishes: 1 is frozen noise, and −1 a sign that alternates. The comparison is
-        # false for NaN as well.
-        if not -1 < self.coefficient < 1:
-            rule = "the AR(1) coefficient must lie strictly between -1 and 1"
-            raise NoiseError(message(rule, got=self.coefficient, remedy="for noise that never changes use 'frozen'"))
+        object.__setattr__(self, "coefficient", _COEFFICIENT.check(self.coefficient, NoiseError, "AR1"))
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""

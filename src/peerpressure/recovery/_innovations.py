@@ -247,12 +247,12 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
         total = total + problem.row.weight * (problem.row.matrix.T @ (problem.precision[:, None] * r))
     if prior is not None:
         n = problem.model.n
-        pull = (
+        coupling = (
             prior.means(n) / prior.variances(n)
             if prior.is_diagonal
             else np.linalg.solve(prior.variance, prior.means(n))
         )
-        total = total + pull[:, None]
+        total = total + coupling[:, None]
     return np.asarray(total)
 
 

@@ -38,7 +38,7 @@ class Sample:
     """
 
     public: Vector
-    pull: Vector
+    coupling: Vector
     scale: Vector
     present: NDArray[np.bool_]
     degrees: Vector
@@ -230,7 +230,7 @@ def _problem(
 ) -> tuple[Concave, Course]:
     """Return the concave problem for one course of peer pressure."""
     course = unknown.course(times, value)
-    y, q, d = sample.public, sample.pull, sample.degrees
+    y, q, d = sample.public, sample.coupling, sample.degrees
     nothing = np.zeros_like(y)
     # κ = h/s: with s known, κ is a multiple of h and merges into its coefficient; otherwise it is a block of its own.
     ratio = np.zeros(d.shape[1]) if unknown.stubbornness else 1 / unknown.model.s
@@ -354,9 +354,9 @@ def _with_pressure(
         kappa[block.agents] = problem.parts(x)["kappa"]
     m, e = problem.m_and_e(x)
     here, precision = sample.present, sample.scale**-2.0
-    m_p, e_p = course.first * sample.degrees * kappa, course.first * kappa * sample.pull
+    m_p, e_p = course.first * sample.degrees * kappa, course.first * kappa * sample.coupling
     # m and e are not linear in the exponent, so their second derivatives enter, multiplied by ∂log p/∂m and ∂log p/∂e.
-    bend = course.second * kappa * (sample.degrees / m - e * sample.pull * precision)
+    bend = course.second * kappa * (sample.degrees / m - e * sample.coupling * precision)
     out = np.zeros((len(curvature) + 1, len(curvature) + 1))
     out[:-1, :-1] = curvature
     out[-1, -1] = (here * (m_p**2 / m**2 + e_p**2 * precision - bend)).sum()

@@ -252,6 +252,10 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
 
 def on_grid(system: System, trajectory: Trajectory) -> Trajectory:
     """Return the run with its times counted in steps of the system."""
+    given: object = trajectory
+    if not isinstance(given, Trajectory):
+        remedy = "use what simulate returns, or Trajectory.from_dataframe"
+        raise InvalidInputError(message("outputs must be a Trajectory", got=type(given).__name__, remedy=remedy))
     h = step_length(system)
     steps = np.asarray(trajectory.times, dtype=np.float64) / h
     whole = np.rint(steps)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import ScheduleError, message
 from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules._base import Array, Schedule
+from peerpressure.schedules._envelopes import Envelope, decided
 from peerpressure.schedules._growth import Growth
 
 _SCALE = Parameter("scale", "real", "scale", "factor in front", above=0, slider=Slider(0.001, 100.0, 0.001, log=True))
@@ -65,7 +66,8 @@ class Constant(Schedule):
         """Bounded, with every sum divergent."""
         basis = f"ρ_t = {self.value:g} for every t, so no term 1/ρ_t ever shrinks"
         # Also for the value 0, with 1/ρ = ∞: a sum with infinite terms diverges.
-        return Growth(True, True, True, basis=basis, exponent=0.0)
+        envelope = Envelope.constant(self.value)
+        return Growth(True, True, True, basis=basis, exponent=0.0, limit=self.value, envelope=envelope)
 
     @property
     def formula_text(self) -> str:
@@ -161,7 +163,8 @@ class Linear(Schedule):
     def growth(self) -> Growth:
         """Unbounded, slow enough to reach the consensus value and fast enough to average noise away."""
         basis = f"ρ_t grows like {factor(self.slope)}t, and Σ 1/t diverges while Σ 1/t² does not"
-        return Growth(False, True, False, basis=basis, exponent=1.0, slope=self.slope)
+        line = Envelope.constant(self.slope) * Envelope.t() + Envelope.constant(self.offset)
+        return Growth(False, True, False, basis=basis, exponent=1.0, slope=self.slope, limit=math.inf, envelope=line)
 
     @property
     def formula_text(self) -> str:
@@ -222,6 +225,8 @@ class Power(Schedule):
             basis=f"ρ_t grows like t^{p:.6g}, and Σ t^(−p) diverges exactly when p ≤ 1",
             exponent=p,
             slope=self.scale if p == 1 else None,
+            limit=math.inf if p > 0 else self.scale if p == 0 else 0.0,
+            envelope=decided(lambda: Envelope.constant(self.scale) * Envelope.t() ** p),
         )
 
     @property
@@ -264,7 +269,8 @@ class Logarithmic(Schedule):
     def growth(self) -> Growth:
         """Unbounded, but so slow that both sums diverge."""
         basis = f"ρ_t grows like {factor(self.scale)}log t, more slowly than every power of t"
-        return Growth(False, True, True, basis=basis)
+        envelope = Envelope.constant(self.scale) * (Envelope.t() + Envelope.constant(1.0)).log()
+        return Growth(False, True, True, basis=basis, limit=math.inf, envelope=envelope)
 
     @property
     def formula_text(self) -> str:
@@ -316,7 +322,11 @@ class StretchedExponential(Schedule):
     def growth(self) -> Growth:
         """Unbounded, and so fast that both sums converge."""
         basis = f"log ρ_t = {math.log(self.base):.6g} t^{self.exponent:.6g} outgrows every multiple of log t"
-        return Growth(False, False, False, basis=basis)
+        envelope = decided(lambda: self._log_envelope().exp())
+        return Growth(False, False, False, basis=basis, limit=math.inf, envelope=envelope)
+
+    def _log_envelope(self) -> Envelope:
+        return Envelope.constant(math.log(self.base)) * Envelope.t() ** self.exponent
 
     @property
     def formula_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Growth of a schedule: known exactly, or estimated from values at very large t.
+"""Growth of a schedule: proved by its envelope, or estimated from values at very large t.
 
 Consensus depends on three facts: whether ρ_t is bounded, whether Σ 1/ρ_t diverges (which reaching the consensus value
 requires) and whether Σ 1/ρ_t² diverges (noise averages out if it converges).
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from peerpressure.formula import Expression
+from peerpressure.schedules._envelopes import Envelope, Sum, decided, envelope_of
 
 Array = NDArray[np.float64]
 
@@ -45,8 +48,12 @@ class Growth:
         p where ρ_t ~ t^p.
     slope : float, optional
         c where ρ_t ~ c·t.
+    limit : float, optional
+        Limit of ρ_t, which may be 0 or ∞; None where it has none, or none is known.
     estimated : bool, default False
         Whether the facts are estimated from values of ρ_t rather than proved.
+    envelope : Envelope, optional
+        Bounds of ρ_t from some t on, where they are known.
     """
 
     bounded: bool | None
@@ -55,7 +62,59 @@ class Growth:
     basis: str
     exponent: float | None = None
     slope: float | None = None
+    limit: float | None = None
     estimated: bool = False
+    envelope: Envelope | None = field(default=None, repr=False, compare=False)
+
+
+def growth_within(envelope: Envelope, basis: str | None = None) -> Growth | None:
+    """Return the growth of a function ≥ 0 that lies in an envelope; None if it is negative from some t on."""
+    # What may be negative by the envelope is not, or the schedule would be illegal.
+    lower, upper = _not_negative(envelope.lower), envelope.upper
+    if upper.sign < 0:
+        return None
+    bounded = True if upper.growth <= 0 else False if lower.growth > 0 else None
+    (m, c), is_asymptotic = upper.lead, lower.lead == upper.lead
+    powers = m.powers if is_asymptotic and upper.terms and not m.exponent and not any(m.powers[1:]) else None
+    return Growth(
+        bounded=bounded,
+        reciprocal_sum_diverges=_sum_over(lower, upper, 1),
+        square_sum_diverges=_sum_over(lower, upper, 2),
+        basis=basis or _range_text(lower, upper, is_asymptotic=is_asymptotic),
+        exponent=None if powers is None else powers[0],
+        slope=c if powers is not None and powers[0] == 1 else None,
+        limit=lower.limit if lower.limit == upper.limit else None,
+        envelope=envelope,
+    )
+
+
+def growth_of_ratio(over: Growth, under: Growth, power: float = 1.0) -> Growth | None:
+    """Return the proved growth of f/g^power from those of f and g, None where their envelopes do not decide it."""
+    first, second = over.envelope, under.envelope
+    if first is None or second is None:
+        return None
+    return decided(lambda: growth_within(first * second**-power))
+
+
+def _not_negative(bound: Sum) -> Sum:
+    return bound if bound.sign > 0 else Sum()
+
+
+def _sum_over(lower: Sum, upper: Sum, power: int) -> bool | None:
+    """Return whether Σ 1/ρ^power diverges for every ρ between two bounds, None if that depends on ρ."""
+    if upper.reciprocal_sum_diverges(power):
+        return True
+    return None if lower.reciprocal_sum_diverges(power) else False
+
+
+def _range_text(lower: Sum, upper: Sum, *, is_asymptotic: bool) -> str:
+    if is_asymptotic and upper.growth == 0:
+        return f"ρ_t tends to {upper}"
+    if is_asymptotic:
+        return (
+            f"ρ_t grows like {upper}" if upper.growth > 0 else f"ρ_t falls like {upper}" if upper.terms else "ρ_t is 0"
+        )
+    return f"ρ_t stays between {lower} and {upper} from some t on"
 
 
 @dataclass(frozen=True)
@@ -70,6 +129,42 @@ class _Tail:
         """Return u and p at U, U/2 or U/4."""
         index = halvings * STEPS_PER_HALVING
         return float(self.u[index]), float(self.exponents[index])
+
+
+# Steps from the first on whose values are checked.
+PROBED = 10_000
+
+
+def growth_of(expression: Expression) -> Growth:
+    """Return the growth of a formula, proved by its envelope as far as possible, and else estimated.
+
+    Parameters
+    ----------
+    expression : Expression
+        A formula in t.
+
+    Returns
+    -------
+    Growth
+        Facts of the growth, unknown if the formula is illegal at one of the first steps.
+    """
+    times = np.arange(1.0, PROBED + 1)
+    rho = expression(times)
+    if not np.all(rho >= 0):
+        return _unknown(f"ρ_t is not a number ≥ 0 at t = {times[~(rho >= 0)][0]:.0f}")
+    envelope = envelope_of(expression)
+    proved = None if envelope is None else decided(lambda: growth_within(envelope))
+    if proved is not None and None not in (proved.bounded, proved.reciprocal_sum_diverges, proved.square_sum_diverges):
+        return proved
+    estimate = estimate_growth(expression)
+    if proved is None:
+        return estimate
+    if estimate.bounded is None:
+        # Oscillation between bounds of different growth, about which values say no more.
+        return proved
+    facts = ("bounded", "reciprocal_sum_diverges", "square_sum_diverges")
+    known = {name: getattr(proved, name) for name in facts if getattr(proved, name) is not None}
+    return replace(estimate, **known, envelope=envelope)
 
 
 def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
@@ -101,7 +196,7 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
         return _unknown(f"ρ_t is not a number ≥ 0 at t = {runs[~(rho >= 0)][0]:.0f}")
     if np.all(rho == 0):
         basis = "estimated: ρ_t is 0 at every t probed from 1e3 on"
-        return Growth(True, True, True, basis=basis, estimated=True)
+        return Growth(True, True, True, basis=basis, limit=0.0, estimated=True)
     # Local exponents sample ρ at distant points, and assume that it is smooth in between.
     if _is_rough(pressure):
         return _unknown("neighbouring values of ρ_t differ by more than a smooth growth allows")
@@ -122,6 +217,7 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
         basis=basis + f" and {p_middle:.6g} at {math.exp(middle):.0e}",
         exponent=exponent,
         slope=float(pressure(horizon)[0] / horizon[0]) if exponent == 1 else None,
+        limit=_limit(tail),
         estimated=True,
     )
 
@@ -193,6 +289,16 @@ def _is_bounded(tail: _Tail) -> bool | None:
     order = math.log2(p * u / (p_middle * u_middle))
     # log log t, the slowest growth in use, has −0.16 here.
     return False if order > -0.25 else True if order < -0.4 else None
+
+
+def _limit(tail: _Tail) -> float | None:
+    bounded = _is_bounded(tail)
+    if not bounded:
+        # Local exponents are monotone, so that what is unbounded diverges.
+        return None if bounded is None else math.inf
+    # A function tends to 0 if its reciprocal is unbounded.
+    falls = _is_bounded(_Tail(tail.u, -tail.log_rho, -tail.exponents))
+    return None if falls is None else math.exp(float(tail.log_rho[0])) if falls else 0.0
 
 
 def _sum_diverges(tail: _Tail, power: int) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from peerpressure.errors import ScheduleError, message
 from peerpressure.formula import Expression, parse
 from peerpressure.parameters import Parameter
 from peerpressure.schedules._base import Array, Schedule
-from peerpressure.schedules._growth import Growth, estimate_growth
+from peerpressure.schedules._growth import Growth, growth_of
 
 _ROUNDING = 1e-12  # relative error of a time up to which it counts as the whole number below it
 
@@ -106,9 +107,9 @@ class Table(Schedule):
 @final
 @dataclass(frozen=True)
 class Formula(Schedule):
-    """Pressure given by a formula in t, with + − * / ^, sqrt, log, exp, min and max.
+    """Pressure given by a formula in t, with + − * / ^, sqrt, log, exp, sin, cos, floor, min and max.
 
-    Its growth is estimated from values at very large t.
+    Its growth is proved by bounds of its parts where possible, and else estimated from values at very large t.
 
     Parameters
     ----------
@@ -156,10 +157,14 @@ class Formula(Schedule):
 
     @property
     def growth(self) -> Growth:
-        """Estimate from the values of the formula at very large t."""
-        return estimate_growth(self.expression)
+        """Growth by bounds of the formula's parts, or estimated from its values at very large t."""
+        return _growth(self.expression)
 
     @property
     def formula_text(self) -> str:
         """Formula in its canonical form."""
         return self.formula
+
+
+# Read several times in one classification.
+_growth = lru_cache(maxsize=256)(growth_of)

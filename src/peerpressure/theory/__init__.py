@@ -3,6 +3,7 @@
 from peerpressure.theory import two_agents
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
+from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._forecast import Advice, Forecast, forecast, mode_error
 from peerpressure.theory._limits import (
@@ -25,6 +26,7 @@ __all__ = [
     "Connectivity",
     "ConsensusLimit",
     "ConsensusLimitCurve",
+    "Departure",
     "Forecast",
     "Functional",
     "HiddenOutcome",

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import eigs
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Update, Vector
+from peerpressure.statespace import discrete_model
 from peerpressure.theory._moments import step_count, whole_times
 
 # Up to this number of rows all eigenvalues are computed; Arnoldi iteration may miss members of a cluster near 1.
@@ -111,7 +112,7 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vecto
     >>> log_contraction(Model(k2(), hidden=[0.0, 1.0], pressure=1e20), 1)
     array(-1.e-20)
     """
-    times = whole_times(t, least=1)
+    model, times = discrete_model(model), whole_times(t, least=1)
     if model.adaptation is not None and not exact:
         rule = "in the max-norm a step contracts only while hidden opinions are constant"
         remedy = "ask for exact=True, the factor by which disagreement fades"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TypeAlias
 
 import numpy as np
@@ -13,10 +14,11 @@ from peerpressure.schedules import Table
 from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome
 from peerpressure.theory._conserved import late_scale
+from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import start_weight
-from peerpressure.theory._reasons import Reason, ReasonCode, Value
+from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime
 
@@ -27,12 +29,17 @@ Reasons: TypeAlias = list[Reason]
 
 
 def explain(
-    long_run: LongRun, limit: ConsensusLimit | None, horizon: int | None = None, weight: float | None = None
+    long_run: LongRun,
+    limit: ConsensusLimit | None,
+    departure: Departure | None,
+    horizon: int | None = None,
+    weight: float | None = None,
 ) -> tuple[Reason, ...]:
     """Return the reasons for the outcome of a model.
 
-    ``limit`` is its consensus limit where there is one. For an unknown outcome, ``horizon`` is a number of steps to
-    look at instead, and ``weight`` that of the start by then, where it is known.
+    ``limit`` is its consensus limit where there is one, and ``departure`` the sizes of its distance to v. For an
+    unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by then,
+    where it is known.
     """
     if long_run.settled:
         return (Reason(ReasonCode.SETTLED),)
@@ -45,6 +52,10 @@ def explain(
     v = long_run.model.consensus_value
     if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
         return (*given, _reason(ReasonCode.BALANCED, v=v))
+    if departure is not None and long_run.decided in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        code = ReasonCode.LIMIT_IS_V if long_run.decided is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
+        bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
+        return (*given, *_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure)))
     if long_run.outcome is Outcome.UNKNOWN:
         return (*given, *_unknown(long_run, horizon, weight))
     return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
@@ -85,7 +96,7 @@ def _adaptation(long_run: LongRun) -> Reasons:
     if opinions.constant or opinions.lasting is None:
         return []
     if opinions.fades:
-        return [Reason(ReasonCode.ADAPTATION_FADES)]
+        return [Reason(ReasonCode.DETACHED if opinions.detached else ReasonCode.ADAPTATION_FADES)]
     anchors = int(np.count_nonzero(~opinions.movable))
     if not anchors:
         return [Reason(ReasonCode.ADAPTATION_LASTS)]
@@ -149,13 +160,16 @@ def _start_remembered(long_run: LongRun) -> Reasons:
         reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
     elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
         reasons.append(Reason(ReasonCode.APERIODIC))
+    elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
+        reasons.append(Reason(ReasonCode.SIDES_AGREE))
     return reasons
 
 
 def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     v = long_run.model.consensus_value
     if limit is not None:
-        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v)
+        digit = shown_digit([limit.mean, v], limit.residual)
+        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
     return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
@@ -176,17 +190,25 @@ def _moved_opinions(long_run: LongRun) -> Reasons:
 def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v, components = long_run.model.consensus_value, long_run.structure.components
     if long_run.regime is not Regime.FAST:
-        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=v)]
+        return [_phases_driven(long_run)]
     periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)
     bipartite = _reason(ReasonCode.BIPARTITE_COMPONENTS, periodic=periodic, components=len(components))
     reasons = _start_remembered(long_run)
     if limit is not None and limit.phases is not None:
         (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
         values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
+        values |= {"error": limit.residual, "digit": shown_digit([first, second], limit.residual)}
         return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
     if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
         return [*reasons, bipartite]
     return [*reasons, bipartite, _limit(long_run, None)]
+
+
+def _phases_driven(long_run: LongRun) -> Reason:
+    # A common value that adapting opinions move is not v.
+    mean = long_run.model.consensus_value if long_run.structure.constant_opinions else math.nan
+    frozen = long_run.phi == 1
+    return _reason(ReasonCode.CLASSES_DRIVEN_BY_NOISE if frozen else ReasonCode.PHASES_DRIVEN_BY_NOISE, mean=mean)
 
 
 def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -195,11 +217,17 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     # Under bounded pressure with a common mode, the mean states are still known, and only their scatter grows.
     if long_run.noise is NoiseEffect.SCATTERS and not (bounded and omega is not None):
         return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
+    # Agents that nobody influences adapt to nothing but their own noise.
+    drift = not structure.constant_opinions and bool(structure.opinions.random_walk)
+    alone = [Reason(ReasonCode.ISOLATED_RANDOM_WALKS)] if drift else []
     if structure.all_isolated:
-        return [Reason(ReasonCode.OWN_OPINIONS)]
+        return alone or [Reason(ReasonCode.OWN_OPINIONS)]
+    if structure.opinions.detached:
+        return alone or [Reason(ReasonCode.BOUNDED_PRESSURE)]
     if structure.limit is not NoiselessLimit.DISAGREEMENT:
         mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
-        return [_reason(ReasonCode.OWN_NOISE, mean=mean, std=std)]
+        code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
+        return [_reason(code, mean=mean, std=std)]
     states = _stationary_states(long_run)
     if states is None:
         return [Reason(ReasonCode.BOUNDED_PRESSURE)]
@@ -253,7 +281,7 @@ def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, regime = long_run.structure, long_run.regime
     sources = structure.components[0].sources
     if structure.limit is not NoiselessLimit.PERIODIC:
-        return [_reason(ReasonCode.PHASES_DRIVEN_BY_NOISE, v=long_run.model.consensus_value)]
+        return [_phases_driven(long_run)]
     reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
     if sources is not None:
         reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]

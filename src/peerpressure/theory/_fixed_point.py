@@ -17,6 +17,7 @@ from scipy.sparse.linalg import LinearOperator, cg, splu
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.progress import checkpoint
+from peerpressure.statespace import discrete_model
 from peerpressure.theory._moments import whole_times
 
 Solver: TypeAlias = Callable[[Vector], Vector]
@@ -146,7 +147,7 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     array([[0.33333333, 0.66666667],
            [0.4       , 0.6       ]])
     """
-    times = whole_times(t, least=1)
+    model, times = discrete_model(model), whole_times(t, least=1)
     if times.ndim == 0:
         return _fixed_point_at(model, int(times))
     states = np.empty((times.size, model.n))

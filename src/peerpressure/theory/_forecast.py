@@ -130,7 +130,7 @@ def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None =
 
 
 def _forecast(model: Model | SDE, steps: int) -> Forecast:
-    n, v = model.n, model.consensus_value
+    n, v = model_of(model).n, model.consensus_value
     means, start_weight = _means(model, steps)
     centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
     public, *hidden = (_covariances if is_exact(model, steps) else _probed)(model, steps, means, centres)

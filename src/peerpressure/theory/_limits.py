@@ -20,6 +20,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
+from peerpressure.parameters import Parameter
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
@@ -142,9 +143,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
     >>> print(consensus_limit(fast), fast.consensus_value)
     2.752 3.142857142857143
     """
-    if not 0 < tolerance < 1:
-        rule = "tolerance must lie strictly between 0 and 1"
-        raise InvalidInputError(message(rule, got=tolerance, remedy="for instance 1e-6"))
+    Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
     long_run = classify(model)
     found = limit_of(long_run, tolerance=tolerance)
     if found is None:
@@ -309,7 +308,8 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     # Opinions may all be equal, in which case noise sets the scale.
     scale = float(np.ptp(opinions)) + float(long_run.deviations.max())
     enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
-    unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or long_run.noise_grows
+    frozen = long_run.noise is NoiseEffect.STAYS and long_run.structure.anchored and long_run.noise_grows
+    unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or frozen
     # Only the mean is followed then; the standard deviation is ∞ by the classification.
     if unbounded:
         long_run = _without_noise(long_run)
@@ -319,7 +319,7 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     count = mean.size
     covariance = np.zeros((count, count))
     if not long_run.model.noise.is_zero:
-        laws = _covariances(long_run, {T: sums[T] for T in horizons[:with_noise]})
+        laws = _covariances(long_run, component, {T: sums[T] for T in horizons[:with_noise]})
         flat, last, error = _extrapolated(laws, enough, _distance_of_deviations)
         covariance, horizon, residual = flat.reshape(count, count), max(horizon, last), max(residual, error)
     return _result(long_run, mean, covariance, horizon, residual, unbounded=unbounded)
@@ -369,7 +369,7 @@ def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector,
     return float(np.abs(apart - swing * sign).max()) + abs(swing) * _next_order(long_run, component, T)
 
 
-def _covariances(long_run: LongRun, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
+def _covariances(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
     """Yield the covariances of the conserved sums, row by row."""
     system, n = long_run.system, long_run.model.n
     for T, conserved in sums.items():
@@ -378,13 +378,19 @@ def _covariances(long_run: LongRun, sums: dict[float, Conserved]) -> Iterator[tu
             found = moments_of(system, conserved.weights[:, :n], T).covariance
         else:
             found = adjoint_moments(system, conserved.weights, np.array([int(T)]), conserved.carry).covariance
-        covariance = found + np.diag(conserved.variance)
-        order = _next_order(long_run, long_run.structure.components[0], T)
-        later = math.sqrt(float(conserved.variance.max())) if conserved.carry is None else 0.0
-        # What a step leaves in each agent beside the common value, and the part of later noise that passes through it.
-        own = order * float(long_run.deviations.max()) * float(long_run.model.noise.scale(T))
-        share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
-        yield T, _Sum(covariance.ravel(), share * own + order * later, order)
+        covariance, order = found + np.diag(conserved.variance), _next_order(long_run, component, T)
+        own = float(long_run.deviations.max()) * float(long_run.model.noise.scale(T))
+        later = math.sqrt(float(conserved.variance.max()))
+        if component.omega is None:
+            # How noise in several classes or of isolated agents goes on is not known: only its past tells.
+            bound = math.inf
+        elif long_run.regime is Regime.BOUNDED:
+            bound = conserved.neglected * (own + later)
+        else:
+            # What a step leaves in each agent beside the common value, and the part of later noise that passes it.
+            share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
+            bound = order * (share * own + later)
+        yield T, _Sum(covariance.ravel(), bound, order)
 
 
 def _next_order(long_run: LongRun, component: Component, T: float) -> float:
@@ -409,6 +415,9 @@ def _extrapolated(
         bounds.append(law.bound)
         moves = [distance(before, after) for before, after in itertools.pairwise(seen[-3:])]
         limit, residual = law.value, max([law.bound, *(move for move in moves[-1:] if move > bounds[-2])])
+        if math.isinf(law.bound) and len(moves) > 1 and moves[1] < 0.9 * moves[0]:
+            # Without a bound, the moves so far are taken for a geometric sequence.
+            residual = moves[1] * max(1.0, moves[1] / (moves[0] - moves[1]))
         # The sequence is extrapolated where it moves as its bounds say, and these fall.
         falling = all(after <= 0.8 * before for before, after in itertools.pairwise(bounds[-3:]))
         within = all(move <= bound for move, bound in zip(moves, bounds[-3:], strict=False))

@@ -19,7 +19,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
-from peerpressure.statespace import initial_state, state_layout, transition
+from peerpressure.statespace import initial_state, model_of, state_layout, transition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,18 +132,19 @@ def consensus_mode(model: Model | SDE) -> Functional:
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
     """
-    degrees = model.network.degrees
+    degrees = model_of(model).network.degrees
     return Functional("consensus mode", degrees / degrees.sum())
 
 
 def mean(model: Model | SDE) -> Functional:
     """Return the mean Σ y / n over agents."""
-    return Functional("mean", np.full(model.n, 1.0 / model.n))
+    n = model_of(model).n
+    return Functional("mean", np.full(n, 1.0 / n))
 
 
 def agent(model: Model | SDE, label: Hashable) -> Functional:
     """Return the opinion of the agent with this label."""
-    weights = np.zeros(model.n)
+    weights = np.zeros(model_of(model).n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
+from peerpressure.parameters import Parameter
 from peerpressure.schedules import Table
 from peerpressure.simulation import simulate
 from peerpressure.theory._classification import LongRun, Outcome, classify
@@ -77,9 +78,7 @@ def replicates_needed(
     381
     """
     _check_precision(precision)
-    if not 0 < confidence < 1:
-        rule = "confidence must lie strictly between 0 and 1"
-        raise InvalidInputError(message(rule, got=confidence, remedy="for instance 0.95"))
+    Parameter("confidence", "real", "confidence", above=0, below=1, remedy="for instance 0.95").check(confidence)
     found = moments(model, steps, of=consensus_mode(model) if of is None else of)
     # The mean over replicates is normal by the central limit theorem, so the exact std of one replicate is enough.
     std = float(found.std.max())
@@ -303,6 +302,4 @@ def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
 
 
 def _check_precision(precision: float) -> None:
-    if not 0 < precision < math.inf:
-        rule = "precision must be positive and finite"
-        raise InvalidInputError(message(rule, got=precision, remedy="no finite run has error 0"))
+    Parameter("precision", "real", "precision", above=0, remedy="no finite run has error 0").check(precision)

@@ -31,9 +31,10 @@ from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
+from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
-from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._regime import Regime
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -59,6 +60,7 @@ def mode_noise(model: Model) -> float:
     >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
     1.4142135623730951
     """
+    model = discrete_model(model)
     # Divided by the maximum, as squares of a very large or very small stubbornness leave the range of doubles.
     weights = model.s / model.s.max()
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
@@ -243,7 +245,9 @@ def ideal_deviation(model: Model, t: int) -> float:
     Raises
     ------
     ModelError
-        If the network changes, hidden opinions adapt, noise is drawn only once, or t < 1.
+        If the network changes, hidden opinions adapt, or noise is drawn only once.
+    InvalidInputError
+        If t is not a whole number of at least 1.
 
     Examples
     --------
@@ -252,11 +256,10 @@ def ideal_deviation(model: Model, t: int) -> float:
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """
-    if not model.is_plain:
+    if not discrete_model(model).is_plain:
         rule = "an ideal deviation is known for a constant network and constant hidden opinions"
         raise ModelError(message(rule, got=repr(model)[:120], remedy="use moments(model, t, of=consensus_mode(model))"))
-    if not t >= 1:
-        raise ModelError(message("t must be at least 1", got=t, remedy="noise enters with the first step"))
+    t = step_count(t, "t")
     phi = model.noise.autocorrelation
     if phi == 1:
         remedy = "frozen noise stays in the mean: its deviation is mode_noise(model)"

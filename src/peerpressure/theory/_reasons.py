@@ -22,6 +22,7 @@ class ReasonCode(StrEnum):
     ALL_ISOLATED = "all_isolated"
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
     ADAPTATION_FADES = "adaptation_fades"
+    DETACHED = "detached"
     ADAPTATION_LASTS = "adaptation_lasts"
     ADAPTATION_ANCHORED = "adaptation_anchored"
     # Consensus.
@@ -38,6 +39,9 @@ class ReasonCode(StrEnum):
     APERIODIC = "aperiodic"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
+    LIMIT_IS_V = "limit_is_v"
+    LIMIT_UNRESOLVED = "limit_unresolved"
+    SIDES_AGREE = "sides_agree"
     LIMIT_DEPENDS_ON_NOISE = "limit_depends_on_noise"
     LIMIT_UNBOUNDED = "limit_unbounded"
     NOISE_WANDERS = "noise_wanders"
@@ -51,10 +55,12 @@ class ReasonCode(StrEnum):
     TWO_PHASES = "two_phases"
     BIPARTITE_COMPONENTS = "bipartite_components"
     PHASES_DRIVEN_BY_NOISE = "phases_driven_by_noise"
+    CLASSES_DRIVEN_BY_NOISE = "classes_driven_by_noise"
     # Disagreement.
     NOISE_OUTGROWS_PRESSURE = "noise_outgrows_pressure"
     OWN_OPINIONS = "own_opinions"
     OWN_NOISE = "own_noise"
+    OWN_NOISE_KEPT = "own_noise_kept"
     BOUNDED_PRESSURE = "bounded_pressure"
     STATIONARY_MEAN = "stationary_mean"
     NO_FLUCTUATION = "no_fluctuation"
@@ -118,6 +124,30 @@ def paragraph(reasons: Sequence[Reason]) -> str:
     return " ".join(map(str, reasons))
 
 
+def rounded(value: float, digit: float) -> str:
+    """Return a number whose last digit has the order of ``digit``; six digits where that is 0.
+
+    >>> rounded(0.57595329, 1e-3), rounded(0.57595329, 2e-6), rounded(0.57595329, 0.0)
+    ('0.576', '0.575953', '0.575953')
+    """
+    if not (0 < digit < math.inf and math.isfinite(value)):
+        return f"{value:.6g}"
+    # One significant digit at least, and no more than a double has.
+    order = math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:.{min(max(order - math.ceil(math.log10(digit)) + 1, 1), 15)}g}"
+
+
+def shown_digit(values: Sequence[float], error: float) -> float:
+    """Return the last digit with which values are told from each other: not below their error, and four digits apart.
+
+    >>> shown_digit([0.5, 0.50001], 0.0)
+    1e-07
+    """
+    apart = min((abs(a - b) for a in values for b in values if abs(a - b) > error), default=0.0)
+    wanted = min(apart / 100, 1e-4 * max(map(abs, values))) if apart else 1e-4 * max(map(abs, values))
+    return float(f"{max(wanted, error):.0e}")
+
+
 SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.PRESSURE_GROWTH: "{basis}.",
     ReasonCode.PERIOD_TOO_LONG: "The network repeats only after {period:,} steps, too many to analyse as a whole.",
@@ -130,12 +160,15 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "An isolated agent shows its own opinion."
     ),
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
+    ReasonCode.DETACHED: (
+        "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
+    ),
     ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt for ever, and none holds the common value in place.",
     ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt for ever, except those of {agents:agents}.",
     ReasonCode.SETTLED: "All agents hold the same opinion and there is no noise, so they agree from the start.",
     ReasonCode.BALANCED: (
-        "Without noise, with stubbornness proportional to degree and a start whose average is v, "
-        "the average stays at v = {v:.6g}."
+        "Without noise, start and hidden opinions are balanced: their average, weighted by degree, stays at "
+        "v = {v:.6g} under any pressure."
     ),
     ReasonCode.START_FORGOTTEN: (
         "Pressure grows without bound and {condition} diverges: the start is forgotten, "
@@ -154,7 +187,15 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.CONTINUOUS_DAMPING: (
         "In continuous time the difference between the two sides of the network fades like e^(−2t)."
     ),
-    ReasonCode.LIMIT: "All agents converge to {mean:.4g}{std:±.2g}, while v = {v:.6g}.",
+    ReasonCode.LIMIT: "All agents converge to {mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
+    ReasonCode.LIMIT_IS_V: (
+        "All the same, all agents converge to v = {v:.6g}: what the limit keeps of the start is at most {bound:.1g}."
+    ),
+    ReasonCode.LIMIT_UNRESOLVED: (
+        "The limit differs from v = {v:.6g} by {bias:.1g} and its phases by {swing:.1g}, which is less than can be "
+        "resolved, {resolution:.1g}."
+    ),
+    ReasonCode.SIDES_AGREE: "The network is bipartite, but its two sides come to the same value.",
     ReasonCode.LIMIT_DEPENDS_ON_NOISE: (
         "The limit depends on the start and on growing noise, and not on v = {v:.6g} alone."
     ),
@@ -179,15 +220,19 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.ANCHORS_ATTRACT: "The opinions that never adapt attract all others.",
     ReasonCode.OPINIONS_MOVED: "Hidden opinions have moved before they come to rest.",
     ReasonCode.TWO_PHASES: (
-        "The network is bipartite: its two sides keep exchanging {first:.4g}{first_std:±.2g} and "
-        "{second:.4g}{second_std:±.2g}, while v = {v:.6g}."
+        "The network is bipartite: its two sides keep exchanging {first:to {digit}}{first_std:±.2g} and "
+        "{second:to {digit}}{second_std:±.2g}, while v = {v:to {digit}}."
     ),
     ReasonCode.BIPARTITE_COMPONENTS: (
         "{periodic:,} of {components:,} components are bipartite, and their two sides keep exchanging different values."
     ),
     ReasonCode.PHASES_DRIVEN_BY_NOISE: (
         "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0, and the network is periodic: its sides "
-        "keep oscillating against each other about v = {v:.6g}."
+        "keep oscillating against each other{mean:about .6g}."
+    ),
+    ReasonCode.CLASSES_DRIVEN_BY_NOISE: (
+        "Each agent draws its noise once, and public opinions circulate in several closed classes that weigh it "
+        "differently: agents pass through a cycle of values{mean:about .6g}."
     ),
     ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so that agents never agree.",
     ReasonCode.OWN_OPINIONS: (
@@ -195,6 +240,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.OWN_NOISE: (
         "Hidden opinions agree, but every agent keeps showing its own noise{mean:about .4g}{std:±.2g}."
+    ),
+    ReasonCode.OWN_NOISE_KEPT: (
+        "Every agent keeps showing its own noise, and its hidden opinion follows it{mean:about .4g}{std:±.2g}."
     ),
     ReasonCode.BOUNDED_PRESSURE: "Bounded pressure leaves agents apart.",
     ReasonCode.STATIONARY_MEAN: (
@@ -207,7 +255,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
     ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",
-    ReasonCode.ISOLATED_RANDOM_WALKS: "Isolated agents adapt to their own noise for ever.",
+    ReasonCode.ISOLATED_RANDOM_WALKS: (
+        "Agents that nobody influences adapt to their own noise for ever, and drift apart."
+    ),
     ReasonCode.ISOLATED_SOURCES: (
         "However high the pressure, all public opinions can be traced back to {agents:agents} isolated at times: "
         "agents pass through a cycle of their opinions."
@@ -251,6 +301,8 @@ class _Sentences(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
         # Additional format specs, so that every sentence stays one template without code around it.
+        if format_spec.startswith("to "):
+            return rounded(value, float(format_spec[3:]))
         if format_spec == "agents":
             return "one agent" if value == 1 else f"{value:,} agents"
         if format_spec.startswith("±"):

@@ -1,11 +1,12 @@
 """Asymptotic regimes of the three schedules that decide the long run: pressure ρ_t, noise scale σ_t, adaptation η_t.
 
-A regime is read off ``Schedule.growth``: known exponents where the schedule has a closed form, estimates from values at
-very large t elsewhere.
+A regime is read off ``Schedule.growth``: proved bounds where the schedule has a closed form or a formula that they can
+be derived from, estimates from values at very large t elsewhere.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.schedules import Growth, Schedule, estimate_growth
+from peerpressure.schedules import Growth, Linear, Schedule, estimate_growth, growth_of_ratio
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -75,10 +76,15 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
         return Regime.UNKNOWN
     if growth.exponent is not None:
         return Regime.LINEAR if growth.exponent == 1 else Regime.SLOW
+    return Regime.SLOW if _is_slower_than_t(pressure, growth) else Regime.MARGINAL
+
+
+def _is_slower_than_t(pressure: Schedule, growth: Growth) -> bool:
+    proved = growth_of_ratio(Linear().growth, growth)
+    if proved is not None:
+        return proved.limit == math.inf
     # Divergent Σ 1/ρ² means that a regular ρ_t grows at most like √t, which is slower than t.
-    if growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)):
-        return Regime.SLOW
-    return Regime.MARGINAL
+    return bool(growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)))
 
 
 def _tends_to_infinity(curve: Curve) -> bool | None:
@@ -121,9 +127,11 @@ def noise_effect(model: Model, regime: Regime) -> NoiseEffect:
         return NoiseEffect.NONE
     growth = model.noise.time_scale.growth
     if growth.bounded:
-        # Frozen noise stays only if its scale does; noise that tends to 0 vanishes whatever its correlation.
-        fades = growth.exponent is not None and growth.exponent < 0
-        return NoiseEffect.STAYS if _is_constant(model) and not fades else NoiseEffect.VANISHES
+        # Noise that tends to 0 vanishes whatever its correlation; frozen noise stays if its scale does.
+        if growth.limit == 0 or not _is_constant(model):
+            return NoiseEffect.VANISHES
+        stays = growth.limit is not None or (growth.envelope is not None and growth.envelope.lower.limit > 0)
+        return NoiseEffect.STAYS if stays else NoiseEffect.UNKNOWN
     if growth.bounded is None or regime is Regime.UNKNOWN:
         return NoiseEffect.UNKNOWN
     return NoiseEffect.SCATTERS if regime is Regime.BOUNDED else _growing_noise(model, regime)
@@ -149,28 +157,28 @@ def _is_constant(model: Model) -> bool:
 
 
 def noise_is_estimated(model: Model) -> bool:
-    """Whether the effect of the noise rests on values of its scale rather than on a known power."""
+    """Whether the effect of the noise rests on values of its scale rather than on proved bounds."""
     growth = model.noise.time_scale.growth
-    powers = growth.exponent is not None and model.pressure.growth.exponent is not None
-    return not model.noise.is_zero and (growth.estimated or not (growth.bounded or powers))
+    return not model.noise.is_zero and (growth.estimated or not (growth.bounded or _noise_ratio(model, 1.0)))
+
+
+def _noise_ratio(model: Model, power: float) -> Growth | None:
+    """Return the proved growth of ρ_t/σ_t^power."""
+    return growth_of_ratio(model.pressure.growth, model.noise.time_scale.growth, power)
 
 
 def _outgrows(model: Model, power: float) -> bool | None:
     """Whether ρ_t/σ_t^power → ∞."""
-    p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
-    if p is not None and gamma is not None:
-        # Exponents decide exactly; values at large t are used only where a schedule has none.
-        return p > power * gamma
+    proved = _noise_ratio(model, power)
+    if proved is not None:
+        return True if proved.limit == math.inf else False if proved.bounded else None
     return _tends_to_infinity(lambda t: _ratio(model, power, t))
 
 
 def _sums_up(model: Model) -> bool | None:
     """Whether Σ σ_t²/ρ_t² is finite, so that the consensus limit has a finite variance."""
-    p, gamma = model.pressure.growth.exponent, model.noise.time_scale.growth.exponent
-    if p is not None and gamma is not None:
-        return 2 * (p - gamma) > 1
-    diverges = estimate_growth(lambda t: _ratio(model, 1.0, t)).square_sum_diverges
-    return None if diverges is None else not diverges
+    found = _noise_ratio(model, 1.0) or estimate_growth(lambda t: _ratio(model, 1.0, t))
+    return None if found.square_sum_diverges is None else not found.square_sum_diverges
 
 
 def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -192,23 +200,29 @@ class OpinionRegime:
 
     and hidden opinions approach it at a rate of order b_t = η_t/(1 + 1/ρ_t).
 
-    ``constant``: no opinion ever moves. ``lasting``: Σ b_t = ∞, so that opinions adapt for ever; None if that is not
-    known. ``movable`` marks the agents who adapt at all, and ``memory`` those whose opinion keeps a part of itself in
-    every late step, η < 1; shape (agents,). ``uniform``: all adapt alike. ``random_walk``: noise moves an opinion that
-    nothing holds in place without bound, as Σ a_t (constant noise) or Σ a_t² (other noise) diverges.
+    ``constant``: no opinion ever moves. ``lasting``: Σ b_t = ∞, so that opinions adapt to each other for ever; None if
+    that is not known. ``detached``: they do not, but Σ η_t = ∞: pressure vanishes, and agents adapt to their own noise.
+    ``movable`` marks the agents who adapt at all, and ``memory`` those whose opinion keeps a part of itself in every
+    late step, η < 1; shape (agents,). ``uniform``: all adapt alike. ``isolated``: agents who are without neighbours in
+    some recurring steps count in the common value; ``holds``: an opinion that never moves holds that value in place
+    nevertheless, Σ η_t/ρ_t = ∞, None if that is not known. ``random_walk``: noise moves an opinion that nothing holds
+    in place without bound, as Σ a_t σ_t (constant noise) or Σ a_t² σ_t² (other noise) diverges.
     """
 
     movable: NDArray[np.bool_]
     memory: NDArray[np.bool_]
     constant: bool = False
     lasting: bool | None = False
+    detached: bool = False
     uniform: bool = True
+    isolated: bool = False
+    holds: bool | None = True
     random_walk: bool | None = False
     estimated: bool = False
 
     @property
     def fades(self) -> bool:
-        """Whether opinions adapt, but come to rest."""
+        """Whether opinions adapt, but no longer to each other: a part of each stays for ever."""
         return not self.constant and self.lasting is False
 
 
@@ -219,7 +233,7 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
     if adaptation is None:
         return OpinionRegime(~everyone, everyone, constant=True)
     weights = adaptation.adaptation_weights(model.n)
-    found = OpinionRegime(weights > 0, everyone, uniform=not np.ptp(weights))
+    found = OpinionRegime(weights > 0, everyone, uniform=not np.ptp(weights), isolated=isolated)
     growths = [model.pressure.growth, adaptation.rate.growth]
     growths += [] if model.noise.is_zero else [model.noise.time_scale.growth]
     if any(growth.bounded is None for growth in growths):
@@ -228,17 +242,23 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
         # `pressure` evaluates the formula without the check that a rate is at most 1, which a formula may violate.
         late_rate = float(adaptation.rate.pressure(np.array([float(LATE)]))[0])
     found = replace(found, memory=np.asarray(weights * late_rate < 1))
-    if model.pressure.growth.bounded and not float(model.pressure(LATE)) > 0:
-        # Without pressure the agents do not interact.
-        return found
     lasting, sure = _lasts(model, adaptation)
-    walks, certain = _random_walk(model, adaptation, isolated=isolated)
-    return replace(found, lasting=lasting, random_walk=walks, estimated=not (sure and certain))
+    # An agent on its own shows all of its noise, as an isolated one does.
+    detached = lasting is False and _order(adaptation.rate).sum_diverges() is True
+    walks, certain = _random_walk(model, adaptation, isolated=isolated or detached)
+    estimated = not (sure and certain)
+    holds: bool | None = True
+    if isolated and not model.pressure.growth.bounded:
+        holds = (_order(adaptation.rate) * _order(model.pressure) ** -1).sum_diverges()
+    return replace(found, lasting=lasting, detached=detached, holds=holds, random_walk=walks, estimated=estimated)
 
 
 def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
     """Whether Σ b_t diverges, and whether that is known from powers of t."""
     pressure, q = model.pressure.growth, adaptation.rate.growth.exponent
+    if pressure.bounded and not float(model.pressure(LATE)) > 0:
+        # Without pressure the agents do not interact.
+        return False, not pressure.estimated
     # Unbounded pressure no longer slows anything down.
     p = pressure.exponent if pressure.bounded else 0.0
     if p is not None and q is not None:
@@ -271,3 +291,82 @@ def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tup
 
     found = estimate_growth(_quiet(reciprocal_step))
     return (found.reciprocal_sum_diverges if constant else found.square_sum_diverges), False
+
+
+def hidden_noise_vanishes(
+    model: Model, opinions: OpinionRegime, *, intermittent: bool, held: bool, source: bool, swings: bool
+) -> bool | None:
+    """Whether the noise in the differences between hidden opinions that adapt for ever vanishes; None if not known.
+
+    A difference to which a step adds the noise N_t, and which is restored at the rate R_t, has the variance N²/R, or
+    the deviation N/R if noise is frozen. It must vanish for
+
+    - each agent's own noise: R = b and N = ησ/(1 + ρ), or N = ησ where several agents are isolated at times
+      (``intermittent``);
+    - agents that follow a moving common value at unequal rates: R = η and N = aσ, or N = ησ where isolated agents
+      count in that value;
+    - values of closed classes, or one that an opinion holds in place (``held``): the same N and R = a, η/ρ where
+      isolated agents count, or η where all public opinions come from one who is isolated at times (``source``);
+    - a periodic network (``swings``), whose phases differ by σ²/ρ and alternate too fast to be followed but by η.
+    """
+    assert model.adaptation is not None
+    eta, rho, sigma = (_order(each) for each in (model.adaptation.rate, model.pressure, model.noise.time_scale))
+    a, b = (eta**-1 + rho) ** -1, eta * (_ONE + rho**-1) ** -1
+    step = (eta if opinions.isolated or source else a) * sigma
+    modes = [(b, eta * sigma * (_ONE if intermittent else (_ONE + rho) ** -1))]
+    if held:
+        modes.append((eta if source else eta * rho**-1 if opinions.isolated else a, step))
+    elif not opinions.uniform:
+        modes.append((eta, step))
+    power = 1 if _is_constant(model) else 2
+    found = [(noise**power * rate**-1).vanishes() for rate, noise in modes]
+    # Frozen noise neither alternates nor reaches agents one after the other.
+    if not _is_constant(model):
+        found += [(eta**2 * sigma**2 * rho**-1).vanishes()] if swings else []
+        found += [(eta * sigma).vanishes()] if opinions.isolated or source else []
+    return False if False in found else None if None in found else True
+
+
+def fades_out(schedule: Schedule) -> bool | None:
+    """Whether a schedule tends to 0; None if that is not known."""
+    return _order(schedule).vanishes()
+
+
+@final
+@dataclass(frozen=True)
+class _Order:
+    """A positive function of t: its logarithm, and its exponent if it is a power, nan otherwise."""
+
+    log: Curve
+    exponent: float
+
+    def __mul__(self, other: _Order) -> _Order:
+        return _Order(lambda t: self.log(t) + other.log(t), self.exponent + other.exponent)
+
+    def __pow__(self, power: float) -> _Order:
+        return _Order(lambda t: power * self.log(t), power * self.exponent)
+
+    def __add__(self, other: _Order) -> _Order:
+        # A sum has the order of its larger term; np.maximum keeps nan.
+        larger = float(np.maximum(self.exponent, other.exponent))
+        return _Order(lambda t: np.logaddexp(self.log(t), other.log(t)), larger)
+
+    def vanishes(self) -> bool | None:
+        """Whether the function tends to 0; None if that is not known."""
+        if not np.isnan(self.exponent):
+            return self.exponent < 0
+        return _tends_to_infinity(lambda t: np.exp(-self.log(t)))
+
+    def sum_diverges(self) -> bool | None:
+        """Whether the sum over all t diverges; None if that is not known."""
+        if not np.isnan(self.exponent):
+            return self.exponent >= -1
+        return estimate_growth(_quiet(lambda t: np.exp(-self.log(t)))).reciprocal_sum_diverges
+
+
+_ONE = _Order(np.zeros_like, 0.0)
+
+
+def _order(schedule: Schedule) -> _Order:
+    exponent = schedule.growth.exponent
+    return _Order(schedule.log_pressure, np.nan if exponent is None else exponent)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import fields
+from dataclasses import asdict, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Advice, Forecast
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._rates import Law
-from peerpressure.theory._reasons import json_number
+from peerpressure.theory._reasons import json_number, rounded, shown_digit
 
 if TYPE_CHECKING:
     from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
@@ -62,6 +63,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "forecast": None if ahead is None else _plain_forecast(ahead),
         "advice": None if better is None else _plain_advice(better),
         "consensus_limit": None if limit is None else _plain_limit(limit),
+        "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
         "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
         "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
     }
@@ -88,6 +90,10 @@ def _plain_limit(limit: ConsensusLimit) -> dict[str, Any]:
     }
 
 
+def _plain_departure(departure: Departure) -> dict[str, Any]:
+    return {name: json_number(value) for name, value in asdict(departure).items()}
+
+
 def _plain_advice(better: Advice) -> dict[str, Any]:
     return {
         "schedule": better.schedule.to_dict(),
@@ -100,7 +106,8 @@ def _plain_advice(better: Advice) -> dict[str, Any]:
 def heading(verdict: Verdict) -> str:
     """Return the outcome as a title."""
     words = verdict.outcome.value
-    return words[0].upper() + words[1:] + " (estimated)" * verdict.estimated
+    # An unknown outcome claims nothing that could be estimated.
+    return words[0].upper() + words[1:] + " (estimated)" * (verdict.estimated and words != "unknown")
 
 
 def rows(verdict: Verdict) -> Rows:
@@ -113,6 +120,8 @@ def rows(verdict: Verdict) -> Rows:
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
         table.append(("consensus limit", _limit_text(limit)))
+        if verdict.departure is not None and math.isfinite(limit.std):
+            table.append(("distance to v", _departure_text(verdict.departure)))
     if verdict.hidden is not None:
         table += _hidden_rows(verdict.hidden)
     if verdict.connectivity is not None:
@@ -139,9 +148,16 @@ def _limit_text(limit: ConsensusLimit) -> str:
     values = [(limit.mean, limit.std)]
     if limit.phases is not None:
         values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
-    text = " and ".join(f"{mean:.6g}" + (f" ± {std:.3g}" if std else "") for mean, std in values)
+    digit = shown_digit([mean for mean, _ in values], limit.residual) if len(values) > 1 else limit.residual
+    text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
     turns = ", alternating" if limit.phases is not None else ""
     return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
+
+
+def _departure_text(departure: Departure) -> str:
+    named = [("bias", departure.bias), ("standard deviation", departure.std), ("swing", departure.swing)]
+    sizes = [f"{name} {size:.2g}" if size > departure.resolution else f"{name} 0" for name, size in named]
+    return ", ".join(sizes) + f", resolved to {departure.resolution:.1g}"
 
 
 def _hidden_rows(hidden: HiddenOutcome) -> Rows:

@@ -10,16 +10,18 @@ import numpy as np
 
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
-from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
-from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome, classify
+from peerpressure.statespace import model_of
+from peerpressure.theory._classification import LongRun, Outcome, classify
+from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._explanation import explain
 from peerpressure.theory._forecast import Advice, Forecast, advice, forecast
-from peerpressure.theory._limits import ConsensusLimit, limit_of, with_component_values
+from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
 from peerpressure.theory._reasons import Reason, paragraph
-from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._rendering import as_dict, as_html, as_text
 from peerpressure.theory._retention import retention
 
@@ -30,6 +32,8 @@ _LARGEST_SOLVE = 5_000
 _TOLERANCE = 1e-3
 # Components whose values are computed where that takes more than their opinions.
 _NAMED_COMPONENTS = 3
+# Steps whose pressures are evaluated together.
+_AT_ONCE = 2**16
 # Share of the windows that must be jointly connected for a window length to be called usual.
 _MOSTLY = 0.75
 
@@ -114,6 +118,8 @@ class Verdict:
         Where agents are after a number of steps and what ρ_t = κt would improve, if steps were given.
     consensus_limit : ConsensusLimit, optional
         The limit where all agents agree, or exchange two values.
+    departure : Departure, optional
+        How far that limit is from consensus on v: bias, standard deviation and swing, which decide the outcome.
     hidden : HiddenOutcome, optional
         The long-run behaviour of hidden opinions that adapt.
     connectivity : Connectivity, optional
@@ -132,6 +138,7 @@ class Verdict:
     forecast: Forecast | None = None
     advice: Advice | None = None
     consensus_limit: ConsensusLimit | None = None
+    departure: Departure | None = None
     hidden: HiddenOutcome | None = None
     connectivity: Connectivity | None = None
     step: float | None = None
@@ -205,16 +212,30 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
         return _diagnose(model, None if steps is None else step_count(steps))
 
 
+def _check_schedules(system: Model | SDE, steps: int) -> None:
+    """Raise for a formula that is illegal at one of the steps, before any work is done."""
+    model, unit = model_of(system), system.step if isinstance(system, SDE) else 1.0
+    for first in range(1, steps + 1, _AT_ONCE):
+        checkpoint()
+        times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))
+        if isinstance(model.pressure, Formula):
+            model.pressure(times)
+        if isinstance(model.noise.time_scale, Formula):
+            model.noise.scale(times)
+
+
 def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
+    if horizon is not None:
+        _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
     better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
-    limit = limit_of(long_run, tolerance=_TOLERANCE)
+    long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
     return Verdict(
         outcome=long_run.outcome,
-        reasons=explain(long_run, limit, horizon, weight),
+        reasons=explain(long_run, limit, departure, horizon, weight),
         estimated=long_run.estimated,
         value=long_run.model.consensus_value,
         kappa=long_run.kappa,
@@ -223,6 +244,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
         forecast=ahead,
         advice=better,
         consensus_limit=limit,
+        departure=departure,
         hidden=_hidden(long_run),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
@@ -269,23 +291,4 @@ def _hidden(long_run: LongRun) -> HiddenOutcome | None:
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)
     life = (float(kept.half_life.min()), float(kept.half_life.max()))
-    agrees = True if long_run.settled else _hidden_agree(long_run)
-    return HiddenOutcome(agrees, life, float(kept.information.max()))
-
-
-def _hidden_agree(long_run: LongRun) -> bool | None:
-    structure, noise, regime = long_run.structure, long_run.noise, long_run.regime
-    facts, adaptation = structure.opinions, long_run.model.adaptation
-    if facts.lasting is None or structure.limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
-        return None
-    anchors = int(np.count_nonzero(~facts.movable))
-    # Several constant opinions do not agree among themselves; one attracts all others if the start is forgotten.
-    apart = anchors > 1 or (anchors and regime is Regime.FAST)
-    if not facts.lasting or structure.limit is not NoiselessLimit.CONSENSUS or apart:
-        return False
-    if noise is NoiseEffect.NONE:
-        return True
-    noisy = regime is Regime.BOUNDED or structure.intermittent
-    # At rates η_t → 0 hidden opinions no longer follow the noise of each step.
-    exponent = None if adaptation is None else adaptation.rate.growth.exponent
-    return noise is not NoiseEffect.SCATTERS and (not noisy or (exponent is not None and exponent < 0))
+    return HiddenOutcome(long_run.hidden_agrees, life, float(kept.information.max()))

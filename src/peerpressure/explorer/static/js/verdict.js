@@ -12,14 +12,14 @@ import { capitalise, formatCount, formatNumber, typeset } from "./format.js";
 
 /** @type {Record<string, string>} */
 const HEADINGS = {
-  consensus: "They will agree, on the right value",
-  biased_consensus: "They will agree, but on a biased value",
-  oscillation: "Two sides will swing for ever",
-  disagreement: "They will never quite agree",
-  clusters: "They will agree in clusters",
-  periodic: "They will repeat themselves for ever",
-  random_walk: "They will agree, on a value that keeps wandering",
-  unknown: "What becomes of them cannot be told",
+  consensus: "Consensus on v",
+  biased_consensus: "Biased consensus: agreement, but not on v",
+  oscillation: "Permanent oscillation between two sides",
+  disagreement: "Lasting disagreement",
+  clusters: "Cluster consensus",
+  periodic: "Periodic limit: no agreement",
+  random_walk: "A common opinion on a random walk",
+  unknown: "Outcome unknown",
 };
 
 // The terms and their tooltips; … stands for the end of the run.
@@ -29,7 +29,7 @@ const FACTS = {
   rms_distance: ["RMS distance to v at t = …", "root mean square distance of agents to v"],
   bias: ["bias", "how far the agents' common value lies from v on average"],
   variance: ["variance", "how much the agents' common value differs from run to run"],
-  disagreement_rate: ["disagreement", "how fast agents come to each other"],
+  disagreement_rate: ["disagreement", "how fast the agents' opinions approach each other"],
 };
 
 // What depends on the forecast, which takes longer to compute than the rest.

@@ -1,0 +1,105 @@
+"""Departure of the limit from consensus on v: its sizes, and the outcome that they decide.
+
+Where Σ 1/ρ_t converges, the classification cannot tell whether the limit is v or whether two sides differ: that takes
+numbers. A number counts as 0 if it is smaller than what its computation resolves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from peerpressure.theory._classification import SAME, LongRun, Outcome
+from peerpressure.theory._limits import ConsensusLimit, limit_of
+
+# Rounding errors of a limit, as a share of the largest opinion.
+ROUNDING = 1e-13
+# A limit this close to v, as a share of the range of opinions, is called v even if a smaller difference is unresolved.
+CLOSE = 1e-6
+
+
+@final
+@dataclass(frozen=True)
+class Departure:
+    """How far the limit is from consensus on v.
+
+    Attributes
+    ----------
+    bias : float
+        |E limit − v|, for the average of the two phases where the limit is periodic.
+    std : float
+        Standard deviation of the limit over the noise, ∞ where it is unbounded.
+    swing : float
+        Root mean square of the difference between the two phases of a periodic limit, 0 for others.
+    resolution : float
+        Error of the computation; what is smaller cannot be told from 0.
+    """
+
+    bias: float
+    std: float
+    swing: float
+    resolution: float
+
+
+def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit | None, Departure | None]:
+    """Compute the limit, and let the sizes of its departure decide the outcome where they do.
+
+    ``tolerance`` is that of the limit, as a share of the range of opinions; it is lowered where a size is unclear.
+    """
+    limit = limit_of(long_run, tolerance=tolerance)
+    if limit is None:
+        return long_run, None, None
+    found = departure(long_run, limit)
+    if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or math.isinf(limit.std):
+        return long_run, limit, found
+    threshold = SAME * _scale(long_run)
+    if min(_decisive(long_run, found)) <= 2 * found.resolution and found.resolution > threshold:
+        limit = limit_of(long_run, tolerance=SAME) or limit
+        found = departure(long_run, limit)
+    outcome = _outcome(long_run, found, threshold)
+    if outcome is not Outcome.OSCILLATION:
+        # Phases that do not differ are one value.
+        limit = replace(limit, phases=None)
+    return replace(long_run, decided=outcome), limit, found
+
+
+def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
+    """Return the sizes of a limit's departure from v."""
+    model, phases, swing = long_run.model, limit.phases, 0.0
+    if phases is not None:
+        apart = np.array([1.0, -1.0])
+        # Rounding may leave a negative variance.
+        swing = math.hypot(apart @ phases.mean, math.sqrt(max(0.0, apart @ phases.covariance @ apart)))
+    largest = float(np.abs(np.concatenate([model.x0, model.start_state])).max())
+    return Departure(
+        bias=abs(limit.mean - model.consensus_value),
+        std=limit.std,
+        swing=swing,
+        resolution=limit.residual + ROUNDING * largest,
+    )
+
+
+def _scale(long_run: LongRun) -> float:
+    model = long_run.model
+    # Opinions may all be equal, in which case noise sets the scale.
+    return float(np.ptp(np.concatenate([model.x0, model.start_state]))) + float(long_run.deviations.max())
+
+
+def _decisive(long_run: LongRun, found: Departure) -> list[float]:
+    """Return the sizes that decide: the swing where there may be one, and the larger of bias and deviation."""
+    sizes = [max(found.bias, found.std)]
+    return [*sizes, found.swing] if long_run.outcome is Outcome.OSCILLATION else sizes
+
+
+def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:
+    negligible = max(found.resolution, threshold)
+    swings = long_run.outcome is Outcome.OSCILLATION
+    if swings and found.swing > negligible:
+        return Outcome.OSCILLATION
+    moved = max(found.bias, found.std) > negligible
+    if (swings or not moved) and negligible > CLOSE * _scale(long_run):
+        return Outcome.UNKNOWN
+    return Outcome.BIASED_CONSENSUS if moved else Outcome.CONSENSUS

@@ -1,0 +1,118 @@
+"""Outcomes by size: where agents agree, on v or not, or swing, against a dense recursion of mean and covariance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from peerpressure.model import Model
+from peerpressure.networks import Network, complete, cycle, named, path, star
+from peerpressure.noise import Gaussian
+from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, diagnose
+
+from .reasons import codes, values
+
+Array = NDArray[np.float64]
+
+
+def recursion(model: Model, steps: int) -> tuple[Array, Array]:
+    """Return the mean of the last two steps, shape (2, n), and the covariance of both, shape (2n, 2n)."""
+    n, A = model.n, model.network.adjacency.toarray()
+    d, sigma = A.sum(axis=1), model.noise.deviations(model.n)
+    mean, before, P = model.start_state, model.start_state, np.zeros((n, n))
+    for t in range(1, steps + 1):
+        rho = float(model.pressure(t))
+        C, g = rho * A / (model.s + rho * d)[:, None], model.s / (model.s + rho * d)
+        before, mean = mean, g * model.x0 + C @ mean
+        crossed = C @ P
+        fresh = np.diag((g * sigma) ** 2)
+        whole = np.block([[P, crossed.T], [crossed, crossed @ C.T + fresh]])
+        P = whole[n:, n:]
+    return np.stack([before, mean]), whole
+
+
+def measured(model: Model, steps: int) -> tuple[float, float, float]:
+    """Return bias and deviation of the average over two steps, and the root mean square swing of agent 0."""
+    mean, covariance = recursion(model, steps)
+    w = np.tile(model.network.degrees / model.network.degrees.sum(), 2) / 2
+    apart = np.zeros(2 * model.n)
+    apart[[0, model.n]] = 1.0, -1.0
+    bias = abs(float(w @ mean.ravel()) - model.consensus_value)
+    swing = math.hypot(mean[0, 0] - mean[1, 0], math.sqrt(max(0.0, float(apart @ covariance @ apart))))
+    return bias, math.sqrt(w @ covariance @ w), swing
+
+
+def sizes(verdict: Verdict) -> tuple[float, float, float]:
+    found = verdict.departure
+    assert found is not None
+    return found.bias, found.std, found.swing
+
+
+CASES = [
+    (path(5), [-2, -1, 0, 1, 2], Outcome.CONSENSUS),
+    (path(5), [-2, -1, 0.5, 1, 2], Outcome.OSCILLATION),
+    (path(4), [0, 1, 1, 0], Outcome.BIASED_CONSENSUS),
+    (path(4), [0, 1, 0, 1], Outcome.OSCILLATION),
+    (star(5), [1, 0, 2, 0.5, 1.5], Outcome.CONSENSUS),
+    (star(5), [3, 0, 2, 0.5, 1.5], Outcome.OSCILLATION),
+    (cycle(6), [0, 0, 1, 1, 2, 2], Outcome.CONSENSUS),
+    (cycle(6), [0, 1, 0, 1, 0, 1], Outcome.OSCILLATION),
+    (complete(4), [0, 1, 2, 5], Outcome.CONSENSUS),
+    (named("karate"), np.linspace(0, 1, 34), Outcome.BIASED_CONSENSUS),
+]
+
+
+@pytest.mark.parametrize(("network", "hidden", "expected"), CASES)
+def test_sizes_decide_without_noise(network: Network, hidden: list[float], expected: Outcome) -> None:
+    model = Model(network, hidden, pressure="t^2")
+    verdict = diagnose(model)
+    assert verdict.outcome is expected
+    assert sizes(verdict) == pytest.approx(measured(model, 800), abs=3e-3)
+    assert verdict.consensus_limit is not None
+    assert (verdict.consensus_limit.phases is not None) == (expected is Outcome.OSCILLATION)
+
+
+def test_with_noise_the_same_opinions_swing() -> None:
+    model = Model(path(5), [-2, -1, 0, 1, 2], pressure="t^2", noise=Gaussian(0.3))
+    verdict = diagnose(model)
+    assert verdict.outcome is Outcome.OSCILLATION
+    bias, std, swing = sizes(verdict)
+    exact = measured(model, 800)
+    assert bias == pytest.approx(0, abs=1e-9)
+    assert (std, swing) == pytest.approx(exact[1:], rel=1e-2)
+    cyclic = diagnose(Model(complete(4), [0, 1, 2, 5], pressure="t^2", noise=Gaussian(0.3)))
+    assert cyclic.outcome is Outcome.BIASED_CONSENSUS
+    assert sizes(cyclic)[2] == 0
+
+
+def test_a_limit_that_cannot_be_told_from_v_is_v() -> None:
+    verdict = diagnose(Model(named("karate"), np.linspace(0, 1, 34), pressure="t^1.0001"))
+    assert verdict.outcome is Outcome.CONSENSUS
+    assert values(verdict, Code.LIMIT_IS_V)["bound"] < 1e-9
+    assert verdict.agrees
+    tree = diagnose(Model(path(6), np.linspace(0, 1, 6) ** 2, pressure="t^1.001"))
+    assert tree.outcome is Outcome.CONSENSUS
+
+
+def test_small_differences_are_printed_with_the_digits_that_show_them() -> None:
+    verdict = diagnose(Model(named("karate"), np.linspace(0, 1, 34) ** 2, pressure="t^1.04"))
+    assert verdict.outcome is Outcome.BIASED_CONSENSUS
+    found = values(verdict, Code.LIMIT)
+    assert 1e-9 < abs(float(found["mean"]) - verdict.value) < 1e-3
+    sentence = next(str(reason) for reason in verdict.reasons if reason.code is Code.LIMIT)
+    shown = [float(word.rstrip(".,")) for word in sentence.split() if word[0].isdigit()]
+    assert shown[0] != shown[1]
+
+
+def test_no_digits_are_printed_below_the_error() -> None:
+    verdict = diagnose(Model(named("karate"), np.linspace(0, 1, 34) ** 2, pressure="t^1.1"))
+    limit = verdict.consensus_limit
+    assert limit is not None
+    assert limit.residual > 0
+    row = next(line for line in str(verdict).splitlines() if "consensus limit" in line)
+    digits = row.split()[2].rstrip(",").partition(".")[2]
+    assert 10.0 ** -len(digits) >= limit.residual / 10
+    assert Code.LIMIT in codes(verdict)
