@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, path
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Logarithmic, Power, Schedule, Table
 from peerpressure.simulation import simulate
@@ -160,6 +160,16 @@ def test_a_precision_beyond_the_search_is_reached_when_it_is_said(noise: Noise) 
     found = re.search(r"10\^([\d.]+) steps", str(caught.value))
     assert found is not None
     assert math.log10(steps_needed(model, 0.6)) == pytest.approx(float(found[1]), abs=0.1)
+
+
+def test_a_precision_that_is_lost_again_is_not_reached() -> None:
+    # Ever weaker pressure lets each agent return to its own opinion, and the error rises after the first steps.
+    model = Model(complete(4), [-2.0, -1, 0.5, 2], [1.7, 1, 1.6, 0.5], "0.6/sqrt(t)", start=[-1.0, 0, 1.5, 3])
+    errors = error_path(model, 2000)
+    lowest = float(errors.min())
+    assert errors[-1] > 1.1 * lowest
+    with pytest.raises(InvalidInputError, match="only where agents converge to v"):
+        steps_needed(model, 1.05 * lowest)
 
 
 def test_a_value_beside_v_is_precise_enough_if_it_is_near() -> None:

@@ -14,10 +14,10 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
-from peerpressure.schedules import Table
+from peerpressure.schedules import Constant, Table
 from peerpressure.simulation import simulate
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._forecast import advice
+from peerpressure.theory._forecast import advice, mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
 from peerpressure.theory._rates import lag
@@ -26,6 +26,8 @@ from peerpressure.trajectory import Trajectory
 
 # Steps after which bounded pressure has settled, and after which schedules are compared where v is out of reach.
 _SETTLED = 2_000
+# Multiplications for the shortest path of errors.
+_LEAST_WORK = 1e9
 # Numbers in the states of one run of the engine, 32 MB.
 _CHUNK = 2**22
 # Steps at which variances are computed, for each doubling of the time; they are smooth in between.
@@ -95,8 +97,8 @@ def replicates_needed(
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
     """Return the T from which on the consensus mode stays within ``precision`` of v, as a root mean square.
 
-    The whole path of the exact error counts, over at least twice the number of steps that is returned: the error may
-    fall below the precision and exceed it again.
+    The whole path of the exact error counts, over at least twice the number of steps that is returned, and over
+    thousands where it does not go to 0: the error may fall below the precision and exceed it again.
 
     Parameters
     ----------
@@ -131,13 +133,15 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     _check_precision(precision)
     limit, long_run = step_count(max_steps), classify(model)
     errors = _ModeErrors(model)
-    final = _final_error(long_run, errors)
+    final = _final_error(long_run)
     if final is not None and final > precision:
         raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
+    # An error that does not go to 0 may rise again after a long time.
+    least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
     above = last = 0
     while last < min(2 * limit, errors.last):
         # Twice as far as the last step that fails, so that the total work is a few times that of the answer.
-        last = min(max(64, 2 * last), 2 * limit, errors.last)
+        last = min(max(least, 2 * last), 2 * limit, errors.last)
         above = errors.last_above(precision, last)
         if 2 * above <= last:
             break
@@ -154,6 +158,8 @@ class _ModeErrors:
         self.weights = consensus_mode(model).weights
         # A table defines no pressure beyond its last value.
         self.last = model.pressure.values.size if isinstance(model.pressure, Table) else 2**62
+        # The shortest path that is looked at.
+        self.least = int(min(max(_LEAST_WORK / (model.network.adjacency.nnz + 20 * model.n + 1e5), 64), 4_096))
         self._bias = np.zeros(0)
         self._run: Trajectory | None = None
         self._known: dict[int, float] = {}
@@ -224,7 +230,7 @@ def _nodes(last: int) -> NDArray[np.int64]:
     return nodes[(nodes >= 1) & (nodes <= last)]
 
 
-def _final_error(long_run: LongRun, errors: _ModeErrors) -> float | None:
+def _final_error(long_run: LongRun) -> float | None:
     """Return the error of the mode as t → ∞, or a lower bound of it; None where it is 0 or not known."""
     if long_run.outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         return None
@@ -235,11 +241,22 @@ def _final_error(long_run: LongRun, errors: _ModeErrors) -> float | None:
         # What the limit leaves open may be in favour of the precision.
         away = math.hypot(limit.mean - long_run.model.consensus_value, limit.std)
         return max(away - limit.residual, 0.0) if math.isfinite(away) else away
-    if long_run.regime is Regime.BOUNDED and long_run.model.is_plain:
-        # Bounded pressure approaches its stationary law geometrically, so that twice the steps show whether it has.
-        before, after = errors(_SETTLED), errors(2 * _SETTLED)
-        return after * 0.999 if abs(after - before) < 1e-6 * after else None
-    return None
+    return _stationary_error(long_run) if long_run.regime is Regime.BOUNDED and long_run.model.is_plain else None
+
+
+def _stationary_error(long_run: LongRun) -> float | None:
+    """Return the error that bounded pressure settles at; None where it takes long, or noise varies for ever."""
+    model = long_run.model
+    with np.errstate(all="ignore"):
+        pressure, scale = float(model.pressure.pressure(np.array(1e12))), float(model.noise.scale(1e12))
+    if not (math.isfinite(pressure) and math.isfinite(scale)):
+        return None
+    # The law of late steps, as if these had been in force from the start.
+    noise = model.noise if model.noise.is_zero else replace(model.noise, time_scale=Constant(scale))
+    late = replace(model, pressure=Constant(pressure), noise=noise)
+    before, after = (mode_error(late, steps) for steps in (_SETTLED, 2 * _SETTLED))
+    # It is approached geometrically, so that twice the steps show whether it is reached.
+    return after * (1 - _LIMIT_TOLERANCE) if abs(after - before) <= _LIMIT_TOLERANCE * after else None
 
 
 def _never(long_run: LongRun, precision: float, final: float, steps: int, errors: _ModeErrors) -> str:
