@@ -15,6 +15,7 @@ import numpy as np
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._limits import ConsensusLimit, limit_of
 from peerpressure.theory._structure import SAME
+from peerpressure.theory._swing import without_negligible_swing
 
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
@@ -50,6 +51,7 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
 
     ``tolerance`` is that of the limit, as a share of the range of opinions; it is lowered where a size is unclear.
     """
+    long_run = without_negligible_swing(long_run, _scale(long_run))
     limit = limit_of(long_run, tolerance=tolerance)
     if limit is None:
         return long_run, None, None

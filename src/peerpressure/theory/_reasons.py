@@ -145,7 +145,7 @@ def rounded(value: float, digit: float) -> str:
     """Return a number whose last digit has the order of ``digit``; six digits where that is 0.
 
     >>> rounded(0.57595329, 1e-3), rounded(0.57595329, 2e-6), rounded(0.57595329, 0.0)
-    ('0.576', '0.575953', '0.575953')
+    ('0.576', '0.57595', '0.575953')
     """
     if not (0 < digit < math.inf and math.isfinite(value)):
         return f"{value:.6g}"

@@ -78,8 +78,9 @@ class Connectivity:
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
 
-    ``agrees`` is whether they come to agree, None where that is not known. ``half_life`` is the least and the greatest
-    number of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
+    ``agrees`` is whether their differences vanish, None where that is not known. Where all agents adapt for ever,
+    public opinions that agree imply it, but not the other way round. ``half_life`` is the least and the greatest number
+    of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
     ``information`` the largest information of all steps together about an initial opinion, in units of one step's
     noise; see ``retention``.
     """
