@@ -244,6 +244,12 @@ def classify(system: Model | SDE) -> LongRun:
         # Sides that have the same average at all times do not oscillate.
         (component,) = structure.components
         structure = replace(structure, components=(replace(component, limit=NoiselessLimit.CONSENSUS),))
+    parity = _sides_are_heard_alike(model, regime, structure)
+    if parity is not True:
+        # Each side then has a limit of its own, which alternates with the other's.
+        limit = NoiselessLimit.UNKNOWN if parity is None else NoiselessLimit.PERIODIC
+        parts = tuple(replace(component, limit=limit, value=None) for component in structure.components)
+        structure = replace(structure, components=parts)
     return LongRun(
         system=system,
         model=model,
@@ -273,11 +279,11 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
 
 
 def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
-    """Whether all opinions are equal without noise, so that pressure changes nothing."""
-    if not model.noise.is_zero or np.ptp(model.x0) != 0:
-        return False
-    # Bounded pressure forgets every start, while constant opinions stay.
-    return bool(np.all(model.start_state == model.x0)) or (regime is Regime.BOUNDED and structure.constant_opinions)
+    """Whether all opinions are equal without lasting noise, so that pressure changes nothing."""
+    # Bounded pressure forgets every start and all noise that fades, while constant opinions stay.
+    forgets = regime is Regime.BOUNDED and structure.constant_opinions
+    quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
+    return not np.ptp(model.x0) and quiet and (forgets or bool(np.all(model.start_state == model.x0)))
 
 
 def is_proportional(model: Model) -> bool:
@@ -307,6 +313,36 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
         weights.append(np.where(model.network.sides, -d, d))
     off = np.stack([model.x0, model.start_state]) - model.consensus_value
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
+
+
+# Steps, and windows of them, over which pressures at even and odd times are compared.
+WINDOW = 20_000
+WINDOWS = (10**5, 10**6)
+
+
+def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -> bool | None:
+    """Whether Σ 1/ρ_t over even and over odd times grow alike, where that matters; None if it is not clear.
+
+    On a bipartite network the opinions of one side enter a class of public opinions at even times only, and those of
+    the other side at odd times. Pressure that depends on the parity of t weights the two sides differently in the two
+    classes, whose limits then differ unless the sides have the same mean opinion.
+    """
+    if not regime.reaches_value or model.pressure.growth.is_regular or structure.networks is None:
+        return True
+    if structure.networks.count == 1 and not any(component.periodic for component in structure.components):
+        return True
+    sides, weights = model.network.sides, model.s / model.s.max()
+    # On networks that repeat, pressure may weight their steps differently, which is not analysed.
+    if not model.is_plain or sides is None:
+        return None
+    means = [np.average(model.x0[part], weights=weights[part]) for part in (sides == 0, sides == 1)]
+    if abs(means[0] - means[1]) <= SAME * float(np.ptp(model.x0)):
+        return True
+    shares = [
+        model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS
+    ]
+    off = [abs(even / odd - 1) for even, odd in shares]
+    return True if max(off) < 1e-3 else False if min(off) > 1e-2 else None
 
 
 def _steady_sums(model: Model, regime: Regime, *, continuous: bool) -> tuple[bool, bool]:

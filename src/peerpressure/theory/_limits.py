@@ -165,6 +165,7 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
         return _closed_form(long_run, component)
     # Only a static bipartite network has exactly two phases, both computed from conserved sums.
     two_sided = component.limit is NoiselessLimit.PERIODIC and long_run.model.is_plain
+    two_sided = two_sided and long_run.regime is Regime.FAST
     if not (component.limit is NoiselessLimit.CONSENSUS or two_sided) or _noise_is_in_the_way(long_run):
         return None
     return component_limit(long_run, component, tolerance=tolerance)
