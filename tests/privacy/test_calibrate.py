@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,8 @@ KINDS = {
 def test_gaussian_budgets_are_met_exactly(noise: pp.noise.Noise, value: float, sensitivity: float) -> None:
     model = random_model(N, noise=noise)
     for name in ("epsilon", "mu", "information"):
-        found = calibrate(model, T, sensitivity=sensitivity, **{name: value})  # type: ignore[arg-type]
+        asked: dict[str, Any] = {name: value}
+        found = calibrate(model, T, sensitivity=sensitivity, **asked)
         assert getattr(found.budget, name) == pytest.approx(value, rel=1e-6)
         assert getattr(budget(found.model, T, sensitivity), name) == pytest.approx(value, rel=1e-6)
 
@@ -87,9 +89,9 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
         (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
     ],
 )
-def test_bad_input(noise: pp.noise.Noise, asked: dict[str, float], message: str) -> None:
+def test_bad_input(noise: pp.noise.Noise, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        calibrate(random_model(N, noise=noise), T, **asked)  # type: ignore[arg-type]
+        calibrate(random_model(N, noise=noise), T, **asked)
 
 
 def test_the_remedy_for_a_mask_works() -> None:

@@ -25,7 +25,7 @@ from peerpressure.theory._structure import NoiselessLimit, structure_of
 # Work of a pass over the horizon up to which an optimum, of some fifty passes, accompanies a diagnosis.
 OPTIMUM_WORK = 3_000_000
 # The same for a line that ends in averaging, which takes fewer passes and may look at fewer agents.
-_AVERAGING_WORK = 6_000_000
+_AVERAGING_WORK = 20_000_000
 _FEWEST_AGENTS = 16
 # An improvement by less is not worth another schedule.
 _LEAST_GAIN = 1.05

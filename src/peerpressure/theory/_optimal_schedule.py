@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -264,18 +265,22 @@ def best_line(distance: HorizonDistance) -> Linear:
 
 def best_averaging(distance: HorizonDistance, line: Linear) -> tuple[Formula, int]:
     """Return the best line that is followed by k steps of averaging, and k; the first line tried is ``line``."""
-    steps, slope = distance.steps, line.slope
-    counts = sorted({round(k) for k in (0, 1, 2, 3, 4, 6, *np.geomspace(8, max(steps / 2, 8), 6)) if k < steps})
-    best = 0
-    # Alternating is enough: the best number of steps hardly depends on the slope.
+    model, steps, log_c = distance.model, distance.steps, math.log(line.slope)
+
+    def value(k: int, log_c: float) -> float:
+        return _rms(distance, averaging_schedule(model, math.exp(log_c), steps - k))
+
+    # Doubled as long as that helps; the best number hardly depends on the slope.
+    known = {0: value(0, log_c)}
+    while (k := max(1, 2 * max(known))) < steps and min(known.values()) in list(known.values())[-2:]:
+        known[k] = value(k, log_c)
+    best = min(known, key=known.__getitem__)
     for _ in range(2):
-        best = min(counts, key=lambda k: _rms(distance, averaging_schedule(distance.model, slope, steps - k)))
-
-        def under(log_c: float, k: int = best) -> float:
-            return _rms(distance, averaging_schedule(distance.model, math.exp(log_c), steps - k))
-
-        slope = math.exp(_least(under, math.log(slope / 10), math.log(slope * 10), grid=5))
-    return averaging_schedule(distance.model, slope, steps - best), best
+        log_c = _least(partial(value, best), log_c - 1.5, log_c + 0.5, grid=3)
+        between = (best, round(0.7 * best), best - 1, best + 1, round(1.4 * best))
+        near = {k: value(k, log_c) for k in set(between) if 0 <= k < steps}
+        best = min(near, key=near.__getitem__)
+    return averaging_schedule(model, math.exp(log_c), steps - best), best
 
 
 def averaging_schedule(model: Model, slope: float, last: int) -> Formula:
@@ -286,12 +291,12 @@ def averaging_schedule(model: Model, slope: float, last: int) -> Formula:
 
 
 def _least(value: Callable[[float], float], low: float, high: float, grid: int = 9) -> float:
-    """Return the argument of the least value, to 1 %: the best of a grid, refined between its neighbours."""
+    """Return the argument of the least value, to a few per cent: the best of a grid, refined between its neighbours."""
     from scipy.optimize import minimize_scalar
 
     points = np.linspace(low, high, grid)
     values = [value(float(x)) for x in points]
     best = int(np.argmin(values))
     around = points[max(best - 1, 0)], points[min(best + 1, grid - 1)]
-    found = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 0.02})
+    found = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 0.05})
     return float(found.x) if found.fun < values[best] else float(points[best])

@@ -22,7 +22,7 @@ from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
-from peerpressure.theory._reasons import Reason, paragraph
+from peerpressure.theory._reasons import Reason, ReasonCode, paragraph
 from peerpressure.theory._rendering import as_dict, as_html, as_text
 from peerpressure.theory._retention import retention
 from peerpressure.theory._structure import SAME
@@ -152,6 +152,14 @@ class Verdict:
         if self.outcome is Outcome.UNKNOWN:
             return None
         return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
+
+    @property
+    def convergence(self) -> str | None:
+        """How noisy agents converge to v, "almost surely" or at least "in mean square"; None where they do not."""
+        found = {reason.code for reason in self.reasons}
+        if ReasonCode.ALMOST_SURELY in found:
+            return "almost surely"
+        return "in mean square" if found & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
 
     @property
     def reason(self) -> str:
