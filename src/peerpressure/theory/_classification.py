@@ -135,6 +135,9 @@ class LongRun:
         effect, parts = noise_effect(self.model, self.regime), structure.components
         driven = effect is NoiseEffect.WANDERS and any(part.periodic for part in parts)
         driven |= effect is NoiseEffect.STAYS and any(part.divided for part in parts)
+        # The noise of isolated agents, who count where η = 1, is restored in order 1/ρ only.
+        isolated = structure.opinions.isolated and self.noise is not NoiseEffect.NONE and self.phi < 1
+        driven |= isolated and any(part.periodic for part in parts) and not self.hidden_agrees
         if structure.limit is not NoiselessLimit.PERIODIC and not driven:
             return None
         return Outcome.OSCILLATION if networks is not None and networks.count == 1 else Outcome.PERIODIC
@@ -171,13 +174,20 @@ class LongRun:
         noise, structure, quiet = self.noise, self.structure, self._own_noise_vanishes
         if not quiet:
             return Outcome.UNKNOWN if quiet is None else Outcome.DISAGREEMENT
-        if structure.limit is NoiselessLimit.CLUSTERS:
+        if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return Outcome.CLUSTERS
         value = structure.components[0].value
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
         reaches_v = self.balanced if value is None else is_consensus_value(self.model, value)
         moved = noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS)
         return Outcome.CONSENSUS if reaches_v and not moved else Outcome.BIASED_CONSENSUS
+
+    @property
+    def _same_values(self) -> bool:
+        """Whether all components have one value, because their constant opinions are equal."""
+        values = [part.value for part in self.structure.components]
+        averaged = self.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES)
+        return averaged and None not in values and bool(np.ptp(self.model.x0) == 0)
 
     @cached_property
     def hidden_agrees(self) -> bool | None:
@@ -225,7 +235,8 @@ def system_deviations(system: Model | SDE) -> Vector:
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
-    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0))
+    rounding = 1e-13 * float(np.abs(model.x0).max())
+    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0)) + rounding
 
 
 def classify(system: Model | SDE) -> LongRun:
