@@ -122,7 +122,8 @@ def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
     plain = verdict.to_dict() | {"text": str(verdict)}
     for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
         # The section of a scenario to take over; a table of pressures has no control on the page.
-        one["section"] = {"kind": "optimal"} if one["name"] == "optimal" else one.pop("schedule")
+        schedule = one.pop("schedule")
+        one["section"] = {"kind": "optimal"} if one["name"] == "optimal" else schedule
     return plain
 
 

@@ -16,6 +16,7 @@ from peerpressure.theory._classification import LongRun, Outcome, classify, is_c
 from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._horizon_distance import HorizonDistance, pass_work
+from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._optimal_schedule import best_averaging, best_line, noise_exponent, optimum, tuned_line
 from peerpressure.theory._rates import with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
@@ -33,7 +34,7 @@ _LEAST_GAIN = 1.05
 _TOLERANCE = 1e-3
 _ROUNDING = 1e-12
 
-Name: TypeAlias = Literal["optimal", "averaging", "tuned"]
+Name: TypeAlias = Literal["optimal", "averaging", "line", "tuned"]
 
 
 @final
@@ -43,8 +44,9 @@ class Suggestion:
 
     Attributes
     ----------
-    name : {"optimal", "averaging", "tuned"}
-        The optimal schedule for the horizon, a line that ends in steps of averaging, or the tuned line κt/(1 − 2γ).
+    name : {"optimal", "averaging", "line", "tuned"}
+        The optimal schedule for the horizon, a line that ends in steps of averaging, the best line for the horizon, or
+        the tuned line κt/(1 − 2γ).
     schedule : Schedule
         The schedule itself.
     rms_distance : float
@@ -90,7 +92,7 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
         if least > rounding and least >= _LEAST_GAIN * most:
             gain = now / then.rms_distance if then.rms_distance > rounding else math.inf
             # A schedule for the horizon says nothing about the steps after it.
-            outcome = decide(classify(other), _TOLERANCE)[0].outcome if name == "tuned" else None
+            outcome = decide(classify(other), _TOLERANCE)[0].outcome if isinstance(schedule, Linear) else None
             found.append(Suggestion(name, schedule, then.rms_distance, gain, outcome))
     found.sort(key=lambda one: one.rms_distance)
     return Advice(now, tuple(found), _omitted(long_run.system, ahead.steps))
@@ -117,10 +119,10 @@ def _candidates(long_run: LongRun, steps: int) -> Iterator[tuple[Name, Schedule]
         return
     averaging = _sampled_averaging(system, steps)
     if averaging is not None:
-        yield "averaging", averaging
+        yield "line" if isinstance(averaging, Linear) else "averaging", averaging
 
 
-def _sampled_averaging(model: Model, steps: int) -> Formula | None:
+def _sampled_averaging(model: Model, steps: int) -> Linear | Formula | None:
     """Return a line that ends in averaging, the best for as many of the agents as can be afforded."""
     per_agent = pass_work(model, steps, 2) - pass_work(model, steps, 1)
     count = min((_AVERAGING_WORK - pass_work(model, steps, 1)) // per_agent + 1, model.n)
@@ -128,7 +130,8 @@ def _sampled_averaging(model: Model, steps: int) -> Formula | None:
         return None
     # Evenly over the degrees, on which the distance of an agent depends most.
     chosen = np.argsort(model.network.degrees, kind="stable")[np.linspace(0, model.n - 1, count).astype(np.intp)]
-    distance = HorizonDistance(model, steps, know_hidden=True, agents=chosen)
+    # Without hidden opinions, whose covariance is a matrix, for as many agents as one is computed for.
+    distance = HorizonDistance(model, steps, know_hidden=model.n > LARGEST_COVARIANCE, agents=chosen)
     return best_averaging(distance, best_line(distance))[0]
 
 

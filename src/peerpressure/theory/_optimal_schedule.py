@@ -263,12 +263,12 @@ def best_line(distance: HorizonDistance) -> Linear:
     return Linear(math.exp(slope))
 
 
-def best_averaging(distance: HorizonDistance, line: Linear) -> tuple[Formula, int]:
+def best_averaging(distance: HorizonDistance, line: Linear) -> tuple[Linear | Formula, int]:
     """Return the best line that is followed by k steps of averaging, and k; the first line tried is ``line``."""
     model, steps, log_c = distance.model, distance.steps, math.log(line.slope)
 
     def value(k: int, log_c: float) -> float:
-        return _rms(distance, averaging_schedule(model, math.exp(log_c), steps - k))
+        return _rms(distance, averaging_schedule(model, math.exp(log_c), steps, k))
 
     # Doubled as long as that helps; the best number hardly depends on the slope.
     known = {0: value(0, log_c)}
@@ -280,14 +280,15 @@ def best_averaging(distance: HorizonDistance, line: Linear) -> tuple[Formula, in
         between = (best, round(0.7 * best), best - 1, best + 1, round(1.4 * best))
         near = {k: value(k, log_c) for k in set(between) if 0 <= k < steps}
         best = min(near, key=near.__getitem__)
-    return averaging_schedule(model, math.exp(log_c), steps - best), best
+    return averaging_schedule(model, math.exp(log_c), steps, best), best
 
 
-def averaging_schedule(model: Model, slope: float, last: int) -> Formula:
-    """Return a line up to step ``last``, and then pressure so high that agents only average their neighbours."""
+def averaging_schedule(model: Model, slope: float, steps: int, k: int) -> Linear | Formula:
+    """Return a line, with pressure so high in the last k of the steps that agents only average their neighbours."""
+    if k == 0:
+        return Linear(slope)
     # Rounded, since it is meant for a reader to write down.
-    high = math.exp(_bounds(model)[1])
-    return Formula(f"{slope:.4g}*t + {high:.1g}*max(0, t - {last})")
+    return Formula(f"{slope:.4g}*t + {math.exp(_bounds(model)[1]):.1g}*max(0, t - {steps - k})")
 
 
 def _least(value: Callable[[float], float], low: float, high: float, grid: int = 9) -> float:

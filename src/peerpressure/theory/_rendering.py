@@ -231,7 +231,12 @@ def _advice_rows(advice: Advice) -> Rows:
     return [row for one in advice.suggestions for row in _suggestion_rows(one, advice.rms_distance)]
 
 
-_ADVISED = {"optimal": "optimal schedule", "averaging": "line, then averaging", "tuned": "tuned schedule"}
+_ADVISED = {
+    "optimal": "optimal schedule",
+    "averaging": "line, then averaging",
+    "line": "best line",
+    "tuned": "tuned schedule",
+}
 
 
 def _suggestion_rows(one: Suggestion, now: float) -> Rows:

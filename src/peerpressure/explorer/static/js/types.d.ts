@@ -220,7 +220,7 @@ export interface Advice {
 }
 
 export interface Suggestion {
-  name: "optimal" | "averaging" | "tuned";
+  name: "optimal" | "averaging" | "line" | "tuned";
   /** The schedule as a formula. */
   text: string;
   section: PressureSection;
