@@ -94,7 +94,7 @@ NOISES = [
     ),
     (ODD, Linear(), Gaussian(0.5, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, Code.UNKNOWN_NOISE),
     (ODD, Constant(1.0), Gaussian(0.5, time_scale=Linear()), Outcome.DISAGREEMENT, Code.FLUCTUATION_GROWS),
-    (ODD, Constant(1.0), FROZEN, Outcome.DISAGREEMENT, Code.FROZEN_SHIFT),
+    (ODD, Constant(1.0), FROZEN, Outcome.DISAGREEMENT, Code.FROZEN_DEVIATION),
     (ODD, Constant(1.0), NoNoise(), Outcome.DISAGREEMENT, Code.NO_FLUCTUATION),
     (ODD, Power(2), Gaussian(0.0, time_scale=Linear()), Outcome.BIASED_CONSENSUS, Code.LIMIT),
     (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, Code.NOISE_MEMORY),
@@ -116,7 +116,7 @@ def test_reasons_carry_the_numbers_that_they_rest_on() -> None:
     span = values(diagnose(model), Code.STATIONARY_MEAN)
     assert (span["low"], span["high"]) == pytest.approx((point.min(), point.max()))
     late = moments(model, 400, of=consensus_mode(model)).std[-1, 0]
-    assert values(diagnose(model), Code.FLUCTUATION)["std"] == pytest.approx(late, rel=0.1)
+    assert values(diagnose(model), Code.FLUCTUATION)["std"] == pytest.approx(late, rel=1e-9)
     fast = make(TREE, Power(1.5))
     verdict = diagnose(fast)
     assert verdict.consensus_limit is not None

@@ -11,7 +11,7 @@ from peerpressure.noise import LAWS, Noise, noise_from_dict
 from peerpressure.parameters import summary
 from peerpressure.scenario._section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
 from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
-from peerpressure.sde import SDE
+from peerpressure.sde import SDE, Method
 from peerpressure.theory import optimal_schedule
 from peerpressure.theory._optimal_schedule import tuned_line
 
@@ -193,7 +193,7 @@ class Time(Section):
     continuous: bool = True
     step: Positive = 0.1
     scaling: Literal["printed", "model"] = "printed"
-    method: Literal["auto", "exact", "euler"] = "auto"
+    method: Method = "auto"
 
     def system(self, model: Model) -> Model | SDE:
         """Return the model, or its stochastic differential equation where time is continuous."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from peerpressure.model import Vector
 from peerpressure.networks import NetworkLaw
-from peerpressure.schedules import Table
+from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
@@ -22,7 +22,8 @@ from peerpressure.theory._random_networks import stationary_mean
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
-from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
+from peerpressure.theory._stationary import fluctuation
 from peerpressure.theory._structure import NoiselessLimit
 
 # Components that are named with their values.
@@ -147,7 +148,7 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if 0 < abs(long_run.phi) < 1:
         factor = (omega.noise(long_run.deviations, long_run.phi) / sigma) ** 2
         reasons.append(_reason(ReasonCode.NOISE_MEMORY, factor=factor))
-    return reasons
+    return [*reasons, Reason(_CONVERGENCE[converges_almost_surely(long_run.model)])]
 
 
 def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -252,10 +253,10 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         return [_reason(code, mean=mean, std=std)]
     states = _stationary_states(long_run)
     returns = structure.law is not None and structure.law.isolation > 0
-    if states is None:
-        return [Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)]
-    code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
-    mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
+    mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
+    if states is not None:
+        code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
+        mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
     return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
 
 
@@ -266,27 +267,32 @@ def _stationary_states(long_run: LongRun) -> Vector | None:
         return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
     if networks is None or structure.opinions.fades:
         return None
+    model, pressure = long_run.model, long_run.growth.limit
+    if pressure is None:
+        return None
+    # At the limit itself, which pressure may approach very slowly.
+    model = replace(model, pressure=Constant(pressure))
     if networks.count == 1:
-        # After the last change of the network, and when bounded pressure has reached its limit.
-        return fixed_point(long_run.model, max(LATE, networks.begin))
-    return periodic_fixed_point(long_run.model, networks) if structure.constant_opinions else None
+        # After the last change of the network.
+        return fixed_point(model, max(LATE, networks.begin))
+    return periodic_fixed_point(model, networks) if structure.constant_opinions else None
 
 
 def _fluctuation(long_run: LongRun) -> Reason:
-    """Return the stationary deviation of the consensus mode: κ/(κ + 2ρ) σ̄², or κ/(2(κ + ρ)) σ̄² in continuous time."""
-    noise, omega, phi = long_run.noise, long_run.omega, long_run.phi
+    noise = long_run.noise
     if noise is NoiseEffect.NONE:
         return Reason(ReasonCode.NO_FLUCTUATION)
     if noise is NoiseEffect.SCATTERS:
         return Reason(ReasonCode.FLUCTUATION_GROWS)
-    if noise is NoiseEffect.STAYS:
-        return Reason(ReasonCode.FROZEN_SHIFT)
-    assert omega is not None
-    kappa, rho = long_run.kappa, float(long_run.model.pressure(LATE))
-    # Stationary variances of an AR(1) process with coefficient ρ/(ρ + κ), and of the Ornstein–Uhlenbeck process.
-    share = kappa / (2 * (kappa + rho)) if long_run.continuous else kappa / (2 * rho + kappa)
-    std = math.sqrt(share) * omega.noise(long_run.deviations, phi) * late_scale(long_run)
-    return _reason(ReasonCode.FLUCTUATION, std=std)
+    if long_run.model.noise.time_scale.growth.limit == 0:
+        return Reason(ReasonCode.FLUCTUATION_FADES)
+    found = fluctuation(long_run)
+    if found is None:
+        return Reason(ReasonCode.FROZEN_SHIFT if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION_UNKNOWN)
+    if found.agents is None:
+        return _reason(ReasonCode.MODE_FLUCTUATION, std=found.mode)
+    values = {"std": found.mode, "low": float(found.agents.min()), "high": float(found.agents.max())}
+    return Reason(ReasonCode.FROZEN_DEVIATION if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION, values)
 
 
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -366,6 +372,11 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
     return [Reason(code), seen]
 
 
+_CONVERGENCE: Mapping[bool | None, ReasonCode] = {
+    True: ReasonCode.ALMOST_SURELY,
+    False: ReasonCode.MEAN_SQUARE_ONLY,
+    None: ReasonCode.MEAN_SQUARE,
+}
 _OUTCOMES: Mapping[Outcome, Callable[[LongRun, ConsensusLimit | None], Reasons]] = {
     Outcome.CONSENSUS: _consensus,
     Outcome.BIASED_CONSENSUS: _biased,

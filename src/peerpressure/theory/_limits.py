@@ -326,7 +326,9 @@ def _residual(limits: list[Vector], ahead: list[float]) -> float:
 
 def _without_noise(long_run: LongRun) -> LongRun:
     quiet = replace(long_run.model, noise=NoNoise())
-    return replace(long_run, system=quiet, model=quiet, deviations=np.zeros(quiet.n))
+    # The equation of the quiet model where time is continuous, whose start is forgotten otherwise than in steps.
+    system = replace(long_run.system, model=quiet) if isinstance(long_run.system, SDE) else quiet
+    return replace(long_run, system=system, model=quiet, deviations=np.zeros(quiet.n))
 
 
 def _horizons(long_run: LongRun) -> tuple[float, float]:

@@ -36,6 +36,9 @@ class ReasonCode(StrEnum):
     NOISE_AVERAGES = "noise_averages"
     NOISE_AVERAGES_SLOWLY = "noise_averages_slowly"
     NOISE_MEMORY = "noise_memory"
+    ALMOST_SURELY = "almost_surely"
+    MEAN_SQUARE_ONLY = "mean_square_only"
+    MEAN_SQUARE = "mean_square"
     # Biased consensus and oscillation.
     START_REMEMBERED = "start_remembered"
     APERIODIC = "aperiodic"
@@ -70,8 +73,12 @@ class ReasonCode(StrEnum):
     RETURN_TO_OPINIONS = "return_to_opinions"
     NO_FLUCTUATION = "no_fluctuation"
     FLUCTUATION = "fluctuation"
+    FLUCTUATION_FADES = "fluctuation_fades"
+    FLUCTUATION_UNKNOWN = "fluctuation_unknown"
+    MODE_FLUCTUATION = "mode_fluctuation"
     FLUCTUATION_GROWS = "fluctuation_grows"
     FROZEN_SHIFT = "frozen_shift"
+    FROZEN_DEVIATION = "frozen_deviation"
     # Clusters, periodic limits and random walks.
     COMPONENT_LIMIT = "component_limit"
     COMPONENT_LIMITS_DIFFER = "component_limits_differ"
@@ -199,6 +206,12 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "where one step has σ̄ = {sigma:.3g}."
     ),
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
+    ReasonCode.ALMOST_SURELY: "Agents converge almost surely.",
+    ReasonCode.MEAN_SQUARE_ONLY: (
+        "Agents converge in mean square but not almost surely: fluctuations of a given size recur for ever, "
+        "ever more rarely."
+    ),
+    ReasonCode.MEAN_SQUARE: "Agents converge in mean square; whether they do almost surely is not known.",
     ReasonCode.START_REMEMBERED: "{condition} is finite, so that the start and early noise are never forgotten.",
     ReasonCode.APERIODIC: "An odd cycle in the network lets all agents agree.",
     ReasonCode.CONTINUOUS_DAMPING: (
@@ -274,9 +287,19 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.RETURN_TO_OPINIONS: "However high the pressure, they return to it again and again.",
     ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
-    ReasonCode.FLUCTUATION: "Noise keeps their average moving with a standard deviation of about {std:.2g}.",
+    ReasonCode.FLUCTUATION: (
+        "Noise keeps them moving with a standard deviation of {low:.3g} to {high:.3g}, and their average with "
+        "{std:.3g}."
+    ),
+    ReasonCode.MODE_FLUCTUATION: "Noise keeps their average moving with a standard deviation of {std:.3g}.",
+    ReasonCode.FLUCTUATION_FADES: "The noise fades, and with it their fluctuation.",
+    ReasonCode.FLUCTUATION_UNKNOWN: "Noise keeps them moving.",
     ReasonCode.FLUCTUATION_GROWS: "Their scatter grows as the noise does.",
     ReasonCode.FROZEN_SHIFT: "Frozen noise shifts them once and for all.",
+    ReasonCode.FROZEN_DEVIATION: (
+        "Frozen noise shifts them once and for all, by a standard deviation of {low:.3g} to {high:.3g}, and their "
+        "average by {std:.3g}."
+    ),
     ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
     ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",

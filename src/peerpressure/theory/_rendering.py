@@ -55,6 +55,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "outcome": verdict.outcome.name.lower(),
         "words": verdict.outcome.value,
         "agrees": verdict.agrees,
+        "convergence": verdict.convergence,
         "reason": verdict.reason,
         "reasons": [reason.to_dict() for reason in verdict.reasons],
         "estimated": verdict.estimated,

@@ -22,7 +22,7 @@ from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
-from peerpressure.theory._reasons import Reason, paragraph
+from peerpressure.theory._reasons import Reason, ReasonCode, paragraph
 from peerpressure.theory._rendering import as_dict, as_html, as_text
 from peerpressure.theory._retention import retention
 
@@ -78,8 +78,9 @@ class Connectivity:
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
 
-    ``agrees`` is whether they come to agree, None where that is not known. ``half_life`` is the least and the greatest
-    number of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
+    ``agrees`` is whether their differences vanish, None where that is not known. Where all agents adapt for ever,
+    public opinions that agree imply it, but not the other way round. ``half_life`` is the least and the greatest number
+    of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
     ``information`` the largest information of all steps together about an initial opinion, in units of one step's
     noise; see ``retention``.
     """
@@ -150,6 +151,14 @@ class Verdict:
         if self.outcome is Outcome.UNKNOWN:
             return None
         return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
+
+    @property
+    def convergence(self) -> str | None:
+        """How noisy agents converge to v, "almost surely" or at least "in mean square"; None where they do not."""
+        found = {reason.code for reason in self.reasons}
+        if ReasonCode.ALMOST_SURELY in found:
+            return "almost surely"
+        return "in mean square" if found & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
 
     @property
     def reason(self) -> str:
