@@ -15,7 +15,8 @@ from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.simulation import simulate
 from peerpressure.theory import ConsensusLimit, consensus_limit, moments
-from peerpressure.theory._conserved import tail_after
+from peerpressure.theory._classification import classify
+from peerpressure.theory._conserved import Tail, tails
 
 NETWORKS = {"odd": barabasi_albert(20, 2, seed=3), "tree": barabasi_albert(20, 1, seed=3)}
 BY_AGENT = np.linspace(0.2, 1.0, 20)
@@ -31,6 +32,12 @@ NOISES: dict[str, Noise] = {
 def build(network: Network, pressure: Schedule, noise: Noise) -> Model:
     rng = np.random.default_rng(7)
     return Model(network, rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n), pressure, noise)
+
+
+def tail_after(model: Model, T: int) -> Tail:
+    long_run = classify(model)
+    assert long_run.omega is not None
+    return tails(long_run, long_run.omega, [T])[0]
 
 
 def values(limit: ConsensusLimit) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -134,10 +141,9 @@ def test_the_tail_sums_what_is_left(exponent: float, T: int) -> None:
     tail = tail_after(model, T)
     t = np.arange(T + 1, 10**6, dtype=np.float64)
     rest = model.kappa * (10**6 - 0.5) ** (1 - exponent) / (exponent - 1)
-    assert tail.change == pytest.approx(
-        np.log1p(model.kappa * t**-exponent).sum() + rest, rel=0.1 * exponent**2 / T**2 + 1e-6
-    )
-    assert tail.constant == pytest.approx(tail.give, rel=1e-8)
+    assert tail.change == pytest.approx(np.log1p(model.kappa * t**-exponent).sum() + rest, rel=1e-6)
+    assert tail.keep == pytest.approx(np.exp(-tail.change), rel=1e-12)
+    assert tail.give.sum() == pytest.approx(1 - tail.keep, rel=1e-9)
 
 
 def test_a_result_reads_well() -> None:

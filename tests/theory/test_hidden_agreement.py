@@ -15,7 +15,7 @@ from peerpressure.theory import Outcome, ReasonCode as Code, diagnose
 from peerpressure.theory._classification import classify
 from peerpressure.theory._explanation import explain
 
-from .changing import CHANGING as C
+from .changing import CHANGING as C, in_rounds
 from .reasons import codes
 
 ODD, TREE, AGENTS = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1), 6
@@ -141,6 +141,31 @@ def test_equal_opinions_that_never_move_attract_all_others() -> None:
     assert verdict.hidden.agrees
     assert verdict.consensus_limit is not None
     assert verdict.consensus_limit.mean == pytest.approx(0.3, rel=1e-12)
+
+
+def test_pressure_that_grows_hardly_faster_than_t_leads_to_the_one_opinion_that_never_moves() -> None:
+    weights = [0.0, 1.0, 1.0]
+    model = Model(
+        path(3), [-1.6, -0.7, 0.2], [5, 0.5, 0.05], "0.35*t^1.01", adaptation=Adaptation("0.5/sqrt(t)", weights)
+    )
+    verdict = diagnose(model)
+    assert verdict.consensus_limit is not None
+    assert verdict.consensus_limit.mean == pytest.approx(-1.6, abs=1e-9)
+    assert verdict.hidden is not None
+    assert verdict.hidden.agrees
+
+
+def test_components_of_equal_opinions_agree_from_any_start() -> None:
+    model = Model(C["groups"], np.full(6, 0.7), pressure=Linear(), start=np.zeros(6))
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+
+
+def test_phases_with_isolated_agents_take_up_all_of_their_noise() -> None:
+    swaps = in_rounds([(0, 3), (1, 2)], [(2, 3)], n=4)
+    verdict = diagnose(Model(swaps, np.arange(4.0), 1.0, Linear(), WHITE, adaptation=1.0))
+    assert verdict.outcome is Outcome.PERIODIC
+    assert verdict.hidden is not None
+    assert verdict.hidden.agrees is False
 
 
 def test_growing_noise_leaves_a_finite_deviation_where_its_steps_sum_up() -> None:

@@ -187,3 +187,32 @@ def test_the_kind_of_convergence_is_named(pressure: str, noise: Noise, expected:
     assert verdict.outcome is Outcome.CONSENSUS
     assert verdict.convergence == expected
     assert verdict.to_dict()["convergence"] == expected
+
+
+@pytest.mark.parametrize(
+    ("pressure", "hidden", "expected"),
+    [
+        ("(2 + t - 2*floor(t/2))*t", [0, 1, 0, 1], Outcome.OSCILLATION),
+        ("(2 + (-1)^t)*sqrt(t)", [0, 1, 0, 1], Outcome.OSCILLATION),
+        ("(2 + (-1)^t)*t", [0, 0, 1, 1], Outcome.CONSENSUS),
+        ("(2 + sin(t))*sqrt(t)", [0, 1, 0, 1], Outcome.CONSENSUS),
+        ("2^floor(log2(t))/4", [0, 1, 0, 1], Outcome.CONSENSUS),
+    ],
+)
+def test_pressure_that_depends_on_parity_makes_sides_swing(
+    pressure: str, hidden: list[float], expected: Outcome
+) -> None:
+    model = Model(path(4), hidden, pressure=pressure)
+    assert diagnose(model).outcome is expected
+    swings = [measured(model, steps)[2] for steps in (500, 8_000)]
+    assert (swings[1] > 0.05) == (expected is Outcome.OSCILLATION)
+    assert swings[1] < 0.6 * swings[0] or expected is Outcome.OSCILLATION
+
+
+@pytest.mark.parametrize("temporal", ["white", "frozen"])
+def test_equal_opinions_and_noise_that_fades_agree_under_bounded_pressure(temporal: str) -> None:
+    noise = Gaussian(0.5, time_scale="1/log(2+t)", temporal=temporal)
+    model = Model(star(4), [0.7] * 4, start=[0, 1, 2, 3], pressure="3*(1 + exp(-t))", noise=noise)
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+    model = Model(star(4), [0.7, 0.7, 0.7, 0.8], pressure=3.0, noise=noise)
+    assert diagnose(model).outcome is Outcome.DISAGREEMENT

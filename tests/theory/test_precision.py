@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, k2
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, path
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Logarithmic, Power, Schedule, Table
 from peerpressure.simulation import simulate
-from peerpressure.theory import agent, consensus_mode, ideal_deviation, mode_error, replicates_needed, steps_needed
+from peerpressure.theory import (
+    agent,
+    consensus_limit,
+    consensus_mode,
+    ideal_deviation,
+    mode_error,
+    replicates_needed,
+    steps_needed,
+)
 
 ODD = barabasi_albert(20, 2, seed=5)
 TREE = barabasi_albert(20, 1, seed=5)
@@ -104,6 +114,73 @@ def test_what_is_too_far_off_is_estimated() -> None:
         steps_needed(make(ODD, TUNED), 1e-3, max_steps=500)
     with pytest.raises(InvalidInputError, match="within 500 steps"):
         steps_needed(make(ODD, Logarithmic()), 1e-3, max_steps=500)
+
+
+def error_path(model: Model, steps: int) -> NDArray[np.float64]:
+    """Return the error of the mode after 1…steps steps, by dense recursions of mean and covariance."""
+    A, s, y = model.network.adjacency.toarray(), model.s, model.start_state
+    d, P, errors = A.sum(axis=1), np.zeros_like(A), np.empty(steps)
+    w = d / d.sum()
+    for t in range(1, steps + 1):
+        rho = float(model.pressure(t))
+        C, g = rho * A / (s + rho * d)[:, None], s / (s + rho * d)
+        y = g * model.x0 + C @ y
+        P = C @ P @ C.T + np.diag((g * model.noise.deviations(model.n) * float(model.noise.scale(t))) ** 2)
+        errors[t - 1] = np.sqrt((w @ y - model.consensus_value) ** 2 + w @ P @ w)
+    return errors
+
+
+STARTS = [[3.0, 0, 0], [0.0, 0, 0], [1.0, -2, 0.5], [0.0, 5, 0]]
+
+
+@pytest.mark.parametrize("noise", [NoNoise(), Gaussian(0.05), Gaussian(0.02, time_scale=Power(0.3))], ids=str)
+@pytest.mark.parametrize("start", STARTS, ids=str)
+@pytest.mark.parametrize("stubbornness", [[1.0, 1, 5], [0.2, 3, 1]], ids=str)
+def test_the_precision_is_kept_from_then_on(stubbornness: list[float], start: list[float], noise: Noise) -> None:
+    model = Model(path(3), [0.0, 0, 1], stubbornness, noise=noise, start=start)
+    errors = error_path(model, 1500)
+    for precision in (0.01, float(errors[1]) * 1.001, float(errors[30]) * 1.001, float(errors[200]) * 1.001):
+        if errors[750:].max() <= precision:
+            above = np.flatnonzero(errors > precision)
+            assert steps_needed(model, precision) == (int(above[-1]) + 2 if above.size else 1)
+
+
+def test_an_error_that_crosses_zero_is_not_taken_for_precision() -> None:
+    model = Model(path(3), [0.0, 0, 1], [1.0, 1, 5], start=[3.0, 0, 0])
+    assert mode_error(model, 1) < 0.01
+    assert mode_error(model, 2) > 0.13
+    assert steps_needed(model, 0.01) == 164
+
+
+@pytest.mark.parametrize("noise", [NoNoise(), Gaussian(0.3)], ids=str)
+def test_a_precision_beyond_the_search_is_reached_when_it_is_said(noise: Noise) -> None:
+    model = Model(path(3), [0.0, 0, 1], [1.0, 1, 5], Linear(5.0), noise, start=[9.0, 5, 7])
+    with pytest.raises(InvalidInputError, match=r"within 200 steps.*allow about 10\^(?P<power>[\d.]+) steps") as caught:
+        steps_needed(model, 0.6, max_steps=200)
+    found = re.search(r"10\^([\d.]+) steps", str(caught.value))
+    assert found is not None
+    assert math.log10(steps_needed(model, 0.6)) == pytest.approx(float(found[1]), abs=0.1)
+
+
+def test_a_precision_that_is_lost_again_is_not_reached() -> None:
+    # Ever weaker pressure lets each agent return to its own opinion, and the error rises after the first steps.
+    model = Model(complete(4), [-2.0, -1, 0.5, 2], [1.7, 1, 1.6, 0.5], "0.6/sqrt(t)", start=[-1.0, 0, 1.5, 3])
+    errors = error_path(model, 2000)
+    lowest = float(errors.min())
+    assert errors[-1] > 1.1 * lowest
+    with pytest.raises(InvalidInputError, match="only where agents converge to v"):
+        steps_needed(model, 1.05 * lowest)
+
+
+def test_a_value_beside_v_is_precise_enough_if_it_is_near() -> None:
+    model = Model(cycle(5), np.arange(5.0), [1, 2, 1, 3, 1], Power(1.5))
+    limit = consensus_limit(model)
+    away = abs(limit.mean - model.consensus_value)
+    T = steps_needed(model, 1.2 * away)
+    errors = error_path(model, 2 * T)
+    assert errors[T - 2] > 1.2 * away >= errors[T - 1 :].max()
+    with pytest.raises(InvalidInputError, match="only where agents converge to v"):
+        steps_needed(model, 0.99 * away)
 
 
 def test_a_table_ends_the_search() -> None:

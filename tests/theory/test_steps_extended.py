@@ -21,7 +21,6 @@ from peerpressure.theory import (
     fixed_point,
     ideal_deviation,
 )
-from peerpressure.theory._conserved import tail_after
 from peerpressure.theory._contraction import log_contraction
 
 from .changing import CHANGING, mean_path
@@ -131,9 +130,3 @@ def test_ideal_deviations_are_those_of_the_plain_model() -> None:
     for model in (build(CHANGING["settles"], Power(2)), build(cycle(6), Power(2), Adaptation(0.1))):
         with pytest.raises(ModelError, match="constant network and constant hidden opinions"):
             ideal_deviation(replace(model, noise=Gaussian(1.0)), 10)
-
-
-def test_a_tail_may_have_a_rate_of_its_own() -> None:
-    model = build(cycle(5), Power(2.0))
-    assert tail_after(model, 50, 2 * model.kappa).change == pytest.approx(2 * tail_after(model, 50).change, rel=1e-3)
-    assert tail_after(model, 50, model.kappa) == tail_after(model, 50)

@@ -41,20 +41,30 @@ class Reading:
 
     ``distance`` of y_i − v, ``common`` of ȳ − v, ``spread`` of y_i − ȳ, ``within`` the same inside of components,
     ``move`` of y_{t+1} − y_t, ``drift`` of the change over the whole window, ``hidden_spread`` of x_i − x̄. ``mean``
-    and ``std`` belong to ȳ over the window and at its end, ``mode_mean`` and ``mode_std`` to the consensus mode at its
-    end. ``states`` and ``deviations`` have the mean and the standard deviation of each agent at each step.
+    and ``std`` belong to ȳ over the window and at its end, ``hidden_std`` to x̄, ``mode_mean`` and ``mode_std`` to the
+    consensus mode. Parts "of mean" and "of noise" add up in squares. ``states`` and ``deviations`` have the mean and
+    the standard deviation of each agent at each step.
     """
 
     t: float
     distance: float
+    distance_of_mean: float
+    distance_of_noise: float
     common: float
     spread: float
+    spread_of_mean: float
+    spread_of_noise: float
     within: float
+    within_of_mean: float
+    within_of_noise: float
+    hidden_spread: float
+    hidden_spread_of_mean: float
+    hidden_spread_of_noise: float
     move: float
     drift: float
-    hidden_spread: float
     mean: float
     std: float
+    hidden_std: float
     mode_mean: float
     mode_std: float
     states: Array
@@ -309,10 +319,12 @@ def _blocks(batch: _Batch, begin: int) -> Iterator[Map]:
         yield _power(reduce(_after, parts), steps // batch.period)
 
 
-def _quadratic(J: Array, mean: Array, covariance: Array, share: Array) -> Array:
-    """Return E Σ_i share_i (J z)_i²."""
-    moved = np.einsum("bij,bj->bi", J, mean) ** 2 + np.einsum("bij,bjk,bik->bi", J, covariance, J)
-    return np.asarray(np.einsum("bi,bi->b", share, np.maximum(moved, 0.0)))
+def _split(name: str, J: Array, mean: Array, covariance: Array, share: Array) -> dict[str, Array]:
+    """Return Σ_i share_i E(J z)_i², the part of it that is due to the mean, and the part that is due to noise."""
+    of_mean = np.einsum("bi,bi->b", share, np.einsum("bij,bj->bi", J, mean) ** 2)
+    noise = np.maximum(np.einsum("bij,bjk,bik->bi", J, covariance, J), 0.0)
+    of_noise = np.einsum("bi,bi->b", share, noise)
+    return {name: of_mean + of_noise, f"{name}_of_mean": of_mean, f"{name}_of_noise": of_noise}
 
 
 def _brief(batch: _Batch, law: _Law) -> tuple[Array, ...]:
@@ -342,15 +354,15 @@ def _read(batch: _Batch, law: _Law, t: int, relax: int) -> dict[str, Array]:
         law = _apply(F, b, Q, law)
         path = (F, b, Q) if path is None else _after(path, (F, b, Q))
         mean, covariance = law.mean[:, :n], law.covariance[:, :n, :n]
-        parts["distance"] = _brief(batch, law)[2] ** 2
-        parts["spread"] = _quadratic(batch.apart, mean, covariance, batch.agents)
-        parts["within"] = _quadratic(batch.inside, mean, covariance, batch.agents)
-        parts["hidden_spread"] = np.zeros(len(batch.cases))
-        if batch.adapts:
-            own = slice(n, 2 * n)
-            parts["hidden_spread"] = _quadratic(
-                batch.apart, law.mean[:, own], law.covariance[:, own, own], batch.agents
-            )
+        parts |= _split(
+            "distance", np.broadcast_to(np.eye(n), batch.apart.shape), mean - batch.v[:, None], covariance, batch.agents
+        )
+        parts |= _split("spread", batch.apart, mean, covariance, batch.agents)
+        parts |= _split("within", batch.inside, mean, covariance, batch.agents)
+        own = slice(n, 2 * n) if batch.adapts else slice(0)
+        hidden = law.mean[:, own], law.covariance[:, own, own]
+        J, share = (batch.apart, batch.agents) if batch.adapts else (batch.apart[:, :0, :0], batch.agents[:, :0])
+        parts |= _split("hidden_spread", J, *hidden, share)
         sums = {name: sums.get(name, 0) + np.maximum(value, 0) / WINDOW for name, value in parts.items()}
         states.append(mean)
         deviations.append(np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0)))
@@ -368,6 +380,7 @@ def _read(batch: _Batch, law: _Law, t: int, relax: int) -> dict[str, Array]:
         "t": np.full(len(batch.cases), t + relax + WINDOW),
         "mean": own_mean,
         "std": np.sqrt(np.maximum(variance, 0)),
+        "hidden_std": np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", share, hidden[1], share), 0)),
         "mode_mean": mode,
         "mode_std": mode_std,
         "states": np.stack(states),

@@ -11,7 +11,7 @@ from tests.truth.families import draw
 from tests.truth.judge import Finding, Mark, judge
 from tests.truth.recursion import truths
 
-MARKS: tuple[Mark, ...] = ("right", "open", "unknown", "wrong")  # a case has the last of these that any answer has
+MARKS: tuple[Mark, ...] = ("right", "open", "unknown", "wrong")  # a case has the last of these that an answer has
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class Judged:
 
     @property
     def mark(self) -> Mark:
-        return max((finding.mark for finding in self.findings), key=MARKS.index)
+        # That a law of decay sets in beyond the horizon leaves nothing open about the model.
+        decisive = {one.mark for one in self.findings if one.mark != "open" or one.question == "outcome"}
+        return max(decisive, key=MARKS.index)
 
     def __str__(self) -> str:
         bad = [one for one in self.findings if one.mark in ("wrong", "unknown")]

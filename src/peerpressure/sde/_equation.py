@@ -53,9 +53,9 @@ class SDE:
     method : {"auto", "exact", "taylor", "euler"}, default "auto"
         How paths are drawn. "exact" draws from the exact Gaussian law of a step, for as many agents as memory allows.
         "taylor" sums the stochastic Taylor series over parts of a step, chosen so that mean and variance are right to
-        about 0.1 %; the run states its estimate of the error. "euler" is Euler–Maruyama with steps of at most 1, each with
-        the coefficients of its end: an error of first order in the step, which is not estimated. "auto" is exact for
-        up to 200 agents and "taylor" beyond.
+        about 0.1 %; the run states its estimate of the error. "euler" is Euler–Maruyama with steps of at most 1, each
+        with the coefficients of its end: an error of first order in the step, which is not estimated. "auto" is exact
+        for up to 200 agents and "taylor" beyond.
 
     Raises
     ------

@@ -135,6 +135,9 @@ class LongRun:
         effect, parts = noise_effect(self.model, self.regime), structure.components
         driven = effect is NoiseEffect.WANDERS and any(part.periodic for part in parts)
         driven |= effect is NoiseEffect.STAYS and any(part.divided for part in parts)
+        # The noise of isolated agents, who count where η = 1, is restored in order 1/ρ only.
+        isolated = structure.opinions.isolated and self.noise is not NoiseEffect.NONE and self.phi < 1
+        driven |= isolated and any(part.periodic for part in parts) and not self.hidden_agrees
         if structure.limit is not NoiselessLimit.PERIODIC and not driven:
             return None
         return Outcome.OSCILLATION if networks is not None and networks.count == 1 else Outcome.PERIODIC
@@ -171,13 +174,20 @@ class LongRun:
         noise, structure, quiet = self.noise, self.structure, self._own_noise_vanishes
         if not quiet:
             return Outcome.UNKNOWN if quiet is None else Outcome.DISAGREEMENT
-        if structure.limit is NoiselessLimit.CLUSTERS:
+        if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return Outcome.CLUSTERS
         value = structure.components[0].value
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
         reaches_v = self.balanced if value is None else is_consensus_value(self.model, value)
         moved = noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS)
         return Outcome.CONSENSUS if reaches_v and not moved else Outcome.BIASED_CONSENSUS
+
+    @property
+    def _same_values(self) -> bool:
+        """Whether all components have one value, because their constant opinions are equal."""
+        values = [part.value for part in self.structure.components]
+        averaged = self.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES)
+        return averaged and None not in values and bool(np.ptp(self.model.x0) == 0)
 
     @cached_property
     def hidden_agrees(self) -> bool | None:
@@ -225,7 +235,8 @@ def system_deviations(system: Model | SDE) -> Vector:
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
-    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0))
+    rounding = 1e-13 * float(np.abs(model.x0).max())
+    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0)) + rounding
 
 
 def classify(system: Model | SDE) -> LongRun:
@@ -244,6 +255,12 @@ def classify(system: Model | SDE) -> LongRun:
         # Sides that have the same average at all times do not oscillate.
         (component,) = structure.components
         structure = replace(structure, components=(replace(component, limit=NoiselessLimit.CONSENSUS),))
+    parity = _sides_are_heard_alike(model, regime, structure)
+    if parity is not True:
+        # Each side then has a limit of its own, which alternates with the other's.
+        limit = NoiselessLimit.UNKNOWN if parity is None else NoiselessLimit.PERIODIC
+        parts = tuple(replace(component, limit=limit, value=None) for component in structure.components)
+        structure = replace(structure, components=parts)
     return LongRun(
         system=system,
         model=model,
@@ -273,11 +290,11 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
 
 
 def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
-    """Whether all opinions are equal without noise, so that pressure changes nothing."""
-    if not model.noise.is_zero or np.ptp(model.x0) != 0:
-        return False
-    # Bounded pressure forgets every start, while constant opinions stay.
-    return bool(np.all(model.start_state == model.x0)) or (regime is Regime.BOUNDED and structure.constant_opinions)
+    """Whether all opinions are equal without lasting noise, so that pressure changes nothing."""
+    # Bounded pressure forgets every start and all noise that fades, while constant opinions stay.
+    forgets = regime is Regime.BOUNDED and structure.constant_opinions
+    quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
+    return not np.ptp(model.x0) and quiet and (forgets or bool(np.all(model.start_state == model.x0)))
 
 
 def is_proportional(model: Model) -> bool:
@@ -307,6 +324,36 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
         weights.append(np.where(model.network.sides, -d, d))
     off = np.stack([model.x0, model.start_state]) - model.consensus_value
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
+
+
+# Steps, and windows of them, over which pressures at even and odd times are compared.
+WINDOW = 20_000
+WINDOWS = (10**5, 10**6)
+
+
+def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -> bool | None:
+    """Whether Σ 1/ρ_t over even and over odd times grow alike, where that matters; None if it is not clear.
+
+    On a bipartite network the opinions of one side enter a class of public opinions at even times only, and those of
+    the other side at odd times. Pressure that depends on the parity of t weights the two sides differently in the two
+    classes, whose limits then differ unless the sides have the same mean opinion.
+    """
+    if not regime.reaches_value or model.pressure.growth.is_regular or structure.networks is None:
+        return True
+    if structure.networks.count == 1 and not any(component.periodic for component in structure.components):
+        return True
+    sides, weights = model.network.sides, model.s / model.s.max()
+    # On networks that repeat, pressure may weight their steps differently, which is not analysed.
+    if not model.is_plain or sides is None:
+        return None
+    means = [np.average(model.x0[part], weights=weights[part]) for part in (sides == 0, sides == 1)]
+    if abs(means[0] - means[1]) <= SAME * float(np.ptp(model.x0)):
+        return True
+    shares = [
+        model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS
+    ]
+    off = [abs(even / odd - 1) for even, odd in shares]
+    return True if max(off) < 1e-3 else False if min(off) > 1e-2 else None
 
 
 def _steady_sums(model: Model, regime: Regime, *, continuous: bool) -> tuple[bool, bool]:

@@ -1,32 +1,46 @@
 """Conserved quantities: how the state at some time determines the limit of the common value.
 
-A weighted sum of public and hidden opinions is carried through all later times: exactly where pressure and adaptation
-rate stay, and by quadrature of the scalar recursion of the common value where Σ 1/ρ_t converges.
+A weighted sum of public and hidden opinions is carried through all later times. Under constant pressure and adaptation
+rate it is conserved exactly. Under growing pressure agents nearly agree, and the sum follows from a reduced model: the
+common value m and the hidden opinions x_i,
+
+    m_t = (ρ_t m_{t−1} + Σ w_i x_{t,i})/(ρ_t + κ),    x_{t+1,i} = x_{t,i} + η_{t,i} (m_t − x_{t,i}).
+
+Its adjoint is a Markov chain that runs backwards in time: the weights p of m and q_i of x_i are a probability
+distribution, which moves from m to x_i at the rate w_i/ρ_t and back at the rate η_{t,i}.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
-from scipy.integrate import cumulative_simpson, simpson
+from numpy.typing import NDArray
+from scipy.integrate import simpson
 
-from peerpressure.model import Model, Vector
-from peerpressure.sde import SDE
-from peerpressure.statespace import model_of
+from peerpressure.model import Vector
+from peerpressure.progress import checkpoint
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
-from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._regime import LATE, Regime
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 # log t of the farthest time: e^700 ≈ 1e304 still leaves room for a factor below the largest double, 1.8e308.
 FARTHEST = 700.0
-# An odd number of nodes, as Simpson's rule prefers; over 700 units of log t the spacing is 0.035, fine for power laws.
-NODES = 20_001
+# Steps that are summed one by one; beyond, sums over steps are integrals over log t on so many intervals, fewer where
+# hidden opinions adapt and the intervals are passed one by one.
+HEAD = 4_096
+INTERVALS = 20_000
+ADAPTING_INTERVALS = 3_000
 # Rates below this share of the largest do not change a sum in double precision.
 NEGLIGIBLE = 1e-18
+# Exchanges between m and x per agent after which nothing is left of a distribution: e^(−60) ≈ 1e-26.
+FORGOTTEN = 60.0
+
+Groups: TypeAlias = tuple[Vector, Vector, NDArray[np.int64]]
 
 
 def late_scale(long_run: LongRun) -> float:
@@ -40,186 +54,359 @@ class Conserved:
     """Conserved quantities: weighted sums of public and hidden opinions after some step, and of later noise.
 
     ``weights`` has shape (sums, 2·agents). Noise that is drawn once goes on with the weights ``carry``, shape (sums,
-    agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,). ``change`` is that of ``Tail`` where
-    later times are summed up by one, and ∞ elsewhere.
+    agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,). Later disagreement of size 1 moves
+    the sums by at most ``neglected``, and by ``settled`` if it falls like 1/ρ_t from now on.
     """
 
     weights: Vector
     carry: Vector | None
     variance: Vector
-    change: float = math.inf
+    neglected: float
+    settled: float
 
 
-def conserved_at(long_run: LongRun, component: Component, t: float) -> Conserved:
-    """Return the consensus limit as a sum over the state after step t.
+def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]) -> list[Conserved]:
+    """Return the consensus limit as a sum over the state, after each of increasing times.
 
-    Where all adapt for ever it is the sum that would be conserved if pressure and rate stayed at their values of step
-    t, m + Σ w x/(ρη). Where opinions come to rest it is their mean if the start is forgotten; and if it is not, the
-    common value of step t and what opinions at rest still add to it.
+    Where pressure is bounded and all adapt for ever it is the sum that would be conserved if pressure and rate stayed
+    at their values of that time, m + Σ w x/(ρη). Under growing pressure it follows from the reduced model.
     """
-    structure, n, omega = long_run.structure, long_run.model.n, component.omega
-    assert structure.networks is not None
-    nothing = np.zeros(1)
+    n, omega = long_run.model.n, component.omega
     if omega is None:
         # Agents that agree all have the limit, so their mean does. The public opinion of an isolated agent contains the
         # noise of the last step, its hidden opinion does not.
-        chosen = np.zeros(2 * n)
-        chosen[component.agents + (n if component.agents.size == 1 else 0)] = 1 / component.agents.size
-        return Conserved(chosen[None], None, nothing)
-    public = omega.probability[structure.networks.index(int(t))]
-    adapting = structure.adapting
-    if adapting is not None and not component.anchored:
-        return _adapting_sum(long_run, omega, public, int(t))
-    at_rest = omega.influence if adapting is None else np.where(adapting, 0.0, omega.influence)
-    if long_run.regime is Regime.FAST:
-        return _remembered_sum(long_run, omega, public, at_rest, t)
-    # A neighbour observes x + u of an opinion at rest, frozen noise included.
-    hidden = at_rest / at_rest.sum()
-    frozen = hidden * long_run.deviations * late_scale(long_run)
-    carry = frozen[None] if long_run.noise is NoiseEffect.STAYS else None
-    return Conserved(np.concatenate([np.zeros(n), hidden])[None], carry, nothing)
+        alone = component.agents.size == 1
+        chosen = np.zeros((1, 2 * n))
+        chosen[0, component.agents + (n if alone else 0)] = 1 / component.agents.size
+        return [Conserved(chosen, None, np.zeros(1), float(not alone), float(not alone))] * len(times)
+    if long_run.regime is Regime.BOUNDED:
+        return [_adapting_sum(long_run, omega, int(t)) for t in times]
+    return [_reduced_sum(long_run, component, omega, tail) for tail in tails(long_run, omega, times)]
 
 
-def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, public: Vector, t: int) -> Conserved:
-    """Return the sum conserved at the pressure and the rate of step t, and the noise of later steps in it.
-
-    A later step moves it by b Σ w ε with b = 1/(ρ + Σ w/η). Sums over steps are integrals by the midpoint rule, over
-    log t; one that diverges comes out large, where the standard deviation is ∞ in any case.
-    """
+def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Conserved:
+    """Return the sum that is conserved at the pressure and the rate of step t."""
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
-    # Weights are multiplied by ρη, in homogeneous coordinates of ρ, so that neither a large nor a small product
-    # overflows.
-    relief, weight = (float(part) for part in model.pressure.homogeneous(t))
     # Agents outside of the class have influence 0, and may have adaptation weight 0 as well.
     slowness = np.divide(omega.influence, factors, out=np.zeros(model.n), where=omega.influence > 0)
-    both = np.concatenate([weight * float(adaptation.pace(t)) * public, relief * slowness])
-    weights = (both / both.sum())[None]
-    if model.noise.is_zero:
-        return Conserved(weights, None, np.zeros(1))
-    # Starting at t + ½ makes the integral a midpoint rule for the sum over steps t + 1, t + 2, …
-    log_t = np.linspace(np.log(t + 0.5), FARTHEST, NODES)
+
+    # Starting at t + ½ makes integrals over log t a midpoint rule for sums over the steps t + 1, t + 2, …
+    log_t = np.linspace(math.log(t + 0.5), FARTHEST, INTERVALS + 1)
     times = np.exp(log_t)
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         own = float(slowness.sum()) / adaptation.rate.pressure(times)
-        size = model.noise.time_scale.pressure(times) / (model.pressure.pressure(times) + own)
-        once, twice = (float(simpson(size**power * times, x=log_t)) for power in (1, 2))
+        rho = model.pressure.pressure(times)
+        # The weight of m; 1/(ρ + own) is the weight of the noise of a later step.
+        share = np.where(np.isfinite(own), rho / (rho + own), 0.0)
+        size = model.noise.time_scale.pressure(times) / (rho + own)
+    change = float(np.abs(np.diff(share)).sum())
+    now = float(share[0])
+    public, hidden = now * omega.probability[0], (1 - now) * slowness / slowness.sum()
+    weights = np.concatenate([public, hidden])[None]
+    if model.noise.is_zero:
+        return Conserved(weights, None, np.zeros(1), change, change)
+    # One that diverges comes out large, where the standard deviation is ∞ in any case.
+    once, twice = (float(simpson(size**power * times, x=log_t)) for power in (1, 2))
     if long_run.phi == 1:
-        return Conserved(weights, once * (omega.influence * long_run.deviations)[None], np.zeros(1))
+        return Conserved(weights, once * (omega.influence * long_run.deviations)[None], np.zeros(1), change, change)
     sigma = omega.noise(long_run.deviations, long_run.phi) * omega.kappa
-    return Conserved(weights, None, np.array([twice * sigma**2]))
+    return Conserved(weights, None, np.array([twice * sigma**2]), change, change)
 
 
-def _remembered_sum(
-    long_run: LongRun, omega: AbsoluteProbability, public: Vector, at_rest: Vector, t: float
-) -> Conserved:
-    """Carry the common value through all later steps, in which opinions at rest attract it at the rate κ/ρ.
+def _reduced_sum(long_run: LongRun, component: Component, omega: AbsoluteProbability, tail: Tail) -> Conserved:
+    """Return the sums over the state that the reduced model carries to the limit."""
+    structure, phi = long_run.structure, long_run.phi
+    assert structure.networks is not None
+    public = omega.probability[structure.networks.index(int(tail.time))]
+    weights = np.concatenate([tail.keep * public, tail.give])[None]
+    variance = np.array([0.0 if phi == 1 else tail.squares * omega.noise(long_run.deviations, phi) ** 2])
+    carry = None
+    if phi == 1 and not long_run.model.noise.is_zero:
+        carry = (tail.constant * omega.influence / omega.kappa * long_run.deviations)[None]
+    found = Conserved(weights, carry, variance, tail.neglected, tail.settled)
+    return _with_swing(long_run, omega, tail, found) if component.limit is NoiselessLimit.PERIODIC else found
 
-    On a bipartite network the difference δ of the two sides is carried too: the same sum of opposite signs, positive on
-    side 0 at even times.
+
+def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, found: Conserved) -> Conserved:
+    """Add the difference δ of the two sides of a bipartite network: the same sum with signs, which fades like m.
+
+    In every step δ changes its sign, and so do its effect Σ w sign δ/ρ_t on m and that of Σ w sign (x − m)/ρ_t on it.
     """
-    kappa, phi = float(at_rest.sum()), long_run.phi
-    tail = tail_after(long_run.system, t, kappa)
-    rows = [np.concatenate([tail.keep * public, tail.give * at_rest / kappa])]
-    sigma = omega.noise(long_run.deviations, phi) * omega.kappa / kappa
-    variances = [0.0 if phi == 1 else tail.squares * sigma**2]
-    sides = long_run.model.network.sides if long_run.structure.limit is NoiselessLimit.PERIODIC else None
-    if sides is not None:
-        # The two sides exchange their values in every step, so that the conserved difference alternates in sign.
-        sign = np.where(sides, -1.0, 1.0) * (-1.0) ** int(t)
-        rows.append(np.concatenate([tail.keep * sign * public, np.zeros_like(public)]))
-        # Noise that alternates in sign, as δ sees it, has the opposite coefficient.
-        variances.append(variances[0] if phi == 1 else variances[0] * ((1 - phi) / (1 + phi)) ** 2)
-    carry = np.zeros((len(rows), public.size))
-    if phi == 1:
-        carry[0] = tail.constant * omega.influence / kappa * long_run.deviations
-    return Conserved(np.stack(rows), carry, np.array(variances), tail.change)
+    sides, phi, public = long_run.model.network.sides, long_run.phi, omega.probability[0]
+    assert sides is not None
+    sign, parity = np.where(sides, -1.0, 1.0), (-1.0) ** int(tail.time)
+    alternating = _alternating_sum(long_run.model.pressure.reciprocal(tail.time + 1 + np.arange(64.0)))
+    keep, uneven = math.exp(-tail.change), sign * omega.influence
+    weights = np.concatenate([found.weights, np.zeros_like(found.weights)])
+    n = public.size
+    weights[0, :n] -= alternating * keep * uneven.sum() * sign * public
+    weights[1, :n] = keep * parity * (sign - alternating * uneven.sum()) * public
+    weights[1, n:] = keep * parity * alternating * uneven
+    # Noise that alternates in sign, as δ sees it, has the opposite coefficient.
+    opposite = 1.0 if phi == 1 else ((1 - phi) / (1 + phi)) ** 2
+    carry = found.carry
+    if carry is not None:
+        later = float(long_run.model.noise.scale(tail.time + 1))
+        carry = np.concatenate([carry, (weights[1, n:] * later * long_run.deviations)[None]])
+    return Conserved(weights, carry, found.variance[0] * np.array([1.0, opposite]), found.neglected, found.settled)
+
+
+def _alternating_sum(terms: Vector) -> float:
+    """Return −a₁ + a₂ − a₃ + … for terms that fall to 0, by repeated averages of partial sums (Euler)."""
+    sums = np.cumsum(terms * np.where(np.arange(terms.size) % 2, 1.0, -1.0))
+    while sums.size > 1:
+        sums = (sums[1:] + sums[:-1]) / 2
+    return float(sums[0])
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tail:
-    """The effect on the common value m of all times after a horizon T: m_∞ = keep·m_T + (1 − keep)·v + noise.
+    """The effect on the common value m of all times after some time T: m_∞ = keep·m_T + Σ give·x_T + noise.
 
-    Near agreement m_t = (ρ_t m_{t−1} + κ ξ̄_t)/(ρ_t + κ); what is left out is of order Σ 1/ρ_t² over the later steps.
-    ``change`` is Σ log(1 + κ/ρ_t), or ∫ κ/(κ + ρ) dt in continuous time, so that keep = exp(−change). Noise that is
-    drawn once enters with the factor ``constant``, and white noise with the sum of squares ``squares``, both in units
-    of the deviation of ξ̄.
+    ``give`` has shape (agents,). ``change`` is Σ log(1 + κ/ρ_t), or ∫ κ/(κ + ρ) dt in continuous time, so that
+    keep = exp(−change) where no opinion adapts. Noise that is drawn once enters with the factor ``constant``, and white
+    noise with the sum of squares ``squares``, both in units of the deviation of Σ w ξ/κ. The reduced model leaves out
+    the disagreement of agents; disagreement of size 1 moves the limit by at most ``neglected``, and by ``settled`` if
+    it falls like 1/ρ_t.
     """
 
+    time: float
+    keep: float
+    give: Vector
     change: float
     constant: float
     squares: float
-
-    @property
-    def keep(self) -> float:
-        """The share of m_T in the limit."""
-        return float(np.exp(-self.change))
-
-    @property
-    def give(self) -> float:
-        """The share 1 − keep that is still to come."""
-        # 1 − keep would cancel for a small change, which is the usual case at a late horizon.
-        return float(-np.expm1(-self.change))
+    neglected: float
+    settled: float
 
 
-def tail_after(system: Model | SDE, horizon: float, kappa: float | None = None) -> Tail:
-    """Return the tail after t = ``horizon``; sums over steps are integrals by the midpoint rule, over log t.
+@final
+@dataclass(frozen=True, eq=False)
+class _Intervals:
+    """Rates of the reduced model over consecutive stretches of time, each of shape (stretches,).
 
-    ``kappa`` is the model's own unless given.
-
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.schedules import Power
-    >>> tail = tail_after(Model(k2(), hidden=[0.0, 1.0], pressure=Power(2)), 100)
-    >>> round(tail.change, 5)  # near Σ 1/t² = 1/100.5
-    0.00995
+    ``to_hidden`` is the integral of log(1 + κ/ρ), ``to_public`` that of η at adaptation weight 1, ``squared`` that
+    of the squared rate of noise, and ``scale`` and ``relief`` are the noise scale and 1/ρ in the middle. ``is_step``
+    marks single steps.
     """
-    model = model_of(system)
-    continuous = system is not model
-    log_t = _grid(model, np.log(horizon if continuous else horizon + 0.5))
-    times = np.exp(log_t)
-    a = (model.kappa if kappa is None else kappa) * model.pressure.reciprocal(times)
-    # dt = t d(log t); logarithmic nodes resolve both the first steps and the far tail.
-    rates = (a / (1 + a) if continuous else np.log1p(a)) * times
-    after = _beyond(model, log_t, rates) + _backwards(rates, log_t)
-    # An effect at t is kept to the extent that later steps do not forget it.
-    kept = rates * np.exp(-after) * model.noise.scale(times)
-    # The last term is what lies beyond the grid, with the noise scale at its end.
-    constant = _backwards(kept, log_t)[0] - np.expm1(-after[-1]) * model.noise.scale(times[-1])
-    return Tail(float(after[0]), float(constant), float(_backwards(kept**2 / times, log_t)[0]))
+
+    begin: Vector
+    is_step: NDArray[np.bool_]
+    to_hidden: Vector
+    to_public: Vector
+    squared: Vector
+    scale: Vector
+    relief: Vector
 
 
-def _grid(model: Model, start: float) -> Vector:
+def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float]) -> list[Tail]:
+    """Return the tails after increasing times."""
+    kappas, factors, group = _groups(long_run, omega)
+    adapts = bool(np.any(factors > 0))
+    adapting = long_run.structure.adapting
+    for_ever = adapting is not None and bool(np.all(adapting[omega.influence > 0]))
+    parts = _intervals(long_run, omega.kappa, times, ADAPTING_INTERVALS if adapts else INTERVALS, for_ever=for_ever)
+    beyond = 0.0 if adapts else _beyond(long_run, parts)
+    where = np.searchsorted(parts.begin, np.asarray(times, dtype=np.float64) * (1 - 1e-12))
+    after = np.append(_backwards(parts.to_hidden), 0.0) + beyond
+    if adapts:
+        end = _terminal(long_run, parts, kappas, factors, for_ever=for_ever)
+        keep, give = _chain(parts, kappas / omega.kappa, factors, end, where)
+    elif long_run.regime is Regime.FAST:
+        keep, give = np.exp(-after), np.outer(-np.expm1(-after[where]), kappas / omega.kappa)
+    else:
+        keep, give = np.zeros(after.size), np.tile(kappas / omega.kappa, (len(times), 1))
+    # The mass that an interval moves from m to the hidden opinions is the weight of their noise.
+    moved = -np.expm1(-parts.to_hidden) * keep[1:]
+    if adapts:
+        moved = np.where(parts.is_step, np.expm1(parts.to_hidden * parts.is_step), parts.to_hidden) * keep[:-1]
+    # What is not m at the end has come from it still later.
+    last = 0.0 if for_ever or not parts.scale.size else (1 - keep[-1]) * float(parts.scale[-1])
+    constant = np.append(_backwards(moved * parts.scale), 0.0) + last
+    squares = np.append(_backwards(keep[1:] * keep[:-1] * parts.squared), 0.0)
+    neglected, settled = np.append(_backwards(moved), 0.0), np.append(_backwards(moved * parts.relief), 0.0)
+    now = long_run.model.pressure(np.asarray(times, dtype=np.float64))
+    share = omega.influence / kappas[group]
+    return [
+        Tail(
+            time=float(time),
+            keep=float(keep[k]),
+            give=given[group] * share,
+            change=float(after[k]),
+            constant=float(constant[k]),
+            squares=float(squares[k]),
+            neglected=(1 + adapts) * float(neglected[k] + beyond),
+            settled=(1 + adapts) * float(settled[k] * rho if math.isfinite(rho) else 0.0),
+        )
+        for time, k, given, rho in zip(times, where, give, now, strict=True)
+    ]
+
+
+def _groups(long_run: LongRun, omega: AbsoluteProbability) -> Groups:
+    """Return Σ w and the adaptation weight of each group of agents who adapt alike, and the group of each agent."""
+    adaptation, n = long_run.model.adaptation, long_run.model.n
+    weights = (
+        np.zeros(n) if adaptation is None else np.where(omega.influence > 0, adaptation.adaptation_weights(n), 0.0)
+    )
+    factors, group = np.unique(weights, return_inverse=True)
+    kappas = np.bincount(group, omega.influence)
+    # A group of agents without influence gets no weight, and any positive number keeps its shares finite.
+    return np.where(kappas > 0, kappas, 1e-300), factors, group
+
+
+def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: int, *, for_ever: bool) -> _Intervals:
+    """Return the rates step by step first, and then over intervals of log t."""
+    continuous, first = long_run.continuous, float(times[0])
+    head = np.zeros(0) if continuous else np.arange(first, max(first, HEAD)) + 1.0
+    # Sums over steps are integrals by the midpoint rule, from half a step after the last.
+    half = 0.0 if continuous else 0.5
+    start = first if continuous else max(first, HEAD)
+    nodes = _nodes(long_run, kappa, math.log(start + half), count, for_ever=for_ever)
+    later = np.log([time + half for time in times if time > start])
+    nodes = np.union1d(nodes, later)
+    by_step = _rates(long_run, kappa, head)
+    # Simpson's rule in each interval: dt = t d(log t).
+    middle = (nodes[1:] + nodes[:-1]) / 2
+    width = np.diff(nodes)
+    low, mid, high = (_rates(long_run, kappa, np.exp(x)) for x in (nodes[:-1], middle, nodes[1:]))
+    weights = [width / 6 * np.exp(nodes[:-1]), width * 4 / 6 * np.exp(middle), width / 6 * np.exp(nodes[1:])]
+
+    def joined(name: str) -> Vector:
+        over = sum(weight * rates[name] for weight, rates in zip(weights, (low, mid, high), strict=True))
+        return np.concatenate([by_step[name], np.asarray(over)])
+
+    begin = np.concatenate([head - 1, np.exp(nodes[:-1]) - half])
+    return _Intervals(
+        begin,
+        is_step=np.arange(begin.size) < head.size,
+        to_hidden=joined("to_hidden"),
+        to_public=joined("to_public"),
+        squared=joined("squared"),
+        scale=np.concatenate([by_step["scale"], mid["scale"]]),
+        relief=np.concatenate([by_step["relief"], mid["relief"]]),
+    )
+
+
+def _rates(long_run: LongRun, kappa: float, times: Vector) -> dict[str, Vector]:
+    model, adaptation = long_run.model, long_run.model.adaptation
+    if not times.size:
+        return dict.fromkeys(("to_hidden", "to_public", "squared", "scale", "relief"), times)
+    relief = model.pressure.reciprocal(times)
+    a = kappa * relief
+    to_hidden = a / (1 + a) if long_run.continuous else np.log1p(a)
+    scale = np.zeros_like(times) if model.noise.is_zero else model.noise.scale(times)
+    to_public = np.zeros_like(times)
+    if adaptation is not None:
+        with np.errstate(all="ignore"):
+            to_public = adaptation.rate.pressure(times)
+    squared = (to_hidden * scale) ** 2
+    return {"to_hidden": to_hidden, "to_public": to_public, "squared": squared, "scale": scale, "relief": relief}
+
+
+def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_ever: bool) -> Vector:
     """Return log t from the start to where the steps no longer count."""
     coarse = np.linspace(start, FARTHEST, 4_001)
+    rates = _rates(long_run, kappa, np.exp(coarse))
     with np.errstate(over="ignore"):
-        rates = model.pressure.reciprocal(np.exp(coarse)) * np.exp(coarse)
-    counts = np.flatnonzero(rates > NEGLIGIBLE * rates.max())
+        speed = rates["to_hidden"] * np.exp(coarse)
+        exchange = (rates["to_hidden"] + rates["to_public"]) * np.exp(coarse)
+    counts = np.flatnonzero(speed > NEGLIGIBLE * speed.max())
     # The fine grid ends where contributions vanish; nodes spread over 700 units of log t would be wasted on fast
     # schedules.
     last = min(int(counts[-1]) + 1, coarse.size - 1) if counts.size else 1
-    return np.linspace(start, coarse[last], NODES)
+    if for_ever:
+        # A distribution far out is forgotten on the way back, and its equilibrium serves as well.
+        mixed = np.cumsum(exchange) * (coarse[1] - coarse[0])
+        last = min(last, int(np.searchsorted(mixed, mixed[0] + FORGOTTEN)) + 1, coarse.size - 1)
+    return np.linspace(start, coarse[last], count + 1)
 
 
-def _backwards(values: Vector, x: Vector) -> Vector:
-    """Return ∫ from each x to the last."""
-    total = np.asarray(cumulative_simpson(values, x=x, initial=0.0))
-    return np.asarray(total[-1] - total)
+def _backwards(values: Vector) -> Vector:
+    """Return the sum from each on."""
+    return np.asarray(np.cumsum(values[::-1])[::-1])
 
 
-def _beyond(model: Model, log_t: Vector, rates: Vector) -> float:
-    """Return the integral beyond the grid, which matters for pressure that grows hardly faster than t.
+def _terminal(
+    long_run: LongRun, parts: _Intervals, kappas: Vector, factors: Vector, *, for_ever: bool
+) -> tuple[float, Vector]:
+    """Return the distribution over m and the groups at the end of the last interval."""
+    shares = kappas / kappas.sum()
+    if for_ever:
+        # The exchange is in equilibrium.
+        with np.errstate(all="ignore"):
+            ratio = parts.to_hidden[-1] * shares / (parts.to_public[-1] * factors)
+        ratio = np.where(np.isfinite(ratio), ratio, 0.0)
+        return 1 / (1 + ratio.sum()), ratio / (1 + ratio.sum())
+    if long_run.regime is Regime.FAST:
+        return 1.0, np.zeros_like(shares)
+    # The start is forgotten, and the opinions at rest are what counts.
+    resting = shares if long_run.structure.adapting is None else np.where(factors > 0, 0.0, shares)
+    return 0.0, resting / resting.sum()
+
+
+def _chain(
+    parts: _Intervals, shares: Vector, factors: Vector, end: tuple[float, Vector], where: NDArray[np.int64]
+) -> tuple[Vector, Vector]:
+    """Return the weight of m at the ends of all stretches, and those of the groups, (times, groups), at the times."""
+    p, q = end
+    keep, given = np.empty(parts.begin.size + 1), np.empty((where.size, shares.size))
+    keep[-1], given[:] = p, q
+    for k in range(parts.begin.size - 1, -1, -1):
+        checkpoint()
+        before = _step_back if parts.is_step[k] else _implicit
+        p, q = before(p, q, parts.to_hidden[k] * shares, parts.to_public[k] * factors)
+        keep[k] = p
+        for slot in np.flatnonzero(where == k):
+            given[slot] = q
+    return keep, given
+
+
+def _step_back(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tuple[float, Vector]:
+    """Return the distribution before a step from that after it, exactly."""
+    total = float(to_hidden.sum())
+    mass = p + float(to_public @ q)
+    # a/(1 + a) of it goes to the hidden opinions, where log(1 + a) is given.
+    shares = to_hidden / total if total else to_hidden
+    return mass * math.exp(-total), (1 - to_public) * q - mass * math.expm1(-total) * shares
+
+
+def _implicit(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tuple[float, Vector]:
+    """Return the distribution before a stretch from that after it, by a method of order 2 that is stable for any rates.
+
+    It is the diagonally implicit Runge–Kutta method of two stages with γ = 1 − 1/√2.
+    """
+    gamma = 1 - math.sqrt(0.5)
+    forth, back = gamma * to_hidden, gamma * to_public
+    left = back / (1 + back)
+    total = 1 + float(np.sum(forth / (1 + back)))
+
+    def solved(p: float, q: Vector) -> tuple[float, Vector]:
+        first = (p + float(left @ q)) / total
+        return first, (q + forth * first) / (1 + back)
+
+    p1, q1 = solved(p, q)
+    ratio = (1 - gamma) / gamma
+    return solved(p + ratio * (p1 - p), q + ratio * (q1 - q))
+
+
+def _beyond(long_run: LongRun, parts: _Intervals) -> float:
+    """Return the change beyond the farthest time, which matters for pressure that grows hardly faster than t.
 
     There ρ ~ t^p makes the rates fall exponentially in log t; slower growth, as t·(log t)^q, like a power of log t.
     """
+    log_t, rates = np.log(parts.begin[-2:]), parts.to_hidden
     # The grid then ends where rates are negligible, and nothing is left.
-    if log_t[-1] < FARTHEST or rates[-1] == 0:
+    if long_run.regime is not Regime.FAST or log_t[-1] < FARTHEST - 1 or rates[-1] == 0:
         return 0.0
-    middle = log_t.size // 2
-    fall = np.log(rates[middle] / rates[-1])
-    if model.pressure.growth.exponent not in (None, 1.0):
-        return float(rates[-1] * (log_t[-1] - log_t[middle]) / fall)
-    q = fall / np.log(log_t[-1] / log_t[middle])
+    middle = rates.size - INTERVALS // 2
+    begin = float(np.log(parts.begin[middle]))
+    width, fall = log_t[1] - log_t[0], math.log(rates[middle] / rates[-1])
+    density = float(rates[-1] / width)
+    if long_run.model.pressure.growth.exponent not in (None, 1.0):
+        return density * (float(log_t[-1]) - begin) / fall
+    q = fall / math.log(float(log_t[-1]) / begin)
     # ∫ x^(−q) dx beyond the grid; q − 1 is bounded from below because q is estimated and may come out as 1 or less.
-    return float(rates[-1] * log_t[-1] / max(q - 1.0, 1e-3))
+    return density * float(log_t[-1]) / max(q - 1.0, 1e-3)

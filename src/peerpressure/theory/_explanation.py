@@ -212,6 +212,8 @@ def _moved_opinions(long_run: LongRun) -> Reasons:
 
 def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v, components = long_run.model.consensus_value, long_run.structure.components
+    if long_run.regime is not Regime.FAST and long_run.structure.limit is NoiselessLimit.PERIODIC:
+        return [Reason(ReasonCode.PARITY_OF_PRESSURE)]
     if long_run.regime is not Regime.FAST:
         return [_phases_driven(long_run)]
     periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)

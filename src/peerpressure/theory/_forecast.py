@@ -150,7 +150,7 @@ def _means(model: Model | SDE, steps: int) -> tuple[list[Vector], float]:
     state[:n, 1] = 1.0
     hidden = np.stack([model.x0, np.zeros(n)], axis=1)
     if isinstance(model, SDE):
-        state = _mean_flow(model, steps, state)
+        state = mean_flow(model, model.time(steps))
     else:
         for t in range(1, steps + 1):
             state = transition(model, t, layout=at).forward(state, hidden=hidden)
@@ -158,9 +158,9 @@ def _means(model: Model | SDE, steps: int) -> tuple[list[Vector], float]:
     return parts, float(consensus_mode(model).weights @ state[:n, 1])
 
 
-def _mean_flow(sde: SDE, steps: int, state: Vector) -> Vector:
-    """Solve z′ = g∘x − z + Cz for the mean, centred on v, and for a start of 1."""
-    v, shape = sde.consensus_value, state.shape
+def mean_flow(sde: SDE, end: float) -> Vector:
+    """Return the mean public opinions at a time, and the weights of a start of 1 in them, shape (agents, 2)."""
+    v, shape = sde.consensus_value, (sde.n, 2)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         def rate(t: float, flat: Vector) -> Vector:
@@ -171,10 +171,11 @@ def _mean_flow(sde: SDE, steps: int, state: Vector) -> Vector:
 
         return rate
 
-    first = state - [v, 0.0]
+    # Centred on v, because the distance to consensus may be far below its magnitude.
+    first = np.stack([sde.start_state - v, np.ones(sde.n)], axis=1)
     scale = NEGLIGIBLE * np.maximum(np.abs(first).max(axis=0), [float(np.ptp(sde.x0)), 0.0])
     tolerance = np.broadcast_to(np.where(scale > 0, scale, NEGLIGIBLE), shape).ravel()
-    (flat,) = integrate(sde, rate_of, first.ravel(), 0.0, np.array([sde.time(steps)]), tolerance)
+    (flat,) = integrate(sde, rate_of, first.ravel(), 0.0, np.array([end]), tolerance)
     return np.add(flat.reshape(shape), [v, 0.0])
 
 

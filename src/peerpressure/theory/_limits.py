@@ -7,8 +7,9 @@ law is exact up to a horizon, and extrapolated over horizons that double.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -19,21 +20,28 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
+from peerpressure.parameters import Parameter
+from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
-from peerpressure.theory._classification import LongRun, Outcome, classify
+from peerpressure.simulation import simulate
+from peerpressure.statespace import with_model
+from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
+from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._moments import adjoint_moments
+from peerpressure.theory._rates import rate_of
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Multiplications that a consensus limit is worth, some seconds; what a step costs in any case, and a unit of
-# continuous time, which takes a few dozen evaluations.
+# Multiplications that a consensus limit is worth, some seconds; what a step costs in any case, by the adjoint and in
+# the engine, and a unit of continuous time, which takes a few dozen evaluations.
 MOST_WORK = 1e9
-PER_STEP = 3e4
+PER_STEP = 1e5
+PER_ENGINE_STEP = 4e3
 PER_TIME = 5e4
 # Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
 ROUNDING = 1e-12
@@ -66,7 +74,7 @@ class Phases:
 @final
 @dataclass(frozen=True)
 class ConsensusLimit:
-    """Limit of the common value: its mean and standard deviation over the noise, ∞ where it is a random walk.
+    """Limit of the common value: its mean and standard deviation over the noise, ∞ where that grows without bound.
 
     ``phases`` has the two values of a periodic limit, whose average over a period is the common value. Closed forms
     have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and extrapolated to
@@ -136,6 +144,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
     >>> print(consensus_limit(fast), fast.consensus_value)
     2.752 3.142857142857143
     """
+    Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
     long_run = classify(model)
     found = limit_of(long_run, tolerance=tolerance)
     if found is None:
@@ -156,6 +165,7 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
         return _closed_form(long_run, component)
     # Only a static bipartite network has exactly two phases, both computed from conserved sums.
     two_sided = component.limit is NoiselessLimit.PERIODIC and long_run.model.is_plain
+    two_sided = two_sided and long_run.regime is Regime.FAST
     if not (component.limit is NoiselessLimit.CONSENSUS or two_sided) or _noise_is_in_the_way(long_run):
         return None
     return component_limit(long_run, component, tolerance=tolerance)
@@ -269,7 +279,7 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     if not (structure.anchored and long_run.regime.reaches_value):
         return None
     if noise is NoiseEffect.WANDERS or long_run.noise_grows:
-        return ConsensusLimit(value, math.inf)
+        return ConsensusLimit(value, _wandering_deviation(long_run))
     if component.omega is None:
         return None
     # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so that only the weights of the
@@ -279,8 +289,29 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / anchors) * late_scale(long_run))
 
 
+def _wandering_deviation(long_run: LongRun) -> float:
+    """Return the standard deviation of a value that growing noise keeps moving: finite where σ_t²/ρ_t is."""
+    law = rate_of(long_run, constants=False).variance
+    if law is None or law.constant is None or abs(law.exponent) > 1e-9 or law.log:
+        return math.inf
+    return math.sqrt(law.constant)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """Conserved sums evaluated at one time: their means or covariances, and a bound on what later times change.
+
+    ``order`` is the size of the terms of next order, relative to the bound.
+    """
+
+    value: Vector
+    bound: float
+    order: float
+
+
 def _followed(long_run: LongRun, component: Component, tolerance: float) -> ConsensusLimit:
-    """Follow the conserved quantity over horizons that double, and extrapolate it."""
+    """Follow the conserved sums over horizons that double, and extrapolate their means and covariances."""
     opinions = np.concatenate([long_run.model.x0, long_run.model.start_state])
     # Opinions may all be equal, in which case noise sets the scale.
     scale = float(np.ptp(opinions)) + float(long_run.deviations.max())
@@ -290,98 +321,179 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     # Only the mean is followed then; the standard deviation is ∞ by the classification.
     if unbounded:
         long_run = _without_noise(long_run)
-    horizon, most = _horizons(long_run)
+    horizons, with_noise = _horizons(long_run)
+    sums = dict(zip(horizons, conserved_at(long_run, component, horizons), strict=True))
+    mean, horizon, residual = _extrapolated(_means(long_run, component, sums), enough, _distance)
+    count = mean.size
+    covariance = np.zeros((count, count))
+    if not long_run.model.noise.is_zero:
+        laws = _covariances(long_run, component, {T: sums[T] for T in horizons[:with_noise]})
+        flat, last, error = _extrapolated(laws, enough, _distance_of_deviations)
+        covariance, horizon, residual = flat.reshape(count, count), max(horizon, last), max(residual, error)
+    return _result(long_run, mean, covariance, horizon, residual, unbounded=unbounded)
+
+
+def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
+    """Yield the means of the conserved sums, with the disagreement that the bound is for."""
+    quiet, before = _without_noise(long_run), None
+    for T, conserved in sums.items():
+        y, x = _mean_state(quiet.system, T)
+        apart = _disagreement(quiet, component, y, x, T)
+        rho = float(long_run.model.pressure(T))
+        # Disagreement that has followed 1/ρ since the last horizon will go on to do so.
+        settled = before is not None and apart * rho <= 1.5 * before
+        before = apart * rho
+        bound = apart * (conserved.settled if settled else min(1.0, conserved.neglected))
+        yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, _next_order(long_run, component, T))
+
+
+def _mean_state(system: Model | SDE, T: float) -> tuple[Vector, Vector]:
+    """Return the mean public and hidden opinions at a time."""
+    if isinstance(system, SDE):
+        return mean_flow(system, T)[:, 0], system.x0
+    # The engine runs a model without noise exactly, and far faster than a recursion with sparse products.
+    final = simulate(system, int(T), record="final").final
+    return final.public[0], system.x0 if final.hidden is None else final.hidden[0]
+
+
+def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector, T: float) -> float:
+    """Return the largest distance between opinions that the conserved sum takes as equal."""
+    model, agents, omega = long_run.model, component.agents, component.omega
+    if omega is None or long_run.regime is Regime.BOUNDED:
+        moving = x[agents] if long_run.structure.adapting is not None else y[agents]
+        return float(np.ptp(np.concatenate([y[agents], moving])))
+    if model.is_plain and is_proportional(model):
+        # The recursion of the common value is exact then, whether agents agree or not.
+        return 0.0
+    assert long_run.structure.networks is not None
+    weights = omega.probability[long_run.structure.networks.index(int(T))]
+    apart = y - weights @ y
+    sides = model.network.sides if component.limit is NoiselessLimit.PERIODIC else None
+    if sides is None:
+        return float(np.abs(apart[agents]).max())
+    # The difference between the two sides is a part of the sums, up to terms of next order.
+    sign = np.where(sides, -1.0, 1.0)
+    swing = float(sign * weights @ y)
+    return float(np.abs(apart - swing * sign).max()) + abs(swing) * _next_order(long_run, component, T)
+
+
+def _covariances(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
+    """Yield the covariances of the conserved sums, row by row."""
+    system, n = long_run.system, long_run.model.n
+    for T, conserved in sums.items():
+        if isinstance(system, SDE):
+            # Hidden opinions of an SDE are constant and have no variance.
+            found = moments_of(system, conserved.weights[:, :n], T).covariance
+        else:
+            found = adjoint_moments(system, conserved.weights, np.array([int(T)]), conserved.carry).covariance
+        covariance, order = found + np.diag(conserved.variance), _next_order(long_run, component, T)
+        own = float(long_run.deviations.max()) * float(long_run.model.noise.scale(T))
+        later = math.sqrt(float(conserved.variance.max()))
+        if component.omega is None:
+            # How noise in several classes or of isolated agents goes on is not known: only its past tells.
+            bound = math.inf
+        elif long_run.regime is Regime.BOUNDED:
+            bound = conserved.neglected * (own + later)
+        else:
+            # What a step leaves in each agent beside the common value, and the part of later noise that passes it.
+            share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
+            bound = order * (share * own + later)
+        yield T, _Sum(covariance.ravel(), bound, order)
+
+
+def _next_order(long_run: LongRun, component: Component, T: float) -> float:
+    """Return the order of magnitude of s/(ρd), by which disagreement is smaller than opinions; 1 if it is not small."""
+    if component.omega is None or long_run.regime is Regime.BOUNDED:
+        return 1.0
+    s, d = long_run.model.s[component.agents], long_run.model.network.degrees[component.agents]
+    return min(1.0, max(float((s / d).max() * long_run.model.pressure.reciprocal(T)), 1 / T))
+
+
+def _extrapolated(
+    laws: Iterator[tuple[float, _Sum]], enough: float, distance: Callable[[Vector, Vector], float]
+) -> tuple[Vector, float, float]:
+    """Return the limit of a sequence over horizons that double, the last horizon, and the error that is left."""
     seen: list[Vector] = []
-    limits: list[Vector] = []
-    ahead: list[float] = []
-    while True:
-        conserved = conserved_at(long_run, component, horizon)
-        seen.append(_law(long_run, conserved, horizon))
-        limits.append(_extrapolated(seen))
-        ahead.append(conserved.change)
-        residual = _residual(limits, ahead)
-        # At least three horizons, because Aitken's extrapolation and its error estimate need them.
-        if residual <= enough or (len(limits) > 2 and 2 * horizon > most):
-            return _result(long_run, limits[-1], horizon, residual, unbounded=unbounded)
-        # Doubling turns a power law in t into a geometric sequence, which Aitken's formula extrapolates exactly.
-        horizon *= 2
+    bounds: list[float] = []
+    limit, horizon, residual = np.zeros(1), 0.0, math.inf
+    for time, law in laws:
+        checkpoint()
+        horizon = time
+        seen.append(law.value)
+        bounds.append(law.bound)
+        moves = [distance(before, after) for before, after in itertools.pairwise(seen[-3:])]
+        limit, residual = law.value, max([law.bound, *(move for move in moves[-1:] if move > bounds[-2])])
+        if math.isinf(law.bound) and len(moves) > 1 and moves[1] < 0.9 * moves[0]:
+            # Without a bound, the moves so far are taken for a geometric sequence.
+            residual = moves[1] * max(1.0, moves[1] / (moves[0] - moves[1]))
+        # The sequence is extrapolated where it moves as its bounds say, and these fall.
+        falling = all(after <= 0.8 * before for before, after in itertools.pairwise(bounds[-3:]))
+        within = all(move <= bound for move, bound in zip(moves, bounds[-3:], strict=False))
+        if len(seen) > 2 and falling and within:
+            ahead = _accelerated(seen)
+            error = max(distance(_accelerated(seen[:-1]), ahead), law.order * law.bound)
+            limit, residual = (ahead, error) if error < residual else (limit, residual)
+        if residual <= enough:
+            break
+    return limit, horizon, residual
 
 
-def _residual(limits: list[Vector], ahead: list[float]) -> float:
-    """Estimate the error of the last limit from its distance to the one before.
+def _accelerated(seen: list[Vector]) -> Vector:
+    """Return the limit of a sequence whose differences shrink by steady factors (Aitken), as those of power laws do."""
+    # Doubling horizons turns a power law in t into a geometric sequence, which Aitken's formula extrapolates exactly;
+    # repeated, it removes the next power.
+    for _ in range(2):
+        if len(seen) > 2:
+            seen = [_aitken(*three) for three in zip(seen, seen[1:], seen[2:], strict=False)]
+    return seen[-1]
 
-    The first two are not extrapolated. They estimate the error only where it shrinks no faster than the change that
-    is still ahead.
-    """
-    if len(limits) < 2 or (len(limits) == 2 and math.isinf(ahead[-1])):
-        return math.inf
-    moved = _change(limits[-2], limits[-1])
-    if len(limits) > 2:
-        return moved
-    shrunk = ahead[-2] - ahead[-1]
-    # The tail already contains the change that is ahead in first order, so the error is at most of the order of the
-    # observed change times the ratio of what is left to what was covered.
-    return moved * max(1.0, ahead[-1] / shrunk if shrunk > 0 else 1.0)
+
+def _aitken(first: Vector, second: Vector, third: Vector) -> Vector:
+    before, now = second - first, third - second
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = now / before
+        # A factor outside (0, 0.9) is no regular decay: the formula would amplify rounding errors, or extrapolate far.
+        return np.where((factor > 0) & (factor < 0.9), third + now * factor / (1 - factor), third)
+
+
+def _distance(before: Vector, after: Vector) -> float:
+    return float(np.abs(after - before).max())
+
+
+def _distance_of_deviations(before: Vector, after: Vector) -> float:
+    size = math.isqrt(before.size)
+    # Extrapolated variances may be slightly negative.
+    roots = [np.sqrt(np.maximum(np.diag(flat.reshape(size, size)), 0.0)) for flat in (before, after)]
+    return _distance(*roots)
 
 
 def _without_noise(long_run: LongRun) -> LongRun:
     quiet = replace(long_run.model, noise=NoNoise())
     # The equation of the quiet model where time is continuous, whose start is forgotten otherwise than in steps.
-    system = replace(long_run.system, model=quiet) if isinstance(long_run.system, SDE) else quiet
+    system = with_model(long_run.system, quiet)
     return replace(long_run, system=system, model=quiet, deviations=np.zeros(quiet.n))
 
 
-def _horizons(long_run: LongRun) -> tuple[float, float]:
-    """Return the first horizon and the last one that is affordable."""
+def _horizons(long_run: LongRun) -> tuple[list[float], int]:
+    """Return the horizons that are affordable, each twice the one before, and how many of them are with noise."""
     model, networks = long_run.model, long_run.structure.networks
     assert networks is not None
     size = model.network.adjacency.nnz + 20 * model.n
     if long_run.continuous:
-        return 32.0, MOST_WORK / (PER_TIME + 10 * size)
-    # A multiple of the period, so that the network is in the same phase at all horizons.
-    first = max(networks.count * math.ceil(64 / networks.count), networks.begin)
-    return first, max(4 * first, MOST_WORK / (PER_STEP + size))
-
-
-def _law(long_run: LongRun, conserved: Conserved, horizon: float) -> Vector:
-    """Return the means of the conserved quantities, then their covariances row by row, computed up to a horizon."""
-    system, n = long_run.system, long_run.model.n
-    if isinstance(system, SDE):
-        found = moments_of(system, conserved.weights[:, :n], horizon)
-        # Hidden opinions of an SDE are constant and contribute to the mean only.
-        mean, covariance = found.mean[0] + conserved.weights[:, n:] @ system.x0, found.covariance
+        first, most = 32.0, MOST_WORK / (PER_TIME + 10 * size)
+        mean_most = most
     else:
-        sums = adjoint_moments(system, conserved.weights, np.array([horizon]), conserved.carry)
-        mean, covariance = sums.mean[0], sums.covariance
-    return np.concatenate([mean, (covariance + np.diag(conserved.variance)).ravel()])
+        most, mean_most = MOST_WORK / (PER_STEP + size), MOST_WORK / (PER_ENGINE_STEP + size)
+        # A multiple of the period, so that the network is in the same phase at all horizons; early enough for three.
+        early = min(64, max(8, int(most / 4)))
+        first = max(networks.count * math.ceil(early / networks.count), networks.begin)
+    count, noisy = (max(1, 1 + int(math.log2(max(limit / first, 1)))) for limit in (mean_most, most))
+    return [first * 2**k for k in range(count)], min(count, noisy)
 
 
-def _extrapolated(seen: list[Vector]) -> Vector:
-    """Return the limit of a sequence whose last differences shrink by a steady factor (Aitken), as power laws do."""
-    last = seen[-1]
-    if len(seen) < 3:
-        return last
-    before, now = seen[-2] - seen[-3], last - seen[-2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = now / before
-        # A factor outside (0, 0.9) is no regular decay: the formula would amplify rounding errors, or extrapolate far.
-        return np.where((factor > 0) & (factor < 0.9), last + now * factor / (1 - factor), last)
-
-
-def _split(law: Vector) -> tuple[Vector, Vector]:
-    count = 1 if law.size == 2 else 2
-    return law[:count], law[count:].reshape(count, count)
-
-
-def _change(before: Vector, after: Vector) -> float:
-    (mean_before, cov_before), (mean, cov) = _split(before), _split(after)
-    # Extrapolated variances may be slightly negative.
-    roots = [np.sqrt(np.maximum(np.diag(covariance), 0.0)) for covariance in (cov_before, cov)]
-    return float(np.max(np.abs(mean - mean_before) + np.abs(roots[1] - roots[0])))
-
-
-def _result(long_run: LongRun, law: Vector, horizon: float, residual: float, *, unbounded: bool) -> ConsensusLimit:
-    mean, covariance = _split(law)
+def _result(
+    long_run: LongRun, mean: Vector, covariance: Vector, horizon: float, residual: float, *, unbounded: bool
+) -> ConsensusLimit:
     std = math.inf if unbounded else math.sqrt(max(covariance[0, 0], 0.0))
     phases = None
     if mean.size == 2:

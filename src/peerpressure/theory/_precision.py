@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 
+import numpy as np
+from numpy.typing import NDArray
+
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model
+from peerpressure.model import Model, Vector
+from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
-from peerpressure.schedules import Table
+from peerpressure.schedules import Constant, Table
+from peerpressure.simulation import simulate
 from peerpressure.theory._advice import tuned_schedule
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._forecast import mode_error
+from peerpressure.theory._limits import limit_of
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import mode_noise, steps_until, with_parts
-from peerpressure.theory._regime import NoiseEffect
+from peerpressure.theory._rates import steps_until, with_parts
+from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.trajectory import Trajectory
 
-# Where agents do not converge to v, the error levels off; more steps would only delay the error message.
+# Steps after which bounded pressure has settled, and after which schedules are compared where v is out of reach.
 _SETTLED = 2_000
+# Multiplications for the shortest path of errors.
+_LEAST_WORK = 1e9
+# Numbers in the states of one run of the engine, 32 MB.
+_CHUNK = 2**22
+# Steps at which variances are computed, for each doubling of the time; they are smooth in between.
+_PER_DOUBLING = 6
+# Share of the range of opinions to which an error that stays is computed.
+_LIMIT_TOLERANCE = 1e-5
 
 
 def replicates_needed(
@@ -78,10 +94,10 @@ def replicates_needed(
 
 
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
-    """Return the smallest T after which the consensus mode is within ``precision`` of v, as a root mean square.
+    """Return the T from which on the consensus mode stays within ``precision`` of v, as a root mean square.
 
-    The exact error is searched by doubling T and then by bracketing: T reaches the precision and T − 1 does not. The
-    error decreases with T except for oscillations at small T, where it may have reached the precision once before.
+    The whole path of the exact error counts, over at least twice the number of steps that is returned, and over
+    thousands where it does not go to 0: the error may fall below the precision and exceed it again.
 
     Parameters
     ----------
@@ -90,7 +106,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     precision : float
         The largest root-mean-square distance of the consensus mode to v.
     max_steps : int, default 100000
-        The largest T that is tried.
+        The largest T that is returned.
 
     Returns
     -------
@@ -100,7 +116,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     Raises
     ------
     InvalidInputError
-        If the precision is not reached; the message gives the reason, and a better schedule.
+        If the precision is reached later or never; the message says which, and names a better schedule.
 
     See Also
     --------
@@ -115,78 +131,150 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     """
     _check_precision(precision)
     limit, long_run = step_count(max_steps), classify(model)
-    if long_run.outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        limit = min(limit, _SETTLED)
-    if isinstance(model.pressure, Table):
+    errors = _ModeErrors(model)
+    final = _final_error(long_run)
+    if final is not None and final > precision:
+        raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
+    # An error that does not go to 0 may rise again after a long time.
+    least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
+    above = last = 0
+    while last < min(2 * limit, errors.last):
+        # Twice as far as the last step that fails, so that the total work is a few times that of the answer.
+        last = min(max(least, 2 * last), 2 * limit, errors.last)
+        above = errors.last_above(precision, last)
+        if 2 * above <= last:
+            break
+    if above >= min(limit, last):
+        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors))
+    return above + 1
+
+
+class _ModeErrors:
+    """The root-mean-square distance of the consensus mode to v, as a path over steps that grows on demand."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.weights = consensus_mode(model).weights
         # A table defines no pressure beyond its last value.
-        limit = min(limit, model.pressure.values.size)
-    # Each evaluation is a backward run over T steps; bracketing and interpolation reuse them.
-    errors = _cached(lambda T: mode_error(model, T))
-    below, above = _bracket(errors, precision, limit)
-    if above is None:
-        raise InvalidInputError(_out_of_reach(long_run, precision, below, errors(below)))
-    return _bisect(errors, precision, below, above)
+        self.last = model.pressure.values.size if isinstance(model.pressure, Table) else 2**62
+        # The shortest path that is looked at.
+        self.least = int(min(max(_LEAST_WORK / (model.network.adjacency.nnz + 20 * model.n + 1e5), 64), 4_096))
+        self._bias = np.zeros(0)
+        self._run: Trajectory | None = None
+        self._known: dict[int, float] = {}
+
+    def __call__(self, T: int) -> float:
+        """Return the error after T steps, exactly."""
+        return math.hypot(self.bias(T)[-1], math.sqrt(self.variance([T])[0]))
+
+    def bias(self, last: int) -> Vector:
+        """Return the bias of the mode after steps 1…last, by the engine without noise."""
+        quiet = replace(self.model, noise=NoNoise())
+        while self._bias.size < last:
+            steps = min(last - self._bias.size, max(1, _CHUNK // self.model.n))
+            self._run = simulate(quiet, steps, start=self._run)
+            # The first state of a run that is resumed is the last one of the run before.
+            states = self._run.states
+            assert states is not None
+            path = states[0, 1:] @ self.weights - self.model.consensus_value
+            self._bias = np.concatenate([self._bias, path])
+        return self._bias[:last]
+
+    def variance(self, times: Sequence[int]) -> Vector:
+        """Return the variance of the mode after some steps."""
+        if self.model.noise.is_zero:
+            return np.zeros(len(times))
+        missing = sorted(set(times) - self._known.keys())
+        if missing:
+            found = moments(self.model, missing[-1], of=self.weights, times=missing)
+            self._known.update(zip(missing, found.variance[:, 0].tolist(), strict=True))
+        return np.array([self._known[time] for time in times])
+
+    def last_above(self, precision: float, last: int) -> int:
+        """Return the last step up to ``last`` whose error exceeds the precision, 0 if there is none."""
+        bias, steps = self.bias(last), np.arange(1, last + 1)
+        if self.model.noise.is_zero:
+            above = np.flatnonzero(np.abs(bias) > precision)
+            return int(above[-1]) + 1 if above.size else 0
+        nodes = _nodes(last)
+        log_variance = np.log(np.maximum(self.variance(nodes.tolist()), 1e-300))
+        error = np.empty(last)
+        for parity in (0, 1):
+            # On a bipartite network even and odd steps differ, and each are smooth.
+            chosen, mine = nodes % 2 == parity, steps % 2 == parity
+            between = np.interp(np.log(steps[mine]), np.log(nodes[chosen]), log_variance[chosen])
+            error[mine] = np.hypot(bias[mine], np.exp(between / 2))
+        above = np.flatnonzero(error > precision)
+        return self._confirmed(precision, int(above[-1]) + 1 if above.size else 0, last)
+
+    def _confirmed(self, precision: float, guess: int, last: int) -> int:
+        """Return the last step above the precision near one that interpolated variances give."""
+        width = 4
+        while True:
+            # Exact errors around the guess, until one of each kind lies on either side.
+            around = np.arange(max(1, guess - width), min(last, guess + width) + 1)
+            error = np.hypot(self.bias(last)[around - 1], np.sqrt(self.variance(around.tolist())))
+            above = around[error > precision]
+            found = int(above[-1]) if above.size else int(around[0]) - 1
+            if (above.size or around[0] == 1) and (found < around[-1] or around[-1] == last):
+                return found
+            width *= 4
 
 
-def _cached(error: Callable[[int], float]) -> Callable[[int], float]:
-    known: dict[int, float] = {}
-
-    def lookup(T: int) -> float:
-        if T not in known:
-            known[T] = error(T)
-        return known[T]
-
-    return lookup
+def _nodes(last: int) -> NDArray[np.int64]:
+    """Return the steps at which variances are computed: all early ones, then pairs of neighbours in equal ratios."""
+    # Those of a shorter path are among them, so that they are computed once.
+    ratios = (64 * 2.0 ** (np.arange(_PER_DOUBLING * 50) / _PER_DOUBLING)).astype(np.int64)
+    nodes = np.unique(np.concatenate([np.arange(1, 65), ratios - 1, ratios, [last - 1, last]]))
+    return nodes[(nodes >= 1) & (nodes <= last)]
 
 
-def _bracket(error: Callable[[int], float], precision: float, limit: int) -> tuple[int, int | None]:
-    """Double T until the error is small enough; return the last T that failed and the first that did not."""
-    below, T = 0, 1
-    while error(T) > precision:
-        below = T
-        if limit == T:
-            return below, None
-        # Doubling makes the total work at most twice that of the last run.
-        T = min(2 * T, limit)
-    return below, T
+def _final_error(long_run: LongRun) -> float | None:
+    """Return the error of the mode as t → ∞, or a lower bound of it; None where it is 0 or not known."""
+    if long_run.outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        return None
+    if long_run.noise is NoiseEffect.SCATTERS:
+        return math.inf
+    limit = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
+    if limit is not None:
+        # What the limit leaves open may be in favour of the precision.
+        away = math.hypot(limit.mean - long_run.model.consensus_value, limit.std)
+        return max(away - limit.residual, 0.0) if math.isfinite(away) else away
+    return _stationary_error(long_run) if long_run.regime is Regime.BOUNDED and long_run.model.is_plain else None
 
 
-def _bisect(error: Callable[[int], float], precision: float, below: int, above: int) -> int:
-    """Narrow a bracket to neighbours, alternating between a power law through its ends and bisection."""
-    by_power_law = True
-    while above - below > 1:
-        guess = (below + above) // 2
-        if by_power_law and below > 0 and error(above) > 0:
-            # The error is nearly a power of T, so interpolation in log–log finds the crossing in a few runs. Bisection
-            # in between guarantees progress where the law is not a power.
-            guess = _crossing(below, error(below), above, error(above), precision)
-        by_power_law = not by_power_law
-        # Strictly inside, or the loop would not end.
-        middle = min(max(guess, below + 1), above - 1)
-        if error(middle) > precision:
-            below = middle
-        else:
-            above = middle
-    return above
+def _stationary_error(long_run: LongRun) -> float | None:
+    """Return the error that bounded pressure settles at; None where it takes long, or noise varies for ever."""
+    model = long_run.model
+    with np.errstate(all="ignore"):
+        pressure, scale = float(model.pressure.pressure(np.array(1e12))), float(model.noise.scale(1e12))
+    if not (math.isfinite(pressure) and math.isfinite(scale)):
+        return None
+    # The law of late steps, as if these had been in force from the start.
+    noise = model.noise if model.noise.is_zero else replace(model.noise, time_scale=Constant(scale))
+    late = replace(model, pressure=Constant(pressure), noise=noise)
+    before, after = (mode_error(late, steps) for steps in (_SETTLED, 2 * _SETTLED))
+    # It is approached geometrically, so that twice the steps show whether it is reached.
+    return after * (1 - _LIMIT_TOLERANCE) if abs(after - before) <= _LIMIT_TOLERANCE * after else None
 
 
-def _crossing(a: int, error_a: float, b: int, error_b: float, precision: float) -> int:
-    share = math.log(error_a / precision) / math.log(error_a / error_b)
-    return math.ceil(a * math.pow(b / a, share))
-
-
-def _out_of_reach(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
-    outcome = long_run.outcome
-    if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS:
-        rule = f"frozen noise leaves an error of {mode_noise(long_run.model):.3g} in the consensus mode"
-        return message(rule, got=got, remedy="ask for less, use less noise, or noise that is drawn anew")
+def _never(long_run: LongRun, precision: float, final: float, steps: int, errors: _ModeErrors) -> str:
+    if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS and long_run.regime.reaches_value:
+        rule = f"frozen noise leaves an error of {final:.3g} in the consensus mode"
+        remedy = "ask for less, use less noise, or noise that is drawn anew"
+        return message(rule, got=f"a precision of {precision:g}", remedy=remedy)
+    error = errors(steps)
+    rule = f"a precision can be reached only where agents converge to v, and here there is {long_run.outcome.value}"
+    got = f"{precision:g} where an error of {final:.3g} is never undercut for good"
     better = _better_schedule(long_run, steps, error)
-    if outcome not in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        rule = f"a precision can be reached only where agents converge to v, and here there is {outcome.value}"
-        return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
-    rule = f"the precision must be reached within {steps:,} steps"
-    remedies = [_extrapolated(long_run, precision, steps, error), better]
+    return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
+
+
+def _later(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors) -> str:
+    error = errors(steps)
+    rule = f"the precision must be reached, for good, within {steps:,} steps"
+    got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
+    remedies = [_extrapolated(long_run, precision, steps, error), _better_schedule(long_run, steps, error)]
     return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
 
 

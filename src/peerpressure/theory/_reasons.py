@@ -60,6 +60,7 @@ class ReasonCode(StrEnum):
     OPINIONS_MOVED = "opinions_moved"
     TWO_PHASES = "two_phases"
     BIPARTITE_COMPONENTS = "bipartite_components"
+    PARITY_OF_PRESSURE = "parity_of_pressure"
     PHASES_DRIVEN_BY_NOISE = "phases_driven_by_noise"
     CLASSES_DRIVEN_BY_NOISE = "classes_driven_by_noise"
     # Disagreement.
@@ -189,7 +190,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt for ever, and none holds the common value in place.",
     ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt for ever, except those of {agents:agents}.",
-    ReasonCode.SETTLED: "All agents hold the same opinion and there is no noise, so they agree from the start.",
+    ReasonCode.SETTLED: "All agents hold the same opinion and no noise lasts, so that they agree on it.",
     ReasonCode.BALANCED: (
         "Without noise, start and hidden opinions are balanced: their average, weighted by degree, stays at "
         "v = {v:.6g} under any pressure."
@@ -255,6 +256,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.TWO_PHASES: (
         "The network is bipartite: its two sides keep exchanging {first:to {digit}}{first_std:±.2g} and "
         "{second:to {digit}}{second_std:±.2g}, while v = {v:to {digit}}."
+    ),
+    ReasonCode.PARITY_OF_PRESSURE: (
+        "The network is bipartite, and pressure depends on the parity of t: each class of public opinions hears the "
+        "two sides under different pressures, so that the sides keep exchanging different values."
     ),
     ReasonCode.BIPARTITE_COMPONENTS: (
         "{periodic:,} of {components:,} components are bipartite, and their two sides keep exchanging different values."

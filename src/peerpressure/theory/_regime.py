@@ -349,7 +349,8 @@ def hidden_noise_vanishes(
     found = [(noise**power * rate**-1).vanishes() for rate, noise in modes]
     # Frozen noise neither alternates nor reaches agents one after the other.
     if not _is_constant(model):
-        found += [(eta**2 * sigma**2 * rho**-1).vanishes()] if swings else []
+        # The noise of isolated agents is public as it is, and restored in order 1/ρ.
+        found += [(eta**2 * sigma**2 * rho ** (1 if opinions.isolated else -1)).vanishes()] if swings else []
         found += [(eta * sigma).vanishes()] if opinions.isolated or source else []
     return False if False in found else None if None in found else True
 

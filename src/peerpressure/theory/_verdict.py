@@ -25,6 +25,7 @@ from peerpressure.theory._rates import Rate, rate_of
 from peerpressure.theory._reasons import Reason, ReasonCode, paragraph
 from peerpressure.theory._rendering import as_dict, as_html, as_text
 from peerpressure.theory._retention import retention
+from peerpressure.theory._structure import SAME
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
 _LARGEST_SOLVE = 5_000
@@ -256,7 +257,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
         advice=better,
         consensus_limit=limit,
         departure=departure,
-        hidden=_hidden(long_run),
+        hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
     )
@@ -300,10 +301,15 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
     return None, ()
 
 
-def _hidden(long_run: LongRun) -> HiddenOutcome | None:
+def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | None:
     if long_run.structure.constant_opinions:
         return None
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)
     life = (float(kept.half_life.min()), float(kept.half_life.max()))
-    return HiddenOutcome(long_run.hidden_agrees, life, float(kept.information.max()))
+    agrees, still = long_run.hidden_agrees, long_run.model.x0[~long_run.structure.opinions.movable]
+    if agrees is False and long_run.structure.opinions.lasting and still.size and limit is not None:
+        # Agents who adapt follow a public consensus, which may be the opinion of those who do not.
+        apart = float(np.abs(still - limit.mean).max()) + limit.std
+        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= SAME * float(np.ptp(long_run.model.x0))
+    return HiddenOutcome(agrees, life, float(kept.information.max()))
