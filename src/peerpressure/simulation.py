@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable, reporter
-from peerpressure.sde import SDE
+from peerpressure.sde import SDE, TaylorScheme
 from peerpressure.statespace import model_of, state_layout, step_length
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
@@ -123,7 +124,8 @@ def simulate(
     dtype : {float64, float32}, optional
         Precision of the states; by default that of the run that is resumed, else float64.
     device : {"cpu", "gpu"}, default "cpu"
-        "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding.
+        "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding. An ``SDE`` must have
+        ``method="euler"`` there.
     threads : int, optional
         The number of threads, by default the cores that this process may use.
     progress : bool or callable, default False
@@ -165,15 +167,18 @@ def simulate(
     chosen = _replicate_numbers(replicates, begin)
     number = _seed(seed, begin)
     precision = _precision(dtype, begin)
-    plan = _plan(model, steps, chosen, number, as_record(record), begin.step, precision, threads)
+    series = equation is not None and equation.path_method == "taylor"
+    plan = _plan(model, steps, chosen, number, as_record(record), begin.step, precision, threads, series=series)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
     # An Euler step is the discrete step with a pace, so that the same kernels serve both.
     plan = replace(plan, pace=equation.step, deviation=equation.deviations)
-    engine = _exact(equation, device) if equation.path_method == "exact" else _engine(device)
-    run = _execute(plan, begin, engine, progress, should_stop)
+    scheme = TaylorScheme(equation) if series else None
+    run = _execute(plan, begin, _continuous(equation, scheme, device), progress, should_stop)
+    error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
     # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
-    return replace(run, times=plan.times * np.float64(equation.step), equation=_in_words(equation))
+    times = plan.times * np.float64(equation.step)
+    return replace(run, times=times, equation=_in_words(equation, error), step_error=error)
 
 
 def _starting_state(model: Model, length: float, start: State | Trajectory | None, start_step: int) -> State:
@@ -272,6 +277,8 @@ def _plan(
     first: int,
     precision: np.dtype[Any],
     threads: int | None,
+    *,
+    series: bool = False,
 ) -> RunPlan:
     from peerpressure.engine.plan import RunPlan, available_threads
 
@@ -282,7 +289,7 @@ def _plan(
     # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
     # Before the times are made into an array, which may be too large itself.
-    _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size)
+    _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size, series=series)
     # Without steps the start is also the last state, and is recorded once.
     ends = [first, last] if steps else [first]
     return RunPlan(
@@ -301,7 +308,14 @@ def _plan(
 
 
 def _check_size(
-    model: Model, replicates: NDArray[np.int64], precision: np.dtype[Any], keep: Record, *, times: int, agents: int
+    model: Model,
+    replicates: NDArray[np.int64],
+    precision: np.dtype[Any],
+    keep: Record,
+    *,
+    times: int,
+    agents: int,
+    series: bool,
 ) -> None:
     """Compare what the run will take with what is free, before anything is allocated."""
     import psutil
@@ -312,7 +326,9 @@ def _check_size(
     # 24 bytes are the three summaries in float64.
     numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
     recorded = replicates.size * times * numbers + 8 * times
-    working = bytes_needed(model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden)
+    working = bytes_needed(
+        model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden, series=series
+    )
     # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
     free = psutil.virtual_memory().available
     if recorded + working <= free:
@@ -338,19 +354,34 @@ def _engine(device: str) -> Callable[..., RunResult]:
     raise InvalidInputError(message("device must be 'cpu' or 'gpu'", got=repr(device), remedy="'cpu' is the default"))
 
 
-def _in_words(equation: SDE) -> str:
+def _in_words(equation: SDE, error: float | None) -> str:
     scaling = "as printed" if equation.scaling == "printed" else "as in the discrete model"
-    return f"continuous time, {equation.path_method} steps of {equation.step:g}, noise {scaling}"
+    kind = {
+        "exact": "exact steps",
+        "taylor": f"Taylor steps (mean and variance to about {100 * (error or 0.0):.1g} %)",
+        "euler": "Euler steps (error of first order, not estimated)",
+    }[equation.path_method]
+    return f"continuous time, {kind} of {equation.step:g}, noise {scaling}"
 
 
-def _exact(equation: SDE, device: str) -> Callable[..., RunResult]:
-    """Return the engine that draws from the exact law of each step."""
-    from peerpressure.sde._paths import exact_paths
-
+def _continuous(equation: SDE, scheme: TaylorScheme | None, device: str) -> Callable[..., RunResult]:
+    """Return the engine that makes the steps of the equation's method."""
+    if equation.path_method == "euler":
+        return _engine(device)
     if device != "cpu":
-        rule = "exact paths are drawn on the processor, device='cpu'"
+        rule = f"{equation.path_method} paths are drawn on the processor, device='cpu'"
         remedy = "use SDE(..., method='euler') elsewhere"
         raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
+    if scheme is None:
+        return _exact(equation)
+    from peerpressure.engine import taylor
+
+    return partial(taylor.run, parts=scheme.parts)
+
+
+def _exact(equation: SDE) -> Callable[..., RunResult]:
+    """Return the engine that draws from the exact law of each step."""
+    from peerpressure.sde._paths import exact_paths
 
     def run(plan: RunPlan, start: NDArray[Any], memory: None, report: Callable[[int], None], hidden: None) -> RunResult:
         found = exact_paths(

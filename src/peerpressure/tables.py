@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -34,7 +36,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
             "source": "from src node1 nodea sender ego sourceid fromid fromnode fromnodeid id1 name1 person1 agent1",
             "target": "to dst node2 nodeb receiver alter targetid toid tonode tonodeid id2 name2 person2 agent2",
             "weight": "weights strength value count",
-            "time": "times timestamp step unixtime start begin",
+            "time": "times timestamp ts date datetime step unixtime start begin",
             "end": "stop finish duration",
             "agent": "agents name names id ids label labels node nodes nodeid person actor member user vertex",
             "public": "opinion output value",
@@ -50,6 +52,9 @@ SAMPLE = 100_000  # characters from which the separator is detected
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# ISO 8601: a day, with or without a time of day and a time zone.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
+_DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
 # 1,234 is one thousand or a decimal number; only the context can decide.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
@@ -75,7 +80,7 @@ class TextTable:
     note: tuple[str, ...] = ()
     heading: tuple[str, ...] | None = None
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of columns of the heading, or of the longest record if there is none."""
         return max(len(row.fields) for row in self.rows) if self.heading is None else len(self.heading)
@@ -101,15 +106,29 @@ class TextTable:
         """Return whether a column has numbers only, and at least one."""
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
 
-    def numbers(self, k: int, name: str) -> NDArray[np.float64]:
+    def numbers(self, k: int, name: str, kind: str = "a number") -> NDArray[np.float64]:
         """Return a column of numbers, written with decimal points or decimal commas but not both."""
         for row in self.rows:
             if not is_number(row.fields[k]):
-                raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be a number")
+                raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be {kind}")
         texts = self.column(k)
         if self.has_decimal_commas(k):
             texts = [text.replace(",", ".") for text in texts]
         return np.array([float(text) for text in texts], dtype=np.float64)
+
+    def has_dates(self, k: int) -> bool:
+        """Return whether a column has dates only, and at least one."""
+        return bool(self.rows) and all(k < len(row.fields) and is_date(row.fields[k]) for row in self.rows)
+
+    def times(self, k: int) -> NDArray[np.float64]:
+        """Return a column of times: numbers, or dates as seconds since 1970."""
+        if not any(is_date(text) for text in self.column(k)):
+            return self.numbers(k, "time", "a number or a date such as 2024-01-31T12:00:00")
+        try:
+            return as_seconds(self.column(k))
+        except DateError as error:
+            row = self.rows[error.place]
+            raise self.malformed(row, f"time {row.fields[k]!r}", error.rule) from None
 
     def has_decimal_commas(self, k: int) -> bool:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
@@ -161,6 +180,8 @@ class TextTable:
         parts = [f"separated by {SEPARATORS[self.separator]}"]
         if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
             parts.append("decimal commas")
+        if "time" in places and self.has_dates(places["time"]):
+            parts.append("dates as seconds")
         if self.heading is None:
             return ", ".join([*parts, f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}"])
         parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
@@ -218,6 +239,48 @@ def is_number(text: str) -> bool:
     [True, True, True, False, False]
     """
     return _NUMBER.fullmatch(text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is an ISO date, with or without a time of day.
+
+    >>> [is_date(text) for text in ("2024-01-31", "2024-01-31 12:00", "2024-01-31T12:00:00.5Z", "31/01/2024")]
+    [True, True, True, False]
+    """
+    return _DATE.fullmatch(text) is not None
+
+
+class DateError(ValueError):
+    """A value among dates is none, or does not fit the others; ``place`` is its position."""
+
+    def __init__(self, place: int, rule: str) -> None:
+        self.place, self.rule = place, rule
+
+
+def as_seconds(dates: Sequence[object]) -> NDArray[np.float64]:
+    """Return dates, as ISO text or Python's own, as seconds since 1970; without a time zone they are taken as UTC.
+
+    >>> as_seconds(["1970-01-02", date(1970, 1, 1)])
+    array([86400.,     0.])
+    """
+    found, zoned = np.empty(len(dates)), False
+    for place, value in enumerate(dates):
+        when: object = value
+        if isinstance(value, str) and is_date(value):
+            try:
+                when = datetime.fromisoformat(value.replace(",", "."))
+            except ValueError as error:
+                raise DateError(place, f"a date must exist ({error})") from None
+        if not isinstance(when, date):
+            raise DateError(place, "all times must be dates if one is")
+        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+        has_zone = moment.tzinfo is not None
+        # Without a zone a date may be hours away from one with a zone.
+        if place and has_zone != zoned:
+            raise DateError(place, "all dates must have a time zone, or none")
+        zoned = has_zone
+        found[place] = (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
+    return found
 
 
 @contextmanager
@@ -306,9 +369,11 @@ def _separator(text: str) -> str:
 
 
 def _has_decimal_commas_only(line: str, separator: str) -> bool:
-    """Return whether a line has more than two fields, with commas in numbers only."""
+    """Return whether a line has more than two fields, with commas in numbers and dates only."""
     fields = line.split(separator if separator != " " else None)
-    return len(fields) > 2 and all("," not in field or is_number(field.strip()) for field in fields)
+    return len(fields) > 2 and all(
+        "," not in field or is_number(field.strip()) or is_date(field.strip()) for field in fields
+    )
 
 
 def _is_comment(line: str) -> bool:
@@ -319,7 +384,8 @@ def _records(text: str, separator: str, what: str) -> Iterator[Row]:
     """Yield the records other than empty lines and comments; quoted fields may contain separators and line breaks."""
     lines = text.split("\n")
     if separator == " ":
-        lines = [line.replace("\t", " ") for line in lines]
+        # The space between a day and its time of day separates no fields.
+        lines = [_DAY_AND_TIME.sub(r"\1T", line.replace("\t", " ")) for line in lines]
     if '"' not in text:
         for number, line in enumerate(lines, start=1):
             fields = line.split() if separator == " " else [field.strip() for field in line.split(separator)]

@@ -156,6 +156,10 @@ class Trajectory:
         The version of the package that made the run.
     equation : str or None
         Which equation and steps were taken, for an ``SDE``.
+    step_error : float or None
+        For an ``SDE``, an estimate from above of the error that its steps leave in mean and variance: of a variance as
+        a share of itself (of the largest one, for agents without noise of their own), of a mean as a share of the range
+        of opinions. 0 for exact paths; None for Euler steps, whose error is not estimated, and for a ``Model``.
 
     See Also
     --------
@@ -175,6 +179,7 @@ class Trajectory:
     version: str = field(default=__version__)
     hidden: Array | None = None
     equation: str | None = None
+    step_error: float | None = None
 
     def __post_init__(self) -> None:
         if self.hidden is None and self.model.adaptation is None:
@@ -226,7 +231,10 @@ class Trajectory:
     def provenance(self) -> dict[str, Any]:
         """Return in plain values what this run is of: software, seed and the parts of the model."""
         facts = {"software": f"peerpressure {self.version}", "seed": self.seed} | self.model.description()
-        return facts if self.equation is None else facts | {"equation": self.equation}
+        if self.equation is not None:
+            facts["equation"] = self.equation
+        # netCDF has no None.
+        return facts if self.step_error is None else facts | {"step_error": self.step_error}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
@@ -269,7 +277,7 @@ class Trajectory:
         facts, arrays = self.model.parts()
         # Together with the model these suffice to resume the run from the file.
         facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
-        facts["step_length"] = self.final.step_length
+        facts |= {"step_length": self.final.step_length, "step_error": self.step_error}
         arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
         recorded = {name: getattr(self, name) for name in _RECORDED}
         final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
@@ -306,6 +314,7 @@ class Trajectory:
                 ),
                 version=facts["version"],
                 equation=facts["equation"],
+                step_error=facts["step_error"],
                 **{name: arrays.get(name) for name in _RECORDED},
             )
 
@@ -359,7 +368,8 @@ class Trajectory:
         return (
             f"Trajectory(replicates {self.replicates.size}, steps {self.times[0]}–{self.times[-1]}, "
             f"agents {self.model.n}, seed {self.seed}, "
-            f"kept: {', '.join([what[name] for name in kept] + ['final state'])})"
+            f"kept: {', '.join([what[name] for name in kept] + ['final state'])}"
+            f"{'' if self.equation is None else '; ' + self.equation})"
         )
 
 

@@ -57,22 +57,26 @@ COMMANDS: list[list[str]] = [
     ["sweep", "measures"],
 ]
 FAILING = {("check", "bad.toml"): 2, ("run", "bad.toml"): 2, ("diagnose", "ρ"): 2, ("recover", "missing.csv"): 1}
-ENVIRONMENTS: dict[str, tuple[str, dict[str, str]]] = {
-    "cp1252": ("cp1252", {"PYTHONIOENCODING": "cp1252"}),
-    "latin-1": ("latin-1", {"PYTHONIOENCODING": "latin-1"}),
-    "ascii": ("ascii", {"PYTHONIOENCODING": "ascii"}),
-    "the plain locale": ("ascii", {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
-    "utf-8": ("utf-8", {"PYTHONIOENCODING": "utf-8"}),
+PLAIN_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+# The streams' own encoding comes from the locale, and the others as PYTHONIOENCODING would set them.
+ENVIRONMENTS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "the plain locale": (["ascii"], PLAIN_LOCALE),
+    "set for the streams": (["cp1252", "latin-1", "ascii", "utf-8"], {"PYTHONIOENCODING": "cp1252"}),
 }
 # One process for all commands, as the shell would call them one by one: its start takes longer than most of them.
 DRIVER = """
-import json, sys
+import json, shutil, sys
 from peerpressure import cli
-for arguments in json.loads(sys.argv[1]):
-    sys.stdout.write("\\n>>> "); sys.stdout.flush()
-    sys.stderr.write("\\n>>> "); sys.stderr.flush()
-    status = cli.invoke(arguments)
-    sys.stdout.write(f"\\n<<< {status}"); sys.stdout.flush()
+encodings, commands = map(json.loads, sys.argv[1:])
+for encoding in encodings:
+    shutil.rmtree("started", ignore_errors=True)
+    if sys.stdout.encoding not in (encoding, "ANSI_X3.4-1968"):
+        sys.stdout.reconfigure(encoding=encoding); sys.stderr.reconfigure(encoding=encoding)
+    for arguments in commands:
+        sys.stdout.write("\\n>>> "); sys.stdout.flush()
+        sys.stderr.write("\\n>>> "); sys.stderr.flush()
+        status = cli.invoke(arguments)
+        sys.stdout.write(f"\\n<<< {status}"); sys.stdout.flush()
 """
 
 
@@ -96,13 +100,21 @@ def python(folder: Path, *arguments: str, **settings: str) -> subprocess.Complet
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_command_speaks_in_every_encoding(name: str, folder: Path) -> None:
-    encoding, settings = ENVIRONMENTS[name]
-    done = python(folder, "-c", DRIVER, json.dumps(COMMANDS), **settings)
-    out, err = done.stdout.decode(encoding), done.stderr.decode(encoding)
-    assert done.returncode == 0, err
-    assert "Traceback" not in err
-    answers = [part.rpartition("\n<<< ") for part in out.split("\n>>> ")[1:]]
-    for command, (said, _, status), told in zip(COMMANDS, answers, err.split("\n>>> ")[1:], strict=True):
+    encodings, settings = ENVIRONMENTS[name]
+    done = python(folder, "-c", DRIVER, json.dumps(encodings), json.dumps(COMMANDS), **settings)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    out, err = (stream.split(b"\n>>> ")[1:] for stream in (done.stdout, done.stderr))
+    assert len(out) == len(err) == len(encodings) * len(COMMANDS)
+    for k, encoding in enumerate(encodings):
+        mine = slice(k * len(COMMANDS), (k + 1) * len(COMMANDS))
+        check(encoding, [part.decode(encoding) for part in out[mine]], [part.decode(encoding) for part in err[mine]])
+
+
+def check(encoding: str, out: list[str], err: list[str]) -> None:
+    """Each command answers as it should, in characters that the encoding has."""
+    answers = [part.rpartition("\n<<< ") for part in out]
+    for command, (said, _, status), told in zip(COMMANDS, answers, err, strict=True):
         failing = {FAILING.get((command[0], word)) for word in command[1:]} - {None}
         assert {int(status)} == (failing or {0}), (command, told)
         assert "\ufffd" not in said + told
@@ -112,9 +124,10 @@ def test_every_command_speaks_in_every_encoding(name: str, folder: Path) -> None
     assert ("rho_t" in fate) == (encoding != "utf-8"), fate
 
 
-@pytest.mark.parametrize("name", ["cp1252", "the plain locale"])
-def test_the_command_itself_does_so_too(name: str, folder: Path) -> None:
-    encoding, settings = ENVIRONMENTS[name]
+@pytest.mark.parametrize(
+    ("encoding", "settings"), [("cp1252", {"PYTHONIOENCODING": "cp1252"}), ("ascii", PLAIN_LOCALE)]
+)
+def test_the_command_itself_does_so_too(encoding: str, settings: dict[str, str], folder: Path) -> None:
     done = python(folder, "-m", "peerpressure", "diagnose", "study.toml", "--pressure", "2^sqrt(t)", **settings)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "rho_t = 2^sqrt(t)" in done.stdout.decode(encoding)

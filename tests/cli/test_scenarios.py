@@ -148,11 +148,11 @@ def check_numbers(file: Path, out: Path) -> None:
     experiment = Experiment(load_scenario(file))
     with xarray.open_dataset(out / "run.nc") as data:
         assert np.array_equal(data["public"], np.asarray(experiment.run.states))
-    read = pd.read_csv(out / "estimates.csv")
+    read = pd.read_csv(out / "estimates.csv", float_precision="round_trip")
     assert set(read["method"]) == {"innovations", "ols"}
     value = read.loc[read["method"] == "ols", "value"].to_numpy().reshape(2, 7)
     assert np.array_equal(value, experiment.estimates["ols"].value)
-    agents = pd.read_csv(out / "agents.csv")
+    agents = pd.read_csv(out / "agents.csv", float_precision="round_trip")
     assert np.array_equal(agents["hidden"], experiment.model.hidden)
     assert load_scenario(out / "scenario.toml").model_dump(exclude={"output"}) == experiment.scenario.model_dump(
         exclude={"output"}
@@ -230,6 +230,18 @@ def test_diagnose_from_flags_says_what_the_library_says(capfd: Captured) -> None
     assert (fast["outcome"], fast["forecast"]) == ("oscillation", None)
 
 
+def test_diagnose_names_a_better_schedule_which_can_be_used(capfd: Captured) -> None:
+    flags = ["--graph", "cycle:9", "--noise", "gaussian:0.1", "--steps", "20"]
+    advice = run(capfd, "diagnose", *flags, "--json").json["advice"]
+    best = advice["suggestions"][0]
+    assert (best["name"], best["outcome"]) == ("optimal", None)
+    assert best["rms_distance"] < advice["rms_distance"]
+    used = run(capfd, "diagnose", *flags, "--pressure", "optimal", "--json").json
+    assert used["forecast"]["rms_distance"] == pytest.approx(best["rms_distance"])
+    assert used["advice"]["suggestions"] == []
+    assert "optimal schedule" in run(capfd, "diagnose", *flags).out
+
+
 def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) -> None:
     assert run(capfd, "diagnose", file, "--json").json["forecast"]["steps"] == 40
     changed = run(capfd, "diagnose", file, "--pressure", "2^sqrt(t)", "--steps", "30", "--json").json
@@ -241,6 +253,7 @@ def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) 
     [
         ([], "--graph"),
         (["--graph", "ba:100"], "ba:N:M"),
+        (["--graph", "karate", "--pressure", "optimal"], "--steps"),
         (["--graph", "nowhere"], "karate"),
         (["--graph", "none.csv"], "must exist"),
         (["--graph", "cycle:2"], "at least 3"),

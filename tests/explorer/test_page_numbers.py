@@ -60,14 +60,17 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert driver.number('#verdict [data-key="rms_distance"]') == pytest.approx(verdict.forecast.rms_distance, rel=1e-9)
 
 
-def test_the_tuned_schedule_is_one_click_away_and_then_no_longer_offered(driver: Driver) -> None:
+def test_a_better_schedule_is_one_click_away_and_then_no_longer_offered(driver: Driver) -> None:
     with driver.answering("exacts"), driver.answering():
         driver.type("noise.std", 0.02)
-    assert driver.page.is_visible("#use-tuned")
+    scenario = described(driver)
+    advice = pp.diagnose(scenario.system(), scenario.run.steps).advice
+    assert advice is not None
+    assert driver.page.is_visible("#use-advice")
     with driver.answering("exacts"), driver.answering():
-        driver.page.click("#use-tuned")
-    assert driver.scenario()["pressure"] == {"kind": "tuned"}
-    assert not driver.page.is_visible("#use-tuned")
+        driver.page.click("#use-advice")
+    assert described(driver).model().pressure == advice.suggestions[0].schedule
+    assert not driver.page.is_visible("#use-advice")
     assert driver.page.inner_text("#pressure-text") == str(described(driver).model().pressure).replace("ρ_t", "ρt")
 
 

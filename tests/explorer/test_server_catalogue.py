@@ -37,7 +37,7 @@ def test_every_family_is_offered_in_full() -> None:
     assert {choice.id for choice in tables.generators()} == set(GENERATORS)
     assert {choice.id for choice in tables.methods()} == set(recovery.METHODS)
     # A table of pressures is no slider, and a law of SciPy's could not be called off.
-    assert {choice.id for choice in tables.schedules()} == {*schedules.SCHEDULES, "tuned"} - {"table"}
+    assert {choice.id for choice in tables.schedules()} == {*schedules.SCHEDULES, "tuned", "optimal"} - {"table"}
     assert {choice.id for choice in tables.noises()} == set(noise.LAWS) - {"custom"}
     assert {row["id"] for row in catalogue(Limits())["named"]} == set(NAMED)
 

@@ -58,6 +58,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         },
         "run": {"steps": 9, "seed": 2},
     },
+    "optimal": SMALL | {"pressure": {"kind": "optimal"}},
     "pieces": {
         "network": {"generator": "erdos_renyi", "n": 40, "p": 0.04, "connected": False},
         "agents": {"hidden": {"law": "normal", "mean": 2.0, "std": 0.5}, "stubbornness": 2.0},

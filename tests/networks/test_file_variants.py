@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +13,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
-from peerpressure.networks import Network, TemporalNetwork, read_contacts, read_events, read_network
+from peerpressure.networks import (
+    Network,
+    TemporalNetwork,
+    describe_events_file,
+    read_contacts,
+    read_events,
+    read_network,
+)
 from tests.networks.strategies import edge_table, networks
 
 GEPHI = "Source,Target,Type,Id,Label,Weight\nAnna,Bernd,{0},0,,1.5\nBernd,Carla,{0},1,,2.0\n"
@@ -116,8 +124,10 @@ def test_contact_lists_with_numbered_agents(name: str, tmp_path: Path) -> None:
 
 
 DOUBTFUL = {
-    "SNAP": "1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n2 4 1082439619\n",
-    "KONECT": "1 2 1 1082040961\n1 3 1 1082155839\n2 3 1 1082414391\n",
+    "times that are agents": "4 2 3\n2 3 5\n3 1 2\n1 5 4\n",
+    "numbers in a bipartite list": "1 7 1082040961\n2 8 1082155839\n3 9 1082414391\n",
+    "sorted by source": "1 2 1 1082155839\n1 3 1 1082040961\n2 3 1 1082414391\n",
+    "long numbers of agents": "1 2 5552155839\n2 1 5552040961\n3 2 5552414391\n",
     "too short to tell": "1 2 3\n2 3 4\n",
     "text and two numbers": "ann bob 3 1\nbob cat 4 2\n",
     "half a heading": "source target when\nann bob 20\n",
@@ -136,6 +146,84 @@ def test_ambiguous_order_of_columns_raises(name: str, tmp_path: Path) -> None:
         file = tmp_path / "contacts.txt"
         with pytest.raises((FileFormatError, NetworkError)):
             read_events(file)
+
+
+def written(rows: Iterable[Sequence[object]]) -> str:
+    return "".join(" ".join(map(str, row)) + "\n" for row in rows)
+
+
+def _messages(times: Iterable[int], *weight: int) -> str:
+    """Messages between 7 agents at these times, in the order of SNAP, or of KONECT where they have a weight."""
+    return written((k * 3 % 7, (k * 3 + 1 + k % 5) % 7, *weight, time) for k, time in enumerate(times))
+
+
+INFERRED = {
+    "SNAP": _messages([1082040961, 1082155839, 1082414391, 1082439619]),
+    "SNAP, unsorted": _messages([1082155839, 1082040961, 1082439619, 1082414391]),
+    "SNAP, in milliseconds": _messages([1082040961000, 1082155839000, 1082414391000, 1082439619000]),
+    "SNAP, from 0 on": _messages([0, *range(2797, 5000)]),
+    "KONECT": "% sym unweighted\n" + _messages([1082040961, 1082155839, 1082414391, 1082439619], 1),
+}
+
+
+@pytest.mark.parametrize("name", INFERRED)
+def test_orders_of_other_collections_are_detected_and_reported(name: str, tmp_path: Path) -> None:
+    order = "source, target, weight, time" if "KONECT" in name else "source, target, time"
+    with pytest.warns(UserWarning, match=rf"contacts\.txt was read as .*columns {order}; set columns"):
+        network = contacts(tmp_path, INFERRED[name])
+    file = tmp_path / "contacts.txt"
+    assert str(describe_events_file(file)).endswith(f"columns {order}")
+    # Naming the columns confirms the conclusion, and nothing is left to report.
+    named = read_contacts(file, 10, columns=order.split(", "))
+    assert set(network.labels) <= set(range(7))
+    assert [column.tolist() for column in network.events] == [column.tolist() for column in named.events]
+
+
+# Ann and Bob meet at noon, Bob and Cat at one, on January 31.
+DATED = {
+    "seconds": (".csv", "2024-01-31T12:00:00,ann,bob\n2024-01-31T13:00:00,bob,cat\n"),
+    "a space, between spaces": (".txt", "2024-01-31 12:00 ann bob\n2024-01-31 13:00 bob cat\n"),
+    "semicolons and decimal commas": (".csv", "2024-01-31 12:00:00,0;ann;bob\n2024-01-31 13:00:00,0;bob;cat\n"),
+    "a heading": (".tsv", "from\tto\tdate\nann\tbob\t2024-01-31 12:00\nbob\tcat\t2024-01-31 13:00\n"),
+    "time zones": (".dat", "2024-01-31T12:00Z ann bob\n2024-01-31T14:00+01:00 bob cat\n"),
+    "SNAP's order": (".txt.gz", "ann bob 2024-01-31T12:00\nbob cat 2024-01-31T13:00\n"),
+}
+
+
+@pytest.mark.parametrize("name", DATED)
+def test_dates_are_read_as_seconds(name: str, tmp_path: Path) -> None:
+    suffix, text = DATED[name]
+    file = tmp_path / f"contacts{suffix}"
+    file.write_bytes(gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode())
+    network = read_contacts(file, 1800, origin=1706702400.0)
+    assert set(network.labels) == {"ann", "bob", "cat"}
+    assert [network.at(t).nnz // 2 for t in (1, 2, 3, 4)] == [1, 0, 1, 0]
+    assert "dates as seconds" in str(describe_events_file(file))
+    with pytest.raises(NetworkError, match=r"line \d: a step must be a whole number, got 'a date'.*read_contacts"):
+        read_events(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("2024-01-31 ann bob\n5 bob cat\n", "line 2.*time '5'; all times must be dates if one is"),
+        ("2024-01-31 ann bob\n2024-02-30 bob cat\n", "line 2.*time '2024-02-30'; a date must exist"),
+        ("2024-01-31T12:00 ann bob\n2024-01-31T12:00Z bob cat\n", "line 2.*time zone, or none"),
+        ("time source target\n31/01/2024 ann bob\n", "line 2.*a date such as 2024-01-31T12:00:00"),
+    ],
+)
+def test_dates_that_are_none_raise(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=says):
+        contacts(tmp_path, text)
+
+
+def test_numbered_agents_and_dates_need_no_conclusion(tmp_path: Path) -> None:
+    assert contacts(tmp_path, "1 2 2024-01-31\n3 2 2024-02-01\n").labels == (1, 2, 3)
+
+
+def test_long_lists_take_linear_time(tmp_path: Path) -> None:
+    # 25 s when every line asked for the width of all lines.
+    assert contacts(tmp_path, written((t, t % 97, 100 + t % 89) for t in range(20_000))).n == 186
 
 
 NAMES = st.text("ab ,;\"'Ä#%é&<>.0123", min_size=1, max_size=5).filter(

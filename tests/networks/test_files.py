@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
-from peerpressure.networks import Network, k2, named, path, read_network, write_network
+from peerpressure.networks import Network, TemporalNetwork, k2, named, path, read_network, write_events, write_network
 from peerpressure.networks._readers import READERS
 from peerpressure.networks._writers import WRITERS
 from tests.networks.strategies import WORDS, edge_table, networks, same
@@ -258,9 +258,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileFormatError, match="No space left"):
         write_network(path(9), file)
+    with pytest.raises(FileFormatError, match="No space left"):
+        write_events(TemporalNetwork.constant(path(9)), file)
     assert same(read_network(file), k2())
     assert os.listdir(tmp_path) == ["a.csv"]
-    with pytest.raises(FileFormatError, match=r"writable.*folder exists"):
+    with pytest.raises(FileFormatError, match=r"place to go.*folder that exists"):
         write_network(k2(), tmp_path / "nowhere" / "a.csv")
 
 

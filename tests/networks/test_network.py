@@ -8,12 +8,13 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from peerpressure.errors import NetworkError
-from peerpressure.networks import Network, cycle, k2, named, path
+from peerpressure.networks import Network, TemporalNetwork, cycle, k2, named, path
 from tests.networks.strategies import WORDS, edge_table, networks, same, sparse_random_graph
 
 LABELS = st.recursive(
@@ -38,6 +39,89 @@ def test_any_matrix_becomes_canonical(build: Any, dtype: Any) -> None:
     assert (A.dtype, A.indices.dtype, A.indptr.dtype) == (np.float64, np.int32, np.int32)
     assert A.has_canonical_format
     assert network.edge_count == 2
+
+
+@pytest.mark.parametrize(
+    ("index", "columns", "labels"),
+    [
+        (["ann", "bob", "cat"], ["ann", "bob", "cat"], ("ann", "bob", "cat")),
+        (["ann", "bob", "cat"], ["cat", "ann", "bob"], ("ann", "bob", "cat")),
+        (None, ["ann", "bob", "cat"], ("ann", "bob", "cat")),
+        (["ann", "bob", "cat"], None, ("ann", "bob", "cat")),
+        ([5, 7, 6], [5, 7, 6], (5, 7, 6)),
+        ([0, 1, 2], [2, 0, 1], range(3)),
+        (None, None, range(3)),
+    ],
+)
+def test_labels_of_a_data_frame(index: Any, columns: Any, labels: Any) -> None:
+    matrix = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    frame = pandas.DataFrame(
+        matrix, index=index, columns=index if index is not None and columns is not None else columns
+    )
+    frame = frame if index is None or columns is None else frame[columns]
+    network = Network(frame)
+    assert network.labels == labels
+    np.testing.assert_array_equal(network.adjacency.toarray(), matrix)
+    assert Network(frame, labels=["x", "y", "z"]).labels == ("x", "y", "z")
+    assert TemporalNetwork.from_snapshots([frame, network]).labels == labels
+
+
+@pytest.mark.parametrize("build", [np.array, sp.csr_array, sp.coo_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_errors_are_symmetrised(build: Any, dtype: Any) -> None:
+    weights = np.corrcoef(np.random.default_rng(0).normal(size=(40, 9)))
+    # Division by one standard deviation after the other, as corrcoef does it, in the precision of the data.
+    std = np.random.default_rng(1).uniform(1, 2, 40).astype(dtype)
+    weights = ((weights.astype(dtype) / std[:, None]) / std) ** 2
+    np.fill_diagonal(weights, 0)
+    assert not np.array_equal(weights, weights.T)
+    A = Network(build(weights)).adjacency.toarray()
+    np.testing.assert_array_equal(A, A.T)
+    np.testing.assert_allclose(A, weights, rtol=20 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(A, weights.T, rtol=20 * np.finfo(dtype).eps)
+
+
+class Sequenced:
+    """Vertices or edges with attributes, as igraph has them."""
+
+    def __init__(self, size: int, **values: list[Any]) -> None:
+        self.size, self.values = size, values
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.values[name]
+
+    def attributes(self) -> list[str]:
+        return list(self.values)
+
+
+class IGraph:
+    """The part of igraph.Graph that is read."""
+
+    def __init__(self, pairs: list[tuple[int, int]], vertices: Sequenced, edges: Sequenced, directed: bool) -> None:
+        self.pairs, self.vs, self.es, self.directed = pairs, vertices, edges, directed
+
+    def get_edgelist(self) -> list[tuple[int, int]]:
+        return self.pairs
+
+    def is_directed(self) -> bool:
+        return self.directed
+
+
+def test_igraph_graphs() -> None:
+    pairs = [(0, 1), (1, 2), (2, 0)]
+    named_ones = IGraph(pairs, Sequenced(3, name=["ann", "bob", "cat"]), Sequenced(3, weight=[2.0, None, 0.5]), False)
+    network = Network.from_networkx(named_ones)
+    assert network.labels == ("ann", "bob", "cat")
+    np.testing.assert_array_equal(network.adjacency.toarray(), [[0, 2, 0.5], [2, 0, 1], [0.5, 1, 0]])
+    assert not Network.from_networkx(named_ones, None).is_weighted
+    both_ways = IGraph([*pairs, (1, 0), (2, 1), (0, 2)], Sequenced(3), Sequenced(6), True)
+    assert same(Network.from_networkx(both_ways), cycle(3))
+    with pytest.raises(NetworkError, match=r"0 to 1 1\.0 but back 0\.0"):
+        Network.from_networkx(IGraph(pairs, Sequenced(3), Sequenced(3), True))
+    assert TemporalNetwork.from_snapshots([both_ways, path(3)]).n == 3
 
 
 def test_network_is_immutable_and_leaves_its_input_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import networkx as nx
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks import Network, TemporalNetwork, cycle, path, star
 from tests.networks.histories import History, histories
 from tests.networks.strategies import same
@@ -150,6 +152,43 @@ def test_time_stamps_are_robust_to_rounding() -> None:
     times = np.round(np.arange(40) * 0.1, 1)  # 0.3 / 0.1 is a little less than 3
     network = TemporalNetwork.from_contacts((times, np.zeros(40, int), np.arange(40) + 1), 0.1)
     assert [int(network.at(t).indices.max()) for t in range(1, 41)] == list(range(1, 41))
+
+
+def test_late_time_stamps_keep_their_fractions() -> None:
+    # A tolerance of 1e-9 of the step number was a whole step here, and moved the first contact to the next step.
+    for origin in (0.0, 1082040960.0):
+        stamps = np.array([1082040961.7, 1082040962.1, 1082040963.0])
+        network = TemporalNetwork.from_contacts((stamps, np.zeros(3, int), np.arange(3) + 1), origin=origin)
+        starts = network.event_times[network.weights > 0] + origin
+        assert starts.tolist() == [1082040962, 1082040963, 1082040964]
+    late = TemporalNetwork.from_contacts((np.array([1e9 + 0.3]), np.array([0]), np.array([1])), 0.1, origin=1e9)
+    assert late.event_times[0] == 4
+    with pytest.raises(NetworkError, match="coarser than the digits of the time stamps, got 1e-07 for"):
+        TemporalNetwork.from_contacts([(1082040961.7, "a", "b"), (1082040962.1, "c", "b")], 1e-7)
+
+
+def test_columns_of_a_data_frame_are_found_by_name() -> None:
+    columns = {"note": ["x", "y"], "src": ["a", "b"], "dst": ["b", "c"], "ts": [0, 20], "weight": [2.0, 3.0]}
+    network = TemporalNetwork.from_contacts(pd.DataFrame(columns), 10)
+    assert network.labels == ("a", "b", "c")
+    assert [network.at(t).sum() / 2 for t in (1, 2, 3)] == [2, 0, 3]
+    with pytest.raises(NetworkError, match="named time, source and target, got 'src', 'dst', 'seen'"):
+        TemporalNetwork.from_contacts(pd.DataFrame({"src": [1], "dst": [2], "seen": [3]}))
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        ["2024-01-31T12:00:00", "2024-01-31T13:00:00"],
+        [datetime(2024, 1, 31, 12), datetime(2024, 1, 31, 13)],
+        pd.to_datetime(["2024-01-31 12:00", "2024-01-31 13:00"], utc=True).tolist(),
+    ],
+)
+def test_rows_may_have_dates(stamps: list[Any]) -> None:
+    network = TemporalNetwork.from_contacts([(stamps[0], "a", "b"), (stamps[1], "b", "c")], 1800, origin=1706702400)
+    assert [network.at(t).nnz for t in (1, 2, 3, 4)] == [2, 0, 2, 0]
+    with pytest.raises(NetworkError, match=r"got '?7'? in row 2; use seconds or ISO dates; all times must be dates"):
+        TemporalNetwork.from_contacts([(stamps[0], "a", "b"), (7, "b", "c")], 1800)
 
 
 def test_dates_are_converted_to_seconds() -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas
+import psutil
 import pytest
 import scipy.sparse as sp
 
 from peerpressure.errors import NetworkError, TooLargeError
 from peerpressure.networks import (
+    GENERATORS,
     Network,
     barabasi_albert,
-    complete,
     cycle,
     erdos_renyi,
     grid,
@@ -100,6 +104,20 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "edge of three": (edges([("a", "b"), ("a", "b", 2)]), ["('a', 'b', 2) at position 1", "weights="]),
     "edge is text": (edges(["ab"]), ["'ab' at position 0"]),
     "three columns": (edges(np.ones((4, 3), dtype=int)), ["(4, 3)", "weights="]),
+    "agents without end": (edges([(0, 1)], n=10**30), ["most agents must have neighbours", "gaps"]),
+    "n is text": (edges([(0, 1)], n="2"), ["n must be a whole number", "got '2'"]),
+    "no graph": (graph([(0, 1)]), ["NetworkX or igraph, got list", "from_edges"]),
+    "none at all": (graph(None), ["NetworkX or igraph, got NoneType"]),
+    "other names beside": (
+        matrix(pandas.DataFrame(PATH, index=NAMES, columns=["ann", "bob", "dan"])),
+        ["rows and columns must name the same agents", "'cat', 'dan' on one side only"],
+    ),
+    "a name twice": (matrix(pandas.DataFrame(PATH, columns=["a", "b", "a"])), ["repeated 'a'"]),
+    "beyond rounding": (
+        matrix(changed((0, 1, 1 + 1e-13)), NAMES),
+        ["'ann' to 'bob' 1.0000000000001 but back 1.0", "(A + A.T) / 2"],
+    ),
+    "weak one way": (matrix(changed((0, 2, 1e-18)), NAMES), ["'ann' to 'cat' 1e-18 but back 0.0"]),
     "stray position": (edges(np.array([[0, 10**12]])), ["1000000000001 agents with 1 edges", "gaps"]),
     "unequal ends": (edges((np.arange(3), np.arange(2))), ["3 sources and 2 targets", "one length"]),
     "fractional positions": (edges(np.ones((4, 2))), ["float64", "astype(int)"]),
@@ -159,6 +177,20 @@ def test_invalid_input_raises(name: str) -> None:
         assert fragment in message
 
 
-def test_too_large_networks_raise() -> None:
-    with pytest.raises(TooLargeError, match=r"GiB free; ask for fewer edges"):
-        complete(10**7)
+@pytest.mark.parametrize("size", [10**9, 10**400])
+@pytest.mark.parametrize("name", sorted({*GENERATORS} - {"k2"}))
+def test_too_large_networks_raise_before_they_are_built(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 16 GiB, whatever machine this is.
+    free = psutil.virtual_memory()._replace(available=2**34)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    generator = GENERATORS[name]
+    sizes = {"n": size, "rows": size, "columns": 2, "m": 2, "k": 4, "degree": 4, "p": 0.1}
+    arguments = {one.name: sizes[one.name] for one in generator.parameters if one.name in sizes}
+    seed = {"seed": 1} if "seed" in inspect.signature(generator.build).parameters else {}
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLargeError, match=r"GiB free; ask for fewer edges"):
+            generator.build(**arguments, **seed)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()

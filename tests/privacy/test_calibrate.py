@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,8 @@ KINDS = {
 def test_gaussian_budgets_are_met_exactly(noise: pp.noise.Noise, value: float, sensitivity: float) -> None:
     model = random_model(N, noise=noise)
     for name in ("epsilon", "mu", "information"):
-        found = calibrate(model, T, sensitivity=sensitivity, **{name: value})
+        asked: dict[str, Any] = {name: value}
+        found = calibrate(model, T, sensitivity=sensitivity, **asked)
         assert getattr(found.budget, name) == pytest.approx(value, rel=1e-6)
         assert getattr(budget(found.model, T, sensitivity), name) == pytest.approx(value, rel=1e-6)
 
@@ -87,7 +89,7 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
         (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
     ],
 )
-def test_bad_input(noise: pp.noise.Noise, asked: dict[str, float], message: str) -> None:
+def test_bad_input(noise: pp.noise.Noise, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         calibrate(random_model(N, noise=noise), T, **asked)
 
@@ -95,3 +97,24 @@ def test_bad_input(noise: pp.noise.Noise, asked: dict[str, float], message: str)
 def test_the_remedy_for_a_mask_works() -> None:
     model = random_model(N, noise=pp.Gaussian(temporal="frozen"))
     assert calibrate(delay_pressure(model, T), T, mu=0.25).std == 4.0
+
+
+@pytest.mark.parametrize("noise", [pp.Gaussian(), pp.Gaussian(temporal="frozen"), pp.Laplace()], ids=str)
+def test_the_optimal_schedule_under_a_budget_keeps_it_and_is_the_most_accurate(noise: pp.noise.Noise) -> None:
+    rng = np.random.default_rng(4)
+    network = pp.networks.barabasi_albert(15, 2, seed=1)
+    model = pp.Model(network, rng.uniform(size=15), rng.uniform(0.5, 1, 15), noise=noise)
+    found = calibrate(model, 12, epsilon=4.0, optimal_pressure=True)
+    assert budget(found.model, 12).epsilon == pytest.approx(4.0)
+    assert found.optimum is not None
+    assert found.model.pressure == found.optimum.schedule
+    # Nobody responds to the hidden start, so that the noise is that of any delayed schedule.
+    assert float(found.model.pressure(1)) == 0
+    delayed = calibrate(delay_pressure(model, 12), 12, epsilon=4.0)
+    np.testing.assert_allclose(found.std, delayed.std)
+    distances = [one.rms_distance for one in found.optimum.alternatives.values()]
+    assert found.optimum.rms_distance <= min(distances)
+    assert found.error < delayed.error or noise.is_frozen
+    # A public start reveals nothing, and its first pressure is free.
+    public = calibrate(replace(model, start=np.full(15, 0.5)), 12, epsilon=4.0, optimal_pressure=True)
+    assert float(public.model.pressure(1)) > 0

@@ -134,7 +134,7 @@ times = table(
         "continuous": st.booleans(),
         "step": st.floats(0.01, 1),
         "scaling": st.sampled_from(["printed", "model"]),
-        "method": st.sampled_from(["auto", "exact", "euler"]),
+        "method": st.sampled_from(["auto", "exact", "taylor", "euler"]),
     },
 )
 flowing_noise = table({"law": st.just("gaussian")}, {"std": drawn["std"]})

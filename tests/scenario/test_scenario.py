@@ -13,7 +13,14 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import peerpressure as pp
 from peerpressure.errors import FileFormatError
 from peerpressure.networks import GENERATORS
-from peerpressure.scenario import load_scenario, parse_scenario, scenario_from, schema_text, shipped_schema
+from peerpressure.scenario import (
+    ScenarioError,
+    load_scenario,
+    parse_scenario,
+    scenario_from,
+    schema_text,
+    shipped_schema,
+)
 from peerpressure.scenario._scenario import toml_text
 from peerpressure.scenario._shorthand import network_section, noise_section, pressure_section
 from tests.scenario.strategies import scenarios
@@ -123,6 +130,32 @@ def test_two_camps_have_their_shares() -> None:
 def test_the_tuned_schedule_knows_the_agents() -> None:
     model = parse_scenario(PLAIN + "[agents]\nstubbornness=[1.0, 3.0]\n[pressure]\nkind='tuned'").model()
     assert model.pressure == pp.Linear(2.0)
+
+
+def test_the_tuned_schedule_knows_the_noise() -> None:
+    noise = "[noise]\nlaw='gaussian'\nstd=0.1\ntime_scale={{kind='power', exponent={}}}\n[pressure]\nkind='tuned'"
+    assert parse_scenario(PLAIN + noise.format(0.25)).model().pressure == pp.Linear(2.0)
+    # No line averages such noise away.
+    assert parse_scenario(PLAIN + noise.format(0.5)).model().pressure == pp.Linear(1.0)
+
+
+@pytest.mark.parametrize("text", [PLAIN + "[pressure]\nkind='optimal'", "pressure = 'optimal'\n" + PLAIN])
+def test_the_optimal_schedule_knows_the_model_and_the_run(text: str) -> None:
+    scenario = parse_scenario(text)
+    model = scenario.model()
+    assert model.pressure == pp.theory.optimal_schedule(model, scenario.run.steps).schedule
+    assert parse_scenario(scenario.to_toml()).model().pressure == model.pressure
+    assert parse_scenario("pressure = 't*log(1 + t)'\n" + PLAIN).model().pressure == pp.schedules.Formula(
+        "t*log(1 + t)"
+    )
+
+
+@pytest.mark.parametrize("more", ["[time]\ncontinuous=true", "[run]\nsteps=100000"])
+def test_an_optimal_schedule_that_cannot_be_computed_is_an_error_of_the_pressure(more: str) -> None:
+    text = "[network]\ngenerator='k2'\n[pressure]\nkind='optimal'\n" + more
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text if "steps" in more else text + "\n[run]\nsteps=5")
+    assert {problem.path for problem in caught.value.problems} == {"pressure"}
 
 
 def test_every_generator_has_a_section_and_a_shorthand() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import ModelError, ScheduleError
-from peerpressure.sde import LARGEST_EXACT, SDE
+from peerpressure.sde import SDE
 from tests.builders import SCHEDULES, random_model
 
 STD = np.linspace(0.0, 2.0, 23)
@@ -73,7 +73,7 @@ def test_many_times_are_read_at_once() -> None:
 
 def test_method_is_chosen_by_size() -> None:
     small, large = (SDE(pp.Model(pp.networks.cycle(n), np.zeros(n))) for n in (20, 300))
-    assert (small.path_method, large.path_method) == ("exact", "euler")
+    assert (small.path_method, large.path_method) == ("exact", "taylor")
     assert replace(large, method="exact").path_method == "exact"
     assert "step 0.1, noise as printed, exact paths" in repr(small)
     assert "noise as in the model, euler paths" in repr(replace(small, scaling="model", method="euler"))
@@ -101,7 +101,7 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"step": True}, "positive, finite"),
     ({}, {"step": "small"}, "got 'small'"),
     ({}, {"scaling": "both"}, "scaling must be one of 'printed', 'model', got 'both'"),
-    ({}, {"method": "heun"}, "method must be one of 'auto', 'exact', 'euler'"),
+    ({}, {"method": "heun"}, "method must be one of 'auto', 'exact', 'taylor', 'euler'"),
     ({}, {"method": "euler", "step": 1.5}, "not be longer than 1"),
     ({"adaptation": 0.1}, {}, "hidden state must stay the same"),
 ]
@@ -120,9 +120,6 @@ def test_a_network_that_changes_is_refused() -> None:
         SDE(pp.Model(changing, np.zeros(5)))
 
 
-def test_what_is_no_model_or_too_large_for_exact_paths_is_refused() -> None:
+def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ModelError, match="made from a Model, got str"):
         SDE("model")  # type: ignore[arg-type]
-    n = LARGEST_EXACT + 1
-    with pytest.raises(ModelError, match="up to 500 agents, got 501; use method='euler'"):
-        SDE(pp.Model(pp.networks.cycle(n), np.zeros(n)), method="exact")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy import linalg
 
 import peerpressure as pp
-from peerpressure.errors import InvalidInputError
+from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sde import SDE, exact_paths, exact_transitions, moments_at, transition
 from peerpressure.sde._flow import smooth_pieces
 from tests.builders import SCHEDULES, random_model
@@ -88,9 +89,15 @@ def test_steps_out_of_order_are_refused() -> None:
         transition(sde, 0.0, 1.0).then(transition(sde, 1.5, 2.0))
     with pytest.raises(InvalidInputError, match="increasing"):
         transition(sde, 2.0, 1.0)
-    n = 501
-    with pytest.raises(InvalidInputError, match="up to 500 agents"):
-        transition(SDE(pp.Model(pp.networks.cycle(n), np.zeros(n))), 0.0, 1.0)
+
+
+def test_steps_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=10**6))
+    for call in (lambda: transition(noisy(70), 0.0, 1.0), lambda: pp.simulate(replace(noisy(70), method="exact"), 1)):
+        with pytest.raises(
+            TooLargeError, match=r"0\.001 GB is free, got 0\.0015\d+ GB for 70 agents; use method='taylor'"
+        ):
+            call()
 
 
 def test_paths_have_the_exact_moments() -> None:

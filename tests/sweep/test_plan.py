@@ -105,6 +105,13 @@ def test_draws_grow_and_stay_inside(count: int, more: int, spacing: Any, whole: 
     assert few != Draws(2, 900, count, spacing, whole).values(root, "b")
 
 
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.0 + 1e-9), (-1e-9, 1e-9), (0.0, 1e-300), (99.9999999, 100.0)])
+def test_draws_of_narrow_ranges_end(low: float, high: float) -> None:
+    values = Draws(low, high, 5).values(0, "a")
+    assert len(set(values)) == 5
+    assert all(low <= value <= high for value in values)
+
+
 def test_draws_are_uniform() -> None:
     values = np.sort(Draws(0.0, 1.0, 20_000).values(0, "a"))
     steps = np.arange(1, values.size + 1) / values.size
@@ -153,6 +160,11 @@ def test_what_is_no_plan_is_refused(parts: dict[str, Any], words: str) -> None:
         lambda: Range(0, 1, 2, spacing="cubic"),  # type: ignore[arg-type]
         lambda: Draws(1, 1, 3),
         lambda: Draws(0, 10, 9, whole=True),
+        # Values have twelve digits, of which these ranges hold two, ten and none.
+        lambda: Draws(1.0, 1.0 + 1e-12, 5),
+        lambda: Draws(1.0, 1.0 + 1e-10, 9, spacing="log"),
+        lambda: Draws(1e20, 1e20 + 1e5, 1),
+        lambda: Draws(0.0, 5e-324, 2),
     ],
 )
 def test_what_is_no_axis_is_refused(make: Any) -> None:

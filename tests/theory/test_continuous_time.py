@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, moments_at, moments_of, stationary
 from peerpressure.theory import ReasonCode as Code, consensus_limit, consensus_rate
 from peerpressure.theory._classification import classify
+from peerpressure.theory._limits import component_limit
 from tests.builders import SCHEDULES, random_model
 
 from .reasons import codes, values
@@ -85,6 +87,11 @@ def test_reasons_carry_the_numbers_of_the_process() -> None:
     limit = consensus_limit(fast, tolerance=1e-3)
     told = values(pp.diagnose(fast), Code.LIMIT)
     assert told.items() >= {"mean": limit.mean, "std": limit.std, "v": fast.consensus_value}.items()
+    assert 0 < told["error"] < 1e-3  # what is printed is rounded to what this supports
+    bounded = build(pressure=pp.Constant(2.0))
+    found, (_, covariance) = values(pp.diagnose(bounded), Code.FLUCTUATION), pp.sde.stationary(bounded, 1.0)
+    stds = np.sqrt(np.diag(covariance))
+    assert (found["low"], found["high"]) == pytest.approx((stds.min(), stds.max()))
 
 
 def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
@@ -236,3 +243,20 @@ def test_no_stationary_law_without_an_own_opinion_or_for_too_many() -> None:
         stationary(build(pressure=pp.StretchedExponential()), 1e5)
     with pytest.raises(InvalidInputError, match="up to 1,000 agents"):
         stationary(SDE(pp.Model(pp.networks.cycle(1001), np.zeros(1001))), 1.0)
+
+
+def test_a_limit_without_its_noise_stays_that_of_the_equation() -> None:
+    # Growing noise is left out of the mean, which must then be followed in continuous time and not in steps.
+    model = pp.Model(
+        pp.networks.complete(3),
+        [0.0, 1.0, 5.0],
+        [1.0, 2.0, 4.0],
+        pressure=pp.Power(2),
+        noise=pp.Gaussian(0.1, time_scale=pp.Power(0.3)),
+        start=[3.0, 0.0, 0.0],
+    )
+    long_run = classify(SDE(model))
+    limit = component_limit(long_run, long_run.structure.components[0], tolerance=1e-5)
+    late = moments_at(SDE(replace(model, noise=pp.NoNoise())), [300.0]).mean[0]
+    np.testing.assert_allclose(limit.mean, late, atol=5e-3)
+    assert abs(limit.mean - pp.moments(replace(model, noise=pp.NoNoise()), 300).mean[-1].mean()) > 0.04

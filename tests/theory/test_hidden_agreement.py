@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, diagnose
+from peerpressure.theory._classification import classify
+from peerpressure.theory._explanation import explain
 
-from .changing import CHANGING as C
+from .changing import CHANGING as C, in_rounds
 from .reasons import codes
 
 ODD, TREE, AGENTS = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1), 6
@@ -141,6 +143,31 @@ def test_equal_opinions_that_never_move_attract_all_others() -> None:
     assert verdict.consensus_limit.mean == pytest.approx(0.3, rel=1e-12)
 
 
+def test_pressure_that_grows_hardly_faster_than_t_leads_to_the_one_opinion_that_never_moves() -> None:
+    weights = [0.0, 1.0, 1.0]
+    model = Model(
+        path(3), [-1.6, -0.7, 0.2], [5, 0.5, 0.05], "0.35*t^1.01", adaptation=Adaptation("0.5/sqrt(t)", weights)
+    )
+    verdict = diagnose(model)
+    assert verdict.consensus_limit is not None
+    assert verdict.consensus_limit.mean == pytest.approx(-1.6, abs=1e-9)
+    assert verdict.hidden is not None
+    assert verdict.hidden.agrees
+
+
+def test_components_of_equal_opinions_agree_from_any_start() -> None:
+    model = Model(C["groups"], np.full(6, 0.7), pressure=Linear(), start=np.zeros(6))
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+
+
+def test_phases_with_isolated_agents_take_up_all_of_their_noise() -> None:
+    swaps = in_rounds([(0, 3), (1, 2)], [(2, 3)], n=4)
+    verdict = diagnose(Model(swaps, np.arange(4.0), 1.0, Linear(), WHITE, adaptation=1.0))
+    assert verdict.outcome is Outcome.PERIODIC
+    assert verdict.hidden is not None
+    assert verdict.hidden.agrees is False
+
+
 def test_growing_noise_leaves_a_finite_deviation_where_its_steps_sum_up() -> None:
     model = build(ODD, Linear(), 0.1, Gaussian(0.3, time_scale=Power(0.4)))
     limit = diagnose(model).consensus_limit
@@ -159,7 +186,27 @@ def test_agents_without_pressure_are_said_to_be_on_their_own(pressure: Schedule)
 
 def test_reasons_do_not_claim_agreement_that_the_verdict_denies() -> None:
     for rate, code in ((0.1, Code.OWN_NOISE_KEPT), (FALLING, Code.OWN_NOISE)):
-        verdict = diagnose(build(C["isolated"], SLOW, rate, WHITE))
-        assert verdict.hidden is not None
-        assert verdict.hidden.agrees is (code is Code.OWN_NOISE)
-        assert code in codes(verdict)
+        long_run = classify(build(C["isolated"], SLOW, rate, WHITE))
+        assert long_run.hidden_agrees is (code is Code.OWN_NOISE)
+        assert code in {reason.code for reason in explain(long_run, None, None)}
+
+
+@pytest.mark.parametrize(
+    ("pressure", "adaptation", "noise"),
+    [
+        ("1.5*t^1.01", 0.2, NoNoise()),
+        ("1.5*t^1.01", 0.2, Gaussian(0.3)),
+        ("1.5*t^1.01", "0.2/(1 + 1/t)", Gaussian([0.39, 0.69, 0.52], temporal="frozen")),
+        ("4.6*t^1.01", "0.8/t^2", NoNoise()),
+        ("0.01*1.02^t", "0.5/(t*log(2 + t))", NoNoise()),
+    ],
+    ids=str,
+)
+def test_a_swing_too_small_to_be_seen_is_none(pressure: str, adaptation: object, noise: Noise) -> None:
+    model = Model(path(3), [0.0, 1.0, 0.5], [1.0, 2.0, 1.5], pressure, noise, adaptation=adaptation)  # type: ignore[arg-type]
+    verdict = diagnose(model)
+    assert verdict.outcome is Outcome.BIASED_CONSENSUS
+    assert verdict.consensus_limit is not None
+    # What is left of the swing is exp(−κ Σ 1/ρ_t), with a sum of 100 c at the exponent 1.01.
+    faster = Model(path(3), [0.0, 1.0, 0.5], [1.0, 2.0, 1.5], "1.5*t^1.3", noise, adaptation=adaptation)  # type: ignore[arg-type]
+    assert diagnose(faster).outcome is Outcome.OSCILLATION

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.networks import Network, complete, cycle, named, path, star
-from peerpressure.noise import Gaussian
+from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
 from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, diagnose
 
 from .reasons import codes, values
@@ -116,3 +116,103 @@ def test_no_digits_are_printed_below_the_error() -> None:
     digits = row.split()[2].rstrip(",").partition(".")[2]
     assert 10.0 ** -len(digits) >= limit.residual / 10
     assert Code.LIMIT in codes(verdict)
+
+
+def stationary(model: Model, steps: int = 4_000) -> tuple[float, Array]:
+    """Return the deviations of the mode and of each agent in the end, by a recursion of state and noise together."""
+    n, A, phi = model.n, model.network.adjacency.toarray(), model.noise.autocorrelation
+    d, sigma = A.sum(axis=1), model.noise.deviations(model.n) * float(model.noise.scale(10**9))
+    rho = float(model.pressure(10**9))
+    C, g = rho * A / (model.s + rho * d)[:, None], np.diag(model.s / (model.s + rho * d))
+    F = np.block([[C, phi * g], [np.zeros((n, n)), phi * np.eye(n)]])
+    fresh = np.vstack([g, np.eye(n)]) * sigma
+    noise = (1 - phi**2) * fresh @ fresh.T
+    P = np.zeros((2 * n, 2 * n))
+    P[n:, n:] = np.diag(sigma**2)
+    for _ in range(steps):
+        P = F @ P @ F.T + noise
+    w = d / d.sum()
+    return math.sqrt(w @ P[:n, :n] @ w), np.sqrt(np.diag(P)[:n])
+
+
+@pytest.mark.parametrize("temporal", ["white", "frozen", AR1(0.9), AR1(-0.7)])
+@pytest.mark.parametrize("pressure", [0.3, 20.0, "5 + 1/t", 0.0])
+def test_stationary_deviations_are_exact(temporal: AR1 | str, pressure: float | str) -> None:
+    rng = np.random.default_rng(5)
+    stds = rng.uniform(0.1, 1.0, 7)
+    noise = Gaussian(stds, temporal=temporal, time_scale="2 + 1/t")
+    # A line, which keeps it connected, and some more edges.
+    upper = np.maximum(np.triu(rng.uniform(size=(7, 7)) < 0.4, 1), np.diag(np.ones(6), 1))
+    network = Network(upper + upper.T)
+    model = Model(network, rng.uniform(size=7), rng.uniform(0.1, 3, 7), pressure, noise)
+    verdict = diagnose(model)
+    found = values(verdict, Code.FROZEN_DEVIATION if temporal == "frozen" else Code.FLUCTUATION)
+    mode, agents = stationary(model)
+    assert (found["std"], found["low"], found["high"]) == pytest.approx((mode, agents.min(), agents.max()), rel=1e-6)
+
+
+def test_large_networks_have_the_deviation_of_their_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peerpressure.theory._stationary.MOST_AGENTS", 3)
+    for temporal in ("white", AR1(0.8)):
+        model = Model(star(6), np.arange(6.0), [1, 2, 3, 1, 1, 0.5], 2.0, Gaussian(0.5, temporal=temporal))
+        assert values(diagnose(model), Code.MODE_FLUCTUATION)["std"] == pytest.approx(stationary(model)[0], rel=1e-6)
+
+
+def test_noise_that_fades_or_varies_has_no_stationary_deviation() -> None:
+    fades = Model(star(6), np.arange(6.0), pressure=2.0, noise=Gaussian(0.5, time_scale="1/log(2+t)"))
+    assert Code.FLUCTUATION_FADES in codes(diagnose(fades))
+    varies = Model(star(6), np.arange(6.0), pressure="2+t-2*floor(t/2)", noise=Gaussian(0.5))
+    assert {Code.BOUNDED_PRESSURE, Code.FLUCTUATION_UNKNOWN} <= codes(diagnose(varies))
+
+
+CONVERGENCE = [
+    ("t", Gaussian(0.5), "almost surely"),
+    ("sqrt(t)", Gaussian(0.5), "almost surely"),
+    ("log(1+t)^2", Gaussian(0.5), "almost surely"),
+    ("log(1+t)", Gaussian(0.5), "in mean square"),
+    ("log(log(2+t)) + 1", Uniform(0.5), "in mean square"),
+    ("t^0.4", Laplace(0.5), "almost surely"),
+    ("t^0.4", StudentT(0.5, df=2.2), "in mean square"),
+    ("t^0.4", StudentT(0.5, df=3.0), "almost surely"),
+    ("t^0.4", Gaussian(0.5, time_scale="t^0.1"), "almost surely"),
+    ("log(1+t)^2", Gaussian(0.5, time_scale="log(1+t)^0.6"), "in mean square"),
+    ("log(1+t)", Gaussian(0.5, temporal="frozen", time_scale="1/t"), "almost surely"),
+    ("log(1+t)", NoNoise(), None),
+]
+
+
+@pytest.mark.parametrize(("pressure", "noise", "expected"), CONVERGENCE)
+def test_the_kind_of_convergence_is_named(pressure: str, noise: Noise, expected: str | None) -> None:
+    verdict = diagnose(Model(complete(4), [0, 1, 2, 5], pressure=pressure, noise=noise))
+    assert verdict.outcome is Outcome.CONSENSUS
+    assert verdict.convergence == expected
+    assert verdict.to_dict()["convergence"] == expected
+
+
+@pytest.mark.parametrize(
+    ("pressure", "hidden", "expected"),
+    [
+        ("(2 + t - 2*floor(t/2))*t", [0, 1, 0, 1], Outcome.OSCILLATION),
+        ("(2 + (-1)^t)*sqrt(t)", [0, 1, 0, 1], Outcome.OSCILLATION),
+        ("(2 + (-1)^t)*t", [0, 0, 1, 1], Outcome.CONSENSUS),
+        ("(2 + sin(t))*sqrt(t)", [0, 1, 0, 1], Outcome.CONSENSUS),
+        ("2^floor(log2(t))/4", [0, 1, 0, 1], Outcome.CONSENSUS),
+    ],
+)
+def test_pressure_that_depends_on_parity_makes_sides_swing(
+    pressure: str, hidden: list[float], expected: Outcome
+) -> None:
+    model = Model(path(4), hidden, pressure=pressure)
+    assert diagnose(model).outcome is expected
+    swings = [measured(model, steps)[2] for steps in (500, 8_000)]
+    assert (swings[1] > 0.05) == (expected is Outcome.OSCILLATION)
+    assert swings[1] < 0.6 * swings[0] or expected is Outcome.OSCILLATION
+
+
+@pytest.mark.parametrize("temporal", ["white", "frozen"])
+def test_equal_opinions_and_noise_that_fades_agree_under_bounded_pressure(temporal: str) -> None:
+    noise = Gaussian(0.5, time_scale="1/log(2+t)", temporal=temporal)
+    model = Model(star(4), [0.7] * 4, start=[0, 1, 2, 3], pressure="3*(1 + exp(-t))", noise=noise)
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+    model = Model(star(4), [0.7, 0.7, 0.7, 0.8], pressure=3.0, noise=noise)
+    assert diagnose(model).outcome is Outcome.DISAGREEMENT

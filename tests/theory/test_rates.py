@@ -254,3 +254,63 @@ def test_ideal_deviation_is_rejected_for_frozen_noise_and_before_the_first_step(
         ideal_deviation(model, 10)
     with pytest.raises(InvalidInputError, match="at least 1"):
         ideal_deviation(make(cycle(5), Linear()), 0)
+
+
+def _bias(model: Model, t: int) -> float:
+    return abs(float(moments(model, t, of=consensus_mode(model)).mean[-1, 0]) - model.consensus_value)
+
+
+def _local_exponent(model: Model, t: int) -> float:
+    return math.log(_bias(model, t) / _bias(model, 2 * t)) / math.log(2)
+
+
+def test_a_law_says_when_it_sets_in() -> None:
+    network, x = barabasi_albert(60, 2, seed=1), np.random.default_rng(1).uniform(size=60)
+    late = Model(network, x, start=x + 1, pressure=Power(0.99))
+    law = consensus_rate(late).bias
+    assert law is not None
+    assert law.onset is not None
+    # The start fades like exp(−κ Σ 1/ρ_t), with a local exponent κt^0.01 that reaches 0.99 at t = 10^58.
+    assert law.onset > 1e58
+    assert _local_exponent(late, 2_000) == pytest.approx(late.kappa * 2_800**0.01, rel=0.02)
+    soon = Model(network, x, start=x + 1, pressure=Power(0.5))
+    law = consensus_rate(soon).bias
+    assert law is not None
+    assert law.onset is not None
+    assert 100 < law.onset < 2_000
+    assert _bias(soon, 2 * int(law.onset)) == pytest.approx(abs(law(2 * int(law.onset))), rel=0.1)
+    assert _bias(soon, int(law.onset) // 4) > 1.2 * abs(law(int(law.onset) // 4))
+
+
+def test_a_network_that_relaxes_slowly_delays_the_laws() -> None:
+    edges = [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0), (3, 4, 1.0), (4, 5, 1.0), (3, 5, 1.0), (2, 3, 1e-9)]
+    A = np.zeros((6, 6))
+    for i, j, weight in edges:
+        A[i, j] = A[j, i] = weight
+    model = Model(Network(A), [0, 0.1, 0.3, 1, 1, 1], [1, 2, 3, 1, 1, 0.5])
+    rate = consensus_rate(model)
+    for law in (rate.bias, rate.disagreement):
+        assert law is not None
+        assert law.onset is not None
+        assert law.onset > 1e9
+    assert abs(_local_exponent(model, 2_000)) < 0.01
+    joined = consensus_rate(Model(complete(6), [0, 0.1, 0.3, 1, 1, 1], [1, 2, 3, 1, 1, 0.5])).disagreement
+    assert joined is not None
+    assert joined.onset is not None
+    assert joined.onset < 200
+
+
+def test_equal_opinions_are_approached_as_fast_as_the_start_is_forgotten() -> None:
+    start = [1.0, 2.0, 3.0, 4.0]
+    linear = Model(complete(4), [0.5] * 4, [1, 2, 3, 6], Linear(0.5), start=start)  # κ/c = 2
+    rate = consensus_rate(linear)
+    assert rate.bias is not None
+    assert rate.disagreement is not None
+    assert (rate.bias.exponent, rate.disagreement.exponent) == pytest.approx((2.0, 3.0))
+    assert _local_exponent(linear, 500) == pytest.approx(2.0, abs=0.02)
+    spread = [float(np.ptp(moments(linear, t).mean[-1])) for t in (500, 1_000)]
+    assert math.log2(spread[0] / spread[1]) == pytest.approx(3.0, abs=0.05)
+    slow = consensus_rate(Model(complete(4), [0.5] * 4, pressure=Power(0.5), start=start)).bias
+    assert slow is not None
+    assert slow.exponent == math.inf
+    assert str(slow) == "faster than every power of t"

@@ -94,7 +94,7 @@ NOISES = [
     ),
     (ODD, Linear(), Gaussian(0.5, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, Code.UNKNOWN_NOISE),
     (ODD, Constant(1.0), Gaussian(0.5, time_scale=Linear()), Outcome.DISAGREEMENT, Code.FLUCTUATION_GROWS),
-    (ODD, Constant(1.0), FROZEN, Outcome.DISAGREEMENT, Code.FROZEN_SHIFT),
+    (ODD, Constant(1.0), FROZEN, Outcome.DISAGREEMENT, Code.FROZEN_DEVIATION),
     (ODD, Constant(1.0), NoNoise(), Outcome.DISAGREEMENT, Code.NO_FLUCTUATION),
     (ODD, Power(2), Gaussian(0.0, time_scale=Linear()), Outcome.BIASED_CONSENSUS, Code.LIMIT),
     (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, Code.NOISE_MEMORY),
@@ -116,7 +116,7 @@ def test_reasons_carry_the_numbers_that_they_rest_on() -> None:
     span = values(diagnose(model), Code.STATIONARY_MEAN)
     assert (span["low"], span["high"]) == pytest.approx((point.min(), point.max()))
     late = moments(model, 400, of=consensus_mode(model)).std[-1, 0]
-    assert values(diagnose(model), Code.FLUCTUATION)["std"] == pytest.approx(late, rel=0.1)
+    assert values(diagnose(model), Code.FLUCTUATION)["std"] == pytest.approx(late, rel=1e-9)
     fast = make(TREE, Power(1.5))
     verdict = diagnose(fast)
     assert verdict.consensus_limit is not None
@@ -191,19 +191,6 @@ def test_forecast_is_that_of_the_moments() -> None:
     mode = moments(model, 200, of=consensus_mode(model))
     assert ahead.mode_std == pytest.approx(mode.std[-1, 0])
     assert ahead.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
-
-
-def test_advice_is_exact_and_worth_taking() -> None:
-    model = make(ODD, Linear())
-    found = diagnose(model, 500).advice
-    assert found is not None
-    assert found.schedule == Linear.tuned(ODD, model.s)
-    after = diagnose(replace(model, pressure=found.schedule), 500)
-    assert after.forecast is not None
-    assert after.advice is not None
-    assert after.forecast.mode_error == pytest.approx(found.error_tuned)
-    assert after.advice.gain == pytest.approx(1.0)
-    assert found.gain > 1.5
 
 
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
@@ -113,4 +114,6 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 def main() -> None:
     """Run the command line of this process."""
+    # One line for the user, as errors are, without a place in the code.
+    warnings.formatwarning = lambda message, *_place, **_line: f"peerpressure: {message}\n"
     sys.exit(invoke(sys.argv[1:]))

@@ -24,7 +24,10 @@ def diagnose(
     ] = None,
     pressure: Annotated[
         str | None,
-        typer.Option(help="A formula in t, such as '2^sqrt(t)'; a kind, such as power:1.5; or tuned.  [default: t]"),
+        typer.Option(
+            help="A formula in t, such as '2^sqrt(t)'; a kind, such as power:1.5; tuned; or optimal for --steps.  "
+            "[default: t]"
+        ),
     ] = None,
     noise: Annotated[
         str | None,
@@ -56,7 +59,7 @@ def diagnose(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict whether agents agree, on what and how fast, and how much a tuned schedule would improve it.
+    """Predict whether agents agree, on what and how fast, and which schedules bring them closer to v by --steps.
 
     Numbers are exact, or have a standard error on large networks. Options override the file. Without a file, hidden
     opinions are drawn uniformly between 0 and 1.
@@ -74,6 +77,8 @@ def diagnose(
     # A file has the length of its run; without one the changes need a number of steps.
     if file is None and dynamics is not None and steps is None:
         raise typer.BadParameter("give --steps, the time over which the graph changes", param_hint="'--dynamics'")
+    if file is None and pressure == "optimal" and steps is None:
+        raise typer.BadParameter("give --steps, the horizon of the schedule", param_hint="'--pressure'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}

@@ -132,16 +132,24 @@ def available_threads() -> int:
 
 
 def bytes_needed(
-    agents: int, entries: int, replicates: NDArray[np.int64], itemsize: int, *, memory: bool, hidden: bool = False
+    agents: int,
+    entries: int,
+    replicates: NDArray[np.int64],
+    itemsize: int,
+    *,
+    memory: bool,
+    hidden: bool = False,
+    series: bool = False,
 ) -> int:
     """Return what blocks, graph and final states will take at most, before any of it is allocated.
 
-    ``memory`` and ``hidden`` are whether noise has a memory, and whether hidden opinions adapt.
+    ``memory`` and ``hidden`` are whether noise has a memory, and whether hidden opinions adapt; ``series`` is whether
+    steps sum a Taylor series, which has two stages, two draws and coefficients of its own.
     """
     runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
     # At most one padded block per stretch of consecutive numbers.
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
-    state = agents * lanes * itemsize * (2 + memory + hidden)
+    state = agents * lanes * itemsize * (2 + memory + hidden + 4 * series) + 400 * agents * series
     # Columns of both layouts and weights, while the kernels' copy exists beside the network itself.
     graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
     return state + graph + replicates.size * agents * itemsize * (1 + memory + hidden)

@@ -40,11 +40,13 @@ def run(
 
     ``memory`` and ``hidden_state`` are the memory of the noise and the hidden opinions of a run that is resumed.
     """
-    return _Run(plan, start, memory, hidden_state).finish(report)
+    return ProcessorRun(plan, start, memory, hidden_state).finish(report)
 
 
-class _Run:
+class ProcessorRun:
     """The arrays of one run while it lasts."""
+
+    cost = 1  # of a step, in steps of the discrete model
 
     def __init__(
         self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
@@ -98,6 +100,7 @@ class _Run:
                 raise PeerPressureError(f"{noise} drew a value that is not finite; choose a law with lighter tails")
 
     def finish(self, report: Callable[[int], None]) -> RunResult:
+        """Make all steps and return what was recorded."""
         with self._pool() as pool:
             for begin, end in self._segments():
                 self._advance(begin, end, pool)
@@ -120,7 +123,7 @@ class _Run:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
         # At least one step, however large the state is.
-        size = max(1, int(_SEGMENT / (plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize)))
+        size = max(1, int(_SEGMENT / self.cost / (plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize)))
         if self.drawn_by_python:
             size = 1
         begin, last = plan.start_step, plan.start_step + plan.steps

@@ -119,7 +119,12 @@ def _unknown(model: Model) -> Verdict:
 
 
 def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
-    return verdict.to_dict() | {"text": str(verdict)}
+    plain = verdict.to_dict() | {"text": str(verdict)}
+    for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
+        # The section of a scenario to take over; a table of pressures has no control on the page.
+        schedule = one.pop("schedule")
+        one["section"] = {"kind": "optimal"} if one["name"] == "optimal" else schedule
+    return plain
 
 
 def pressure_answer(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
@@ -191,7 +196,6 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
         "replicates": built.scenario.run.replicates,
         "consensus_value": model.consensus_value,
         "verdict": verdict_facts(built, limits),
-        "tuned": {"kind": "tuned"},
         "every": thinning.every,
         "dense": thinning.dense,
         "elapsed_ms": 1e3 * (time.perf_counter() - begin),

@@ -96,11 +96,11 @@ def generators() -> list[Choice]:
 
 
 def schedules() -> list[Choice]:
-    """Return the schedules, and the one tuned to the network after the first."""
+    """Return the schedules, and those that depend on the model after the first."""
     found = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
     # The tuned schedule is derived from the linear one and stands beside it.
     first, *others = (choice for choice in found if choice is not None)
-    return [first, TUNED, *others]
+    return [first, TUNED, OPTIMAL, *others]
 
 
 def methods() -> list[Choice]:
@@ -124,6 +124,9 @@ def _whole(name: str, title: str, low: int, high: int, start: int, *, log: bool 
 
 TUNED = Choice(
     "tuned", "Tuned to this network", "ρ_t = κt with κ = Σs/Σd: all past public opinions have the same weight."
+)
+OPTIMAL = Choice(
+    "optimal", "Optimal for this run", "Agents are closest to v at the end of the run: slow growth, then averaging."
 )
 
 HIDDEN_LAWS: tuple[Choice, ...] = (

@@ -58,9 +58,10 @@ class Limits:
     """Largest sizes of a request and of its answer; the page shows them, and the server enforces them.
 
     ``changes`` counts those of a temporal network, ``rounds`` agents and neighbours in the steps of it that a diagnosis
-    follows, ``work`` agents × steps × replicates, ``exact`` multiplications for exact moments, ``observed`` agents² ×
-    steps of an observer and ``observed_agents`` the agents of its network, ``states`` the numbers of one picture,
-    ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
+    follows, ``work`` agents × steps × replicates, ``exact`` multiplications for exact moments, ``optimum`` those of one
+    pass in the search for an optimal schedule, ``observed`` agents² × steps of an observer and ``observed_agents`` the
+    agents of its network, ``states`` the numbers of one picture, ``rows`` and ``numbers`` those of a file, and
+    ``values`` the numbers in a scenario beside its edges.
     """
 
     # Sizes that a page can draw, and that are computed within ``seconds``.
@@ -71,6 +72,7 @@ class Limits:
     steps: int = 1_000_000
     work: int = 500_000_000
     exact: int = 1_000_000_000
+    optimum: int = 10_000_000
     observed: int = 200_000_000
     observed_agents: int = 4_000
     states: int = 8_000_000

@@ -28,13 +28,17 @@ from peerpressure.scenario._agents import FromColumn
 from peerpressure.scenario._loading import inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._problems import dotted, explain
+from peerpressure.scenario._system import OptimalSection
+from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE
+from peerpressure.theory._horizon_distance import pass_work
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 
 # Sections that a page may leave out while its user is still choosing.
 DEFAULTS: Mapping[str, Any] = {"run": {"steps": 1}}
 NETWORK_BYTES, DRAWING_BYTES = 64 * 2**20, 16 * 2**20  # kept between requests
+SCHEDULES = 32  # optimal ones that are kept, tables of a run's length
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
 # Text formats only: archives and binary arrays can hold far more than their size suggests.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
@@ -84,6 +88,10 @@ class ModelCache:
             lambda scenario: (scenario.graph, scenario.temporal_network)
         )
         drawings: LRUCache[bytes, Drawing] = LRUCache(DRAWING_BYTES, getsizeof=lambda places: places.nbytes + 1_000)
+        schedules: LRUCache[bytes, Schedule] = LRUCache(SCHEDULES)
+        self._schedule: Callable[[Scenario], Schedule] = cached(schedules, key=_model_key, lock=threading.Lock())(
+            lambda scenario: scenario.schedule
+        )
         self.drawing: Callable[[Network], Drawing] = cached(drawings, key=_edges_digest, lock=threading.Lock())(drawing)
 
     def build(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> BuiltScenario:
@@ -111,6 +119,11 @@ class ModelCache:
         problems = [Problem(dotted(path), text) for path, text in inconsistencies(scenario)]
         if problems:
             raise ScenarioError(problems)
+        if isinstance(scenario.pressure, OptimalSection):
+            work, what = pass_work(Model(network, np.zeros(network.n)), scenario.run.steps), "the work of an optimum"
+            remedy = "take fewer steps or agents; peerpressure run has a higher limit"
+            self.limits.check("optimum", work, what=what, remedy=remedy, where="pressure")
+            scenario.__dict__["schedule"] = self._schedule(scenario)
         return scenario
 
     def _use_network(self, scenario: Scenario) -> Network:
@@ -130,6 +143,11 @@ def _network_key(scenario: Scenario) -> bytes:
     changing = getattr(section, "dynamics", section) is not None
     # The seed of the run is part of the key even if the network has a seed of its own, which only costs a second build.
     return json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
+
+
+def _model_key(scenario: Scenario) -> bytes:
+    sections = scenario.model_dump(include={"network", "agents", "pressure", "noise"})
+    return json_bytes([sections, scenario.run.seed, scenario.run.steps])
 
 
 def _network_bytes(built: Networks) -> int:

@@ -11,10 +11,13 @@ from peerpressure.scenario import Scenario
 from peerpressure.scenario._agents import AdaptationTable, NormalDraw, TwoCamps, UniformDraw
 from peerpressure.scenario._network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
 from peerpressure.scenario._scenario import GaussianPrior, Observe, UniformPrior
-from peerpressure.scenario._system import ScheduleSection, TunedSection
+from peerpressure.scenario._system import OptimalSection, ScheduleSection, TunedSection
 from peerpressure.schedules import Schedule, Table
+from peerpressure.theory._optimal_schedule import noise_exponent
 
 HEAD = '''"""A run from the explorer of Peer Pressure; change what you like."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,8 +55,11 @@ def _model(scenario: Scenario) -> Iterator[str]:
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     for name, part in parts.items():
         yield from _part(name, part)
-    laws = [f"pressure={_pressure(scenario.pressure)}", f"noise={_noise(scenario.noise.noise())}"]
+    laws = [f"pressure={_pressure(scenario)}", f"noise={_noise(scenario.noise.noise())}"]
     yield _call("model = pp.Model", ["network", *(f"{name}={name}" for name in parts), *laws], lines=True)
+    if isinstance(scenario.pressure, OptimalSection):
+        yield f"optimal = pp.theory.optimal_schedule(model, steps={scenario.run.steps})"
+        yield "model = replace(model, pressure=optimal.schedule)"
 
 
 def _network(section: Any) -> Iterator[str]:
@@ -99,11 +105,15 @@ def _stream(name: str, part: UniformDraw | NormalDraw | TwoCamps) -> str:
     return f"np.random.default_rng([{'seed' if part.seed is None else part.seed}, {STREAMS[name]}])"
 
 
-def _pressure(section: ScheduleSection | TunedSection) -> str:
+def _pressure(scenario: Scenario) -> str:
+    section = scenario.pressure
     # κ depends on the network and the agents, so that it is computed in the script rather than written as a number.
     if isinstance(section, TunedSection):
-        return "pp.schedules.Linear.tuned(network, stubbornness)"
-    return _schedule(section.schedule())
+        gamma = noise_exponent(scenario.noise.noise())
+        arguments = ["network", "stubbornness"] + [f"noise_exponent={gamma!r}"] * (0 != gamma < 0.5)
+        return _call("pp.schedules.Linear.tuned", arguments)
+    # The optimal schedule needs a model, which takes its place afterwards.
+    return "pp.Linear()" if isinstance(section, OptimalSection) else _schedule(section.schedule())
 
 
 def _schedule(schedule: Schedule) -> str:

@@ -22,6 +22,7 @@ from peerpressure.networks._joint_connectivity import (
     shortest_window,
 )
 from peerpressure.networks._network import Network
+from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._readers import describe_network_file, read_network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_generators import (
@@ -45,6 +46,7 @@ __all__ = [
     "Generator",
     "JointConnectivity",
     "Network",
+    "NetworkLaw",
     "TemporalNetwork",
     "activity_driven",
     "barabasi_albert",

@@ -1,4 +1,4 @@
-"""Adjacency matrices from edges, NetworkX graphs and stored arrays."""
+"""Adjacency matrices from edges, graphs of NetworkX or igraph, and stored arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
 from peerpressure.errors import NetworkError, first_few
-from peerpressure.networks._validation import Label, network_error, unknown_labels, validate_labels
+from peerpressure.networks._validation import (
+    Label,
+    check_agents,
+    check_integer,
+    network_error,
+    unknown_labels,
+    validate_labels,
+)
 
 Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]
+GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights
 Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
 
 PAIRS = "give (source, target) pairs, and weights=... apart"
@@ -39,19 +47,44 @@ def adjacency_from_edges(
     return coo_array((np.tile(values, 2), (rows, columns)), shape=(len(names), len(names))), names
 
 
-def adjacency_from_networkx(graph: Any, weight: str | None) -> tuple[coo_array, Sequence[Label]]:
-    """Return the adjacency of a NetworkX graph, parallel edges kept, and its nodes."""
-    labels = tuple(graph.nodes)
-    place = {label: i for i, label in enumerate(labels)}
-    ends = [(place[source], place[target]) for source, target in graph.edges()]
+def adjacency_from_graph(graph: Any, weight: str | None) -> tuple[coo_array, Sequence[Label]]:
+    """Return the adjacency of a NetworkX or igraph graph, parallel edges kept, and its nodes."""
+    if not is_graph(graph):
+        remedy = "for a matrix use Network, for pairs Network.from_edges"
+        raise network_error("a graph must be one of NetworkX or igraph", got=type(graph).__name__, remedy=remedy)
+    labels, ends, given = (_igraph_parts if _is_igraph(graph) else _networkx_parts)(graph, weight)
     # The shape (0, 2) of a graph without edges would otherwise be (0,), which has no two columns.
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    given = None if weight is None else [found for *_, found in graph.edges(data=weight, default=1)]
-    values = edge_weights(given, list(graph.edges()))
+    values = edge_weights(given, [(labels[a], labels[b]) for a, b in ends] if given is not None else ends)
     # A directed graph lists both directions itself; whether they agree is checked with the matrix.
     if not graph.is_directed():
         i, j, values = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(values, 2)
     return coo_array((values, (i, j)), shape=(len(labels), len(labels))), labels
+
+
+def is_graph(value: Any) -> bool:
+    """Return whether a value is a graph of NetworkX or igraph, by its methods: neither package need be installed."""
+    return _is_igraph(value) or all(hasattr(value, part) for part in ("nodes", "edges", "is_directed"))
+
+
+def _is_igraph(value: Any) -> bool:
+    return all(hasattr(value, part) for part in ("vs", "es", "get_edgelist", "is_directed"))
+
+
+def _networkx_parts(graph: Any, weight: str | None) -> GraphParts:
+    labels = tuple(graph.nodes)
+    place = {label: i for i, label in enumerate(labels)}
+    ends = [(place[source], place[target]) for source, target in graph.edges()]
+    return labels, ends, None if weight is None else [found for *_, found in graph.edges(data=weight, default=1)]
+
+
+def _igraph_parts(graph: Any, weight: str | None) -> GraphParts:
+    named = "name" in graph.vs.attributes()
+    labels: Sequence[Label] = tuple(graph.vs["name"]) if named else range(len(graph.vs))
+    given = graph.es[weight] if weight is not None and weight in graph.es.attributes() else None
+    # igraph fills attributes that some edges lack with None.
+    weights = None if given is None else [1 if one is None else one for one in given]
+    return labels, graph.get_edgelist(), weights
 
 
 def edge_weights(weights: ArrayLike | None, edges: Sequence[object]) -> NDArray[np.float64]:
@@ -135,10 +168,13 @@ def _by_position(
     highest = int(max(sources.max(), targets.max())) if sources.size else -1
     if n is None:
         n = highest + 1 if names is None else len(names)
+    else:
+        check_integer("n", n, least=0, remedy="count the agents")
     if lowest < 0 or highest >= n:
         got = lowest if lowest < 0 else highest
         remedy = "count agents from 0, or give a list of pairs of labels"
         raise network_error(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
+    check_agents(n, sources.size)
     return sources, targets, validate_labels(names, n)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import first_few
 from peerpressure.networks._events import Events, EventTable
 from peerpressure.networks._validation import check_integer, check_memory, network_error
+from peerpressure.tables import DateError, as_seconds
 
 LONGEST = 2**53  # steps beyond which floats no longer represent every integer
 
@@ -49,7 +50,8 @@ class Binning:
         """Return the first and the last step of every contact."""
         # By default the first contact is at step 1.
         origin = times.min() if self.origin is None else self.origin
-        since = _snapped((times - origin) / self.resolution)
+        slack = _rounding(times, origin, self.resolution)
+        since = _snapped((times - origin) / self.resolution, slack)
         if since.min() < 0:
             got = first_few((times[k] for k in np.flatnonzero(since < 0).tolist()), int(np.sum(since < 0)))
             raise network_error(
@@ -57,11 +59,11 @@ class Binning:
             )
         first = np.floor(since)
         # A contact that ends where a step begins does not overlap that step.
-        last = first if self.duration is None else np.ceil(_snapped(since + self.duration / self.resolution)) - 1
+        last = first if self.duration is None else np.ceil(_snapped(since + self.duration / self.resolution, slack)) - 1
         if last.max() >= LONGEST:
             got = f"{last.max():.3g} steps"
             raise network_error("steps must be countable", got=got, remedy="use a coarser resolution, or an origin")
-        # A duration below the tolerance of _snapped would end before it begins; the contact still counts in its own
+        # A duration below the slack would end before it begins; the contact still counts in its own
         # step.
         return first.astype(np.int64) + 1, np.maximum(first, last).astype(np.int64) + 1
 
@@ -109,11 +111,22 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
-def _snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounding(times: NDArray[np.float64], origin: float, resolution: float) -> NDArray[np.float64]:
+    """Return the rounding error of (times − origin)/resolution, in steps."""
+    # Each number is rounded to half a unit in its last place; the factor leaves room for stamps that are sums.
+    with np.errstate(over="ignore"):
+        error = 4 * np.finfo(np.float64).eps * (np.abs(times) + abs(origin)) / resolution
+    if error.max() > 0.1:
+        got = f"{resolution:g} for time stamps such as {times[np.argmax(error)]:.17g}"
+        remedy = "use a coarser one, or subtract the first time stamp before"
+        raise network_error("the resolution must be coarser than the digits of the time stamps", got=got, remedy=remedy)
+    return np.maximum(error, 1e-9)
+
+
+def _snapped(values: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.float64]:
     # Rounding errors must not move a time stamp such as 0.3, at a resolution of 0.1, into the step before.
-    # The tolerance, 1e-9 of the step number, is far above the rounding error of the division, some 1e-16 of it.
     nearest = np.rint(values)
-    return np.where(np.abs(values - nearest) <= 1e-9 * np.maximum(1, np.abs(nearest)), nearest, values)
+    return np.where(np.abs(values - nearest) <= slack, nearest, values)
 
 
 def _without_gaps(steps: NDArray[np.int64], longest: int) -> NDArray[np.int64]:
@@ -135,6 +148,13 @@ def _stamps(times: NDArray[Any]) -> NDArray[np.float64]:
         # NaT is a large negative integer, so it becomes nan before it can be taken for a time.
         # Dates come in various units; microseconds keep fractions of seconds and fit into 64 bits.
         times = np.where(np.isnat(times), np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
+    if times.dtype.kind in "UO":
+        try:
+            times = as_seconds(times.tolist())
+        except DateError as error:
+            got = f"{times.tolist()[error.place]!r} in row {error.place + 1}"
+            remedy = f"use seconds or ISO dates; {error.rule}"
+            raise network_error("time stamps must be numbers or dates", got=got, remedy=remedy) from None
     if times.dtype.kind not in "iuf":
         got = f"{times.ravel()[:1].tolist()[0]!r} in row 1"
         raise network_error("time stamps must be numbers or dates", got=got, remedy="use seconds, or datetime64")

@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from peerpressure.errors import FileFormatError, did_you_mean, message
+from peerpressure.networks._event_lists import Lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_readers import Lines, read_lines
+from peerpressure.networks._temporal_readers import read_lines
 from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import naming
 

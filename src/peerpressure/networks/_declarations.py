@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
@@ -55,7 +56,11 @@ class Generator(Generic[Built]):
                 one.check(values[one.name], NetworkError)
         if "steps" in values:
             check_integer("steps", values["steps"], least=1, remedy="ask for one step or more")
-        check_memory(self.size(**values))
+        try:
+            size = float(self.size(**values))
+        except OverflowError:  # more than a double can count
+            size = math.inf
+        check_memory(size)
 
 
 def number_of_agents(slider: Slider, at_least: int = 2) -> Parameter:

@@ -9,22 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, issparse
 
-from peerpressure.errors import NetworkError, first_few
+from peerpressure.errors import FileFormatError, NetworkError, first_few
 from peerpressure.networks._adjacency import (
     adjacency_from_edges,
-    adjacency_from_networkx,
+    adjacency_from_graph,
+    is_graph,
     labels_from_json,
     labels_to_json,
 )
+from peerpressure.networks._event_lists import ROLES, places_by_name
 from peerpressure.networks._network import Network
 from peerpressure.networks._validation import (
-    MOST_ISOLATED,
     Label,
     canonical_adjacency,
+    check_agents,
     check_integer,
+    is_frame,
+    labelled_square,
     network_error,
     validate_labels,
-    validate_square,
 )
 
 Times = NDArray[np.int64]
@@ -109,17 +112,7 @@ def validate_names(
     if n is None:
         ends = np.concatenate([integer_column("sources", sources), integer_column("targets", targets)], axis=None)
         n = int(ends.max(initial=-1)) + 1 if names is None else len(names)
-    return validate_labels(names, _check_size(n, np.size(sources)))
-
-
-def _check_size(n: int, events: int) -> int:
-    if check_integer("n", n, least=0, remedy="count the agents") < 2:
-        raise network_error("a network needs at least 2 agents", got=n, remedy="give events, or n=...")
-    # One mistyped position would otherwise reserve memory for all agents below it.
-    if n > max(MOST_ISOLATED, 2 * events):
-        got = f"{n} agents with {events} events"
-        raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
-    return n
+    return validate_labels(names, check_agents(n, np.size(sources)))
 
 
 def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
@@ -258,14 +251,14 @@ def _snapshot_adjacency(graph: Any) -> tuple[coo_array, Sequence[Label]]:
     """Return the checked adjacency of one snapshot, and its labels."""
     if isinstance(graph, Network):
         return graph.adjacency.tocoo(), graph.labels
-    if hasattr(graph, "edges") and hasattr(graph, "nodes"):
-        matrix, labels = adjacency_from_networkx(graph, "weight")
+    if is_graph(graph):
+        matrix, labels = adjacency_from_graph(graph, "weight")
         # A graph without nodes or edges is a valid snapshot, though not a valid Network.
         return (canonical_adjacency(matrix, labels).tocoo() if matrix.nnz else matrix), labels
-    if issparse(graph) or isinstance(graph, np.ndarray | list):
-        matrix = validate_square(graph)
-        return canonical_adjacency(matrix, range(matrix.shape[0])).tocoo(), range(matrix.shape[0])
-    rule = "a snapshot must be a Network, a NetworkX graph or a matrix"
+    if issparse(graph) or isinstance(graph, np.ndarray | list) or is_frame(graph):
+        matrix, labels = labelled_square(graph, None)
+        return canonical_adjacency(matrix, labels).tocoo(), labels
+    rule = "a snapshot must be a Network, a graph of NetworkX or igraph, or a matrix"
     raise network_error(rule, got=type(graph).__name__, remedy="convert it first")
 
 
@@ -347,12 +340,22 @@ def _columns(rows: Any) -> list[Any]:
     if isinstance(rows, tuple) and rows and all(isinstance(column, np.ndarray | list) for column in rows):
         columns = list(rows)
     elif hasattr(rows, "columns"):  # a data frame, whichever library it is from
-        columns = [rows[name].to_numpy() for name in rows.columns]
-        columns[1:3] = [ends.tolist() for ends in columns[1:3]]  # labels, where arrays would be positions
+        columns = _frame_columns(rows)
     else:
         columns = _unzipped(rows)
     if len(columns) not in (3, 4):
         raise network_error("events must come in three or four columns", got=len(columns), remedy=ROWS)
+    return columns
+
+
+def _frame_columns(frame: Any) -> list[Any]:
+    """Return the columns by their names, as in a file, or by their order if the names mean nothing."""
+    try:
+        places = places_by_name([str(name) for name in frame.columns])
+    except FileFormatError as error:
+        raise NetworkError(str(error)) from None
+    columns = [frame[frame.columns[places[role]]].to_numpy() for role in ROLES if role in places]
+    columns[1:3] = [ends.tolist() for ends in columns[1:3]]  # labels, where arrays would be positions
     return columns
 
 

@@ -16,18 +16,17 @@ from peerpressure.networks._adjacency import (
     Edges,
     adjacency_from_arrays,
     adjacency_from_edges,
-    adjacency_from_networkx,
+    adjacency_from_graph,
     labels_to_json,
 )
 from peerpressure.networks._connectivity import components, is_connected, two_colouring
 from peerpressure.networks._validation import (
     Label,
     canonical_adjacency,
+    labelled_square,
     network_error,
     position_in_range,
     unknown_labels,
-    validate_labels,
-    validate_square,
 )
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -41,10 +40,11 @@ class Network:
 
     Parameters
     ----------
-    adjacency : array_like or sparse array, shape (n, n)
-        Symmetric matrix of non-negative weights with a zero diagonal; 0 means no edge.
+    adjacency : array_like, sparse array or data frame, shape (n, n)
+        Symmetric matrix of non-negative weights with a zero diagonal; 0 means no edge.  Weights that differ from their
+        mirror image by rounding errors only are replaced by the mean.
     labels : iterable of hashable, optional
-        One distinct label per agent; by default 0..n-1.
+        One distinct label per agent; by default those of the data frame, else 0..n-1.
     connected : bool, default True
         If False, the graph may have several connected components or isolated agents.
 
@@ -76,8 +76,7 @@ class Network:
     labels: Sequence[Label]
 
     def __init__(self, adjacency: Any, labels: Iterable[Label] | None = None, *, connected: bool = True) -> None:
-        matrix = validate_square(adjacency)
-        names = validate_labels(labels, matrix.shape[0])
+        matrix, names = labelled_square(adjacency, labels)
         checked = canonical_adjacency(matrix, names)
         if connected:
             check_connected(checked, names)
@@ -88,12 +87,13 @@ class Network:
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight", *, connected: bool = True) -> Self:
-        """Return the network of a NetworkX graph, with its nodes as labels in their order.
+        """Return the network of a NetworkX or igraph graph, with its nodes as labels in their order.
 
         Parameters
         ----------
-        graph : networkx.Graph
-            A directed graph must be symmetric, and parallel edges must have equal weights.
+        graph : networkx.Graph or igraph.Graph
+            A directed graph must be symmetric, and parallel edges must have equal weights.  Vertices of igraph are
+            labelled by their attribute ``name`` if they have one.
         weight : str or None, default "weight"
             Edge attribute that holds the weights; edges without it have weight 1.  None sets all weights to 1.
         connected : bool, default True
@@ -105,7 +105,7 @@ class Network:
         >>> Network.from_networkx(nx.path_graph(4))
         Network(4 agents, 3 edges, bipartite, degrees 1–2)
         """
-        matrix, labels = adjacency_from_networkx(graph, weight)
+        matrix, labels = adjacency_from_graph(graph, weight)
         return cls(matrix, labels, connected=connected)
 
     @classmethod

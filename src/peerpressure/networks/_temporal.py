@@ -27,6 +27,7 @@ from peerpressure.networks._events import (
     validate_period,
 )
 from peerpressure.networks._network import Network
+from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._validation import Label, check_integer
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -55,6 +56,8 @@ class TemporalNetwork:
         One distinct label per agent; by default 0..n-1.
     period : int, optional
         Length P of a sequence that repeats, A_{t+P} = A_t.
+    law : NetworkLaw, optional
+        Law of the random process that the network is a record of; generators set it.
 
     Raises
     ------
@@ -84,6 +87,7 @@ class TemporalNetwork:
     targets: NDArray[np.int32]
     weights: NDArray[np.float64]
     period: int | None
+    law: NetworkLaw | None
 
     def __init__(
         self,
@@ -95,6 +99,7 @@ class TemporalNetwork:
         n: int | None = None,
         labels: Iterable[Label] | None = None,
         period: int | None = None,
+        law: NetworkLaw | None = None,
     ) -> None:
         # Labels come first, because messages about events name agents by them.
         names = validate_names(n, labels, sources, targets)
@@ -105,6 +110,8 @@ class TemporalNetwork:
         for name, column in zip(COLUMNS, events.columns, strict=True):
             keep(self, name, _frozen(column))
         keep(self, "period", validate_period(period, self.last_change))
+        # A sequence that repeats is no random process any more.
+        keep(self, "law", law if period is None else None)
 
     @classmethod
     def from_events(
@@ -221,11 +228,12 @@ class TemporalNetwork:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Return the network stored in the arrays that `arrays` returns."""
         events, n, labels, period = events_from_arrays(arrays)
-        return cls(*events, n=n, labels=labels, period=period)
+        return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle."""
-        return arrays_from_events(self.events, self.labels, self.period)
+        law = {} if self.law is None else self.law.arrays()
+        return arrays_from_events(self.events, self.labels, self.period) | law
 
     @property
     def n(self) -> int:
@@ -244,8 +252,8 @@ class TemporalNetwork:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the network never changes."""
-        return self.last_change == 1
+        """Whether the network never changes, also not beyond its record."""
+        return self.last_change == 1 and self.law is None
 
     @property
     def pair_count(self) -> int:

@@ -1,7 +1,8 @@
 """Generators of temporal networks, each with its known expectations in closed form.
 
 Every generator has a ``seed``; the same seed gives the same network on every machine.  After the last generated step
-the network stays as it is, or starts again if ``repeat`` is True. A new generator is one function and one entry in
+the network stays as it is, or starts again if ``repeat`` is True. A random one carries its law, because the steps that
+are generated are a record of a process that goes on. A new generator is one function and one entry in
 `TEMPORAL`, where it starts from a number of agents, or in `DYNAMICS`, where it changes a given network.
 """
 
@@ -18,6 +19,7 @@ from peerpressure.networks._declarations import Generator
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
+from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._sampling import (
     AllPairs,
     EdgesOf,
@@ -80,7 +82,7 @@ def failing_edges(
     DYNAMICS["failing_edges"].check(steps=steps, edges=_check_network(network).edge_count, probability=probability)
     p = float(probability)
     # Independence from step to step is the Markov chain without memory: birth + death = 1.
-    return edge_markovian(network, 1 - p, p, steps, seed=seed, repeat=repeat)
+    return _edge_chains(network, 1 - p, p, steps, seed=seed, repeat=repeat, name="failing_edges")
 
 
 def edge_markovian(
@@ -131,13 +133,21 @@ def edge_markovian(
     >>> edge_markovian(100, 0.001, 0.1, 50, seed=1)
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
-    rng = random_generator(seed)
     if isinstance(base, Network):
         DYNAMICS["edge_markovian"].check(steps=steps, edges=base.edge_count, birth=birth, death=death)
     else:
         TEMPORAL["edge_markovian"].check(steps=steps, n=base, birth=birth, death=death)
+    return _edge_chains(base, float(birth), float(death), steps, seed=seed, repeat=repeat, name="edge_markovian")
+
+
+def _edge_chains(
+    base: int | Network, birth: float, death: float, steps: int, *, seed: int, repeat: bool, name: str
+) -> TemporalNetwork:
+    network = base if isinstance(base, Network) else None
     pairs, labels = (EdgesOf(base), base.labels) if isinstance(base, Network) else (AllPairs(base), range(base))
-    return _temporal_network(markovian_events(pairs, float(birth), float(death), steps, rng), labels, steps, repeat)
+    events = markovian_events(pairs, birth, death, steps, random_generator(seed))
+    law = NetworkLaw.of_edges(name, network, len(labels), birth, death)
+    return _temporal_network(events, labels, steps, repeat, law)
 
 
 def activity_driven(
@@ -207,7 +217,11 @@ def activity_driven(
     # Ordered ends, so that two agents who choose each other have one edge.
     pairs = np.minimum(*ends), np.maximum(*ends)
     links = Events(np.repeat(times, contacts), *pairs, np.ones(chosen.size))
-    return _temporal_network(one_step_events(links, weighted=False), range(n), steps, repeat)
+    # An agent is isolated if it is not active, and no active agent chooses it.
+    spared = 1 - active * contacts / max(n - 1, 1)
+    alone = (1 - active) * np.prod(spared) / np.where(spared > 0, spared, 1)
+    law = NetworkLaw("activity_driven", isolation=float(alone.mean()))
+    return _temporal_network(one_step_events(links, weighted=False), range(n), steps, repeat, law)
 
 
 def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> TemporalNetwork:
@@ -263,7 +277,8 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     # Events at step 1 are the network itself; edges move from step 2 on.
     start = TemporalNetwork.constant(network).events
     events = Events.joined([start, rewiring_events(network, who[order], times[order], rng)])
-    return _temporal_network(events, network.labels, steps, repeat=False)
+    law = NetworkLaw.of_moving_edges("rewiring", network.n, edges, float(rate))
+    return _temporal_network(events, network.labels, steps, repeat=False, law=law)
 
 
 def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
@@ -321,10 +336,12 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     return _temporal_network(Events(times, i, j, weights).taken(order), range(n), steps, repeat=False)
 
 
-def _temporal_network(events: Events, labels: Any, steps: int, repeat: bool) -> TemporalNetwork:
+def _temporal_network(
+    events: Events, labels: Any, steps: int, repeat: bool, law: NetworkLaw | None = None
+) -> TemporalNetwork:
     period = steps if repeat else None
     # Ends of edges after the last step would lie outside of the period.
-    return TemporalNetwork(*events.within(period), labels=labels, period=period)
+    return TemporalNetwork(*events.within(period), labels=labels, period=period, law=law)
 
 
 def _check_network(network: Any) -> Network:

@@ -1,190 +1,23 @@
-"""Reading temporal networks from lists of events or contacts: a time, two labels and optionally a weight."""
+"""Reading temporal networks from files of events or contacts."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
-from peerpressure.networks._edge_lists import INTEGER, parse_labels
+from peerpressure.errors import NetworkError, message
+from peerpressure.networks._event_lists import Lines, parse_lines
 from peerpressure.networks._readers import check_archive, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Label, network_error, unknown_labels
-from peerpressure.tables import TextTable, is_number, naming, places_in, read_table
-
-ROLES = ("time", "source", "target", "weight")
-# Orders of columns without names: ours first, and those of other collections, which must not be mistaken for it.
-ORDERS: dict[int, tuple[tuple[str, ...], ...]] = {
-    3: (ROLES[:3], ("source", "target", "time")),
-    4: (ROLES, ("source", "target", "time", "weight"), ("source", "target", "weight", "time")),
-}
-REMEDY = "write time, source, target and, if any, weight, or say what the columns are with columns=(...)"
-UNCLEAR = (
-    "add a heading such as time,source,target, or say what the columns are, for instance with "
-    "columns = ['source', 'target', 'time']"
-)
-Places: TypeAlias = dict[str, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """Columns of a file, with the numbers of its lines; ``description`` states how the file was read."""
-
-    numbers: list[int]
-    times: NDArray[np.float64]
-    sources: list[Label]
-    targets: list[Label]
-    weights: NDArray[np.float64] | None
-    rest: list[list[str]]
-    description: str
-
-    def check(self, bad: NDArray[np.bool_], rule: str, values: Sequence[Any] | NDArray[Any], remedy: str) -> None:
-        """Raise for the first bad line, if there is one."""
-        if bad.any():
-            k = int(np.argmax(bad))
-            got = f"{values[k]:.16g}" if isinstance(values, np.ndarray) else repr(values[k])
-            raise NetworkError(message(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy))
-
-
-def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
-    """Return the columns of a table by ``columns``, by its heading, or in the only order that its contents allow."""
-    # Columns that are given are checked first: their errors do not depend on the file.
-    given = None if columns is None else _given_places(columns)
-    table = _with_heading(table)
-    if not table.rows:
-        raise FileFormatError(message("a list of events must hold some", got="none", remedy=REMEDY))
-    _check_widths(table, columns)
-    places = given or _named_places(table) or _likely_places(table)
-    for row in table.rows:
-        if not all(row.fields[k] for k in places.values() if k < len(row.fields)):
-            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", REMEDY)
-    ends = [table.column(places[role]) for role in ("source", "target")]
-    label = parse_labels(name for side in ends for name in side)
-    sources, targets = ([label[name] for name in side] for side in ends)
-    # Columns without a role may still be attributes, such as the groups of recorded contacts.
-    rest = [table.column(k) for k in range(table.width) if k not in places.values()]
-    times = table.numbers(places["time"], "time")
-    return Lines(table.lines, times, sources, targets, _weights(table, places), rest, table.description(places))
-
-
-def _with_heading(table: TextTable) -> TextTable:
-    """Return the table with its heading: the comment above it, or a first line without numbers."""
-    if not table.rows:
-        return table
-    if len(table.note) == table.width and {*ROLES[:3]} <= places_in(table.note, ROLES, letters=True).keys():
-        return replace(table, heading=table.note)
-    # Every line of events has a time, so a line without numbers is a heading.
-    names = table.rows[0].fields
-    return table if any(map(is_number, names)) else table.headed()
-
-
-def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
-    """Raise if a line has too few or too many fields; without named columns the weight may be left out."""
-    named = columns is not None or table.heading is not None
-    width = table.width if columns is None else len(columns)
-    if not named:
-        # Without names the first line decides between three and four columns.
-        width = 3 if len(table.rows[0].fields) not in ORDERS else min(width, 4)
-    for row in table.rows:
-        if len(row.fields) != width and (named or len(row.fields) not in ORDERS):
-            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", REMEDY)
-
-
-def _given_places(columns: Sequence[str]) -> Places:
-    known = [role for role in columns if role]
-    unknown = [role for role in known if role not in ROLES]
-    if unknown or len(set(known)) < len(known) or not {*ROLES[:3]} <= {*known}:
-        hint = did_you_mean(unknown[0], ROLES) if unknown else ""
-        rule = "columns must name time, source and target, and may name weight, each once"
-        remedy = f"write '' for columns to leave out{hint}"
-        raise NetworkError(message(rule, got=list(columns), remedy=remedy))
-    return {role: k for k, role in enumerate(columns) if role}
-
-
-def _named_places(table: TextTable) -> Places | None:
-    """Return the columns by the names in the heading, or None if there is no heading."""
-    if table.heading is None:
-        return None
-    places = table.places((*ROLES, "end"), letters=True)
-    # Contacts with individual durations would silently become instantaneous.
-    if "end" in places:
-        rule = "contacts must be instantaneous, or all have the same duration"
-        got, remedy = f"a column {table.heading[places['end']]!r}", "remove it, or repeat the contact at every time"
-        raise FileFormatError(message(rule, got=got, remedy=remedy))
-    if {*ROLES[:3]} <= places.keys():
-        return places
-    # Unknown names are accepted above columns in our order, unless a known name contradicts it.
-    ordered = dict(zip(ROLES, range(table.width), strict=False))
-    if len(ordered) == table.width >= 3 and all(ordered.get(role) == k for role, k in places.items()):
-        return ordered
-    rule = "columns must be named time, source and target"
-    raise FileFormatError(message(rule, got=", ".join(map(repr, table.heading[:6])), remedy=UNCLEAR))
-
-
-def _likely_places(table: TextTable) -> Places:
-    """Return the only order of columns that their contents allow; if agents are numbers, it must be our own.
-
-    The evidence: only times and weights are fractions, sources and targets share agents while times are rarely agents,
-    and most lists are sorted by time.
-    """
-    orders = [dict(zip(order, range(table.width), strict=True)) for order in ORDERS[table.width]]
-    # If no order is legal, our own is assumed, and parsing reports the first line that violates it.
-    legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
-    if len(legal) == 1:
-        return legal[0]
-    # Evidence may confirm our own order, but never another one: that would be a guess.
-    for test in (_separates_times, _is_sorted):
-        passed = [order for order in legal if test(table, order)]
-        if passed == orders[:1]:
-            return orders[0]
-        if passed and orders[0] not in passed:
-            break
-    got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
-    raise FileFormatError(message("the order of columns without names must be clear", got=got, remedy=UNCLEAR))
-
-
-def _is_legal(table: TextTable, places: Places) -> bool:
-    def holds_agents(k: int) -> bool:
-        # Fractions can be times and weights, but no labels of agents.
-        return all(INTEGER.fullmatch(text) or not is_number(text) for text in table.column(k))
-
-    whole = all(len(row.fields) == table.width for row in table.rows)
-    numbers = [table.is_numeric(places[role]) for role in ("time", "weight") if role in places and whole]
-    if not whole and "weight" in places:
-        # A weight that some lines leave out must come last.
-        part = table.taken(k for k, row in enumerate(table.rows) if len(row.fields) == table.width)
-        numbers = [places["weight"] == table.width - 1, table.is_numeric(places["time"])]
-        numbers.append(part.is_numeric(places["weight"]))
-    return all(numbers) and holds_agents(places["source"]) and holds_agents(places["target"])
-
-
-def _separates_times(table: TextTable, places: Places) -> bool:
-    """Return whether sources and targets share agents, and no agent is also a time."""
-    times, sources, targets = (set(table.column(places[role])) for role in ROLES[:3])
-    return not sources.isdisjoint(targets) and times.isdisjoint(sources | targets)
-
-
-def _is_sorted(table: TextTable, places: Places) -> bool:
-    return bool(np.all(np.diff(table.numbers(places["time"], "time")) >= 0))
-
-
-def _weights(table: TextTable, places: Places) -> NDArray[np.float64] | None:
-    if "weight" not in places:
-        return None
-    weights = np.ones(len(table.rows))
-    given = [k for k, row in enumerate(table.rows) if places["weight"] < len(row.fields)]
-    weights[given] = table.taken(given).numbers(places["weight"], "weight")
-    return weights
-
-
-# Files
+from peerpressure.tables import naming, read_table
 
 # Separators with which text is written; reading detects them.
 SEPARATORS: Mapping[str, str] = MappingProxyType({".csv": ",", ".tsv": "\t", ".txt": " ", ".dat": " "})
@@ -208,8 +41,9 @@ def read_events(
         where the weight 0 removes an edge; or an ``.npz`` file from `write_events`.
     columns : sequence of str, optional
         What the columns hold, such as ("source", "target", "", "time"), where "" is a column to ignore.  By default
-        columns are identified by the names in the heading; without one they must be in the order above, and a file
-        that could have another order is rejected.
+        columns are identified by the names in the heading.  Without one, the order above and those of SNAP (source,
+        target, time) and KONECT (source, target, weight, time) are told apart by the contents.  `describe_events_file`
+        returns what was found; a conclusion from numbers alone is a warning, and an ambiguous file an error.
     labels : iterable of hashable, optional
         All agents, if some may have no line.
     period : int, optional
@@ -249,7 +83,7 @@ def read_events(
         if suffix == ARCHIVE:
             _check_options(columns=columns, labels=labels, period=period)
             return TemporalNetwork.from_arrays(_arrays(file))
-        lines = read_lines(file, columns)
+        lines = _confirmed(file, read_lines(file, columns))
         _check_steps(lines)
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
         remedy = "use weights above 0, and 0 to end an edge"
@@ -276,7 +110,8 @@ def read_contacts(
     Parameters
     ----------
     path : str or path-like
-        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``, each also with ``.gz``) with lines in any order.
+        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``, each also with ``.gz``) with lines in any order.  Time stamps are
+        numbers, or ISO dates such as 2024-01-31T12:00:00, which become seconds since 1970; without a zone they are UTC.
     resolution : float, default 1.0
         Length of a step in the units of the time stamps.
     columns, labels
@@ -314,7 +149,7 @@ def read_contacts(
     file = Path(path)
     file_suffix(file, SEPARATORS, compressed=True)
     with naming(file, "a network file"):
-        lines = read_lines(file, columns)
+        lines = _confirmed(file, read_lines(file, columns))
         lines.check(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
         if lines.weights is not None:
             bad = ~(lines.weights > 0) | np.isinf(lines.weights)
@@ -337,6 +172,14 @@ def read_lines(file: Path, columns: Sequence[str] | None) -> Lines:
     lines = parse_lines(read_table(file, "an event"), columns)
     loops = np.array([source == target for source, target in zip(lines.sources, lines.targets, strict=True)])
     lines.check(loops, "an agent must not be its own neighbour", lines.sources, "remove the line")
+    return lines
+
+
+def _confirmed(file: Path, lines: Lines) -> Lines:
+    """Return the lines, and warn if the order of columns was concluded from numbers."""
+    if lines.inferred:
+        # The line that called read_events or read_contacts.
+        warnings.warn(f"{file} was read as {lines.description}; set columns to confirm it", stacklevel=3)
     return lines
 
 
@@ -371,6 +214,7 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
 def _check_steps(lines: Lines) -> None:
     times = lines.times
     remedy = "count steps from 1; for real time stamps use read_contacts"
+    lines.check(np.full(times.size, lines.dated), "a step must be a whole number", ["a date"] * lines.dated, remedy)
     # Beyond 2⁵³ floats no longer represent every integer.
     whole = (np.abs(times) < 2**53) & (times == np.floor(times))
     lines.check(~whole, "a step must be a whole number", times, remedy)

@@ -19,6 +19,7 @@ BYTES_PER_EDGE = 150  # at the peak of building an adjacency: both directions, s
 SMALL = 1_000_000  # edges that fit into any memory, so that the free memory is not queried
 # One stray position, such as 10**12, must not reserve memory for all the agents below it.
 MOST_ISOLATED = 10_000_000
+ROUNDING = 64  # units in the last place by which the two weights of an edge may differ
 SQUARE = "an adjacency must be a square matrix"
 
 
@@ -36,6 +37,16 @@ def check_integer(name: str, value: Any, *, least: int, remedy: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise network_error(f"{name} must be a whole number of at least {least}", got=repr(value), remedy=remedy)
     return int(value)
+
+
+def check_agents(n: Any, edges: int) -> int:
+    """Return a number of agents that is at least 2 and in proportion to the number of edges or events."""
+    if check_integer("n", n, least=0, remedy="count the agents") < 2:
+        raise network_error("a network needs at least 2 agents", got=n, remedy="the smallest network is k2()")
+    if n > max(MOST_ISOLATED, 4 * edges):
+        got = f"{n} agents with {edges} edges"
+        raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
+    return int(n)
 
 
 def random_generator(seed: Any) -> np.random.Generator:
@@ -117,6 +128,34 @@ def unknown_labels(missing: Sequence[Label], known: Sequence[Label]) -> NetworkE
 # Adjacency matrices
 
 
+def labelled_square(adjacency: Any, labels: Iterable[Label] | None) -> tuple[Any, Sequence[Label]]:
+    """Return the adjacency as a square sparse array, and its labels: those given, or those of a data frame."""
+    if is_frame(adjacency):
+        adjacency, own = _unframed(adjacency)
+        labels = own if labels is None else labels
+    matrix = validate_square(adjacency)
+    return matrix, validate_labels(labels, matrix.shape[0])
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a data frame with labels on both axes, as those of pandas."""
+    return all(hasattr(value, part) for part in ("index", "columns", "reindex", "to_numpy"))
+
+
+def _unframed(frame: Any) -> tuple[NDArray[Any], Sequence[Label]]:
+    """Return the weights of a data frame with its columns in the order of its rows, and the labels."""
+    rows, columns = (validate_labels(axis.tolist(), len(axis)) for axis in (frame.index, frame.columns))
+    if set(rows) == set(columns):
+        return (frame if rows == columns else frame.reindex(columns=frame.index)).to_numpy(), rows
+    # A table from a file has names above its columns, but mostly none beside its rows.
+    named = [axis for axis in (rows, columns) if not isinstance(axis, range)]
+    if len(named) == 1:
+        return frame.to_numpy(), named[0]
+    different = sorted(map(repr, set(rows) ^ set(columns)))
+    got = f"{first_few(different, len(different))} on one side only"
+    raise network_error("rows and columns must name the same agents", got=got, remedy="name both alike")
+
+
 def validate_square(adjacency: Any) -> Any:
     """Return the adjacency as a square sparse array of real numbers with two agents or more."""
     matrix: Any = adjacency if issparse(adjacency) else _dense(adjacency)
@@ -127,14 +166,11 @@ def validate_square(adjacency: Any) -> Any:
     if matrix.dtype.kind not in "biuf":
         got = f"dtype {matrix.dtype}"
         raise network_error("weights must be real numbers", got=got, remedy="convert the adjacency to float64")
-    if matrix.shape[0] < 2:
-        got = matrix.shape[0]
-        raise network_error("a network needs at least 2 agents", got=got, remedy="the smallest network is k2()")
-    # A dense matrix of that size cannot exist, so that only sparse ones are checked.
-    if issparse(matrix) and matrix.shape[0] > max(MOST_ISOLATED, 2 * matrix.nnz):
-        got = f"{matrix.shape[0]} agents with {matrix.nnz // 2} edges"
-        raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
-    return matrix if issparse(matrix) else csr_array(matrix, dtype=np.float64)
+    # A dense matrix cannot have too many agents for its edges: it would not fit into memory.
+    check_agents(matrix.shape[0], matrix.nnz // 2 if issparse(matrix) else matrix.size)
+    # Single precision is kept, since it decides how much two weights of an edge may differ by rounding.
+    precision = np.float32 if matrix.dtype == np.float32 else np.float64
+    return matrix if issparse(matrix) else csr_array(matrix, dtype=precision)
 
 
 def _dense(adjacency: Any) -> NDArray[Any]:
@@ -156,8 +192,8 @@ def canonical_adjacency(matrix: Any, labels: Sequence[Label]) -> csr_array:
     repeats = entries.format == "coo"
     adjacency = _merged(entries, labels) if repeats else csr_array(entries, dtype=np.float64, copy=True)
     adjacency.eliminate_zeros()
-    _check_symmetry(adjacency, labels)
-    return _with_small_indices(adjacency)
+    precision = matrix.dtype if matrix.dtype.kind == "f" else np.dtype(np.float64)
+    return _with_small_indices(_symmetric(adjacency, labels, ROUNDING * float(np.finfo(precision).eps)))
 
 
 def _check_weights(entries: Any, labels: Sequence[Label]) -> None:
@@ -229,13 +265,18 @@ def _conflicting_weights(clashes: Iterable[tuple[int, int, float, float]], label
     return network_error(rule, got=first_few(named, len(offenders)), remedy=remedy)
 
 
-def _check_symmetry(adjacency: csr_array, labels: Sequence[Label]) -> None:
+def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float) -> csr_array:
+    """Return the adjacency, with the mean of two weights that differ by their last digits only; others raise."""
     # Comparing three arrays is much cheaper than the difference, which is only needed for the message.
     mirror = adjacency.T.tocsr()
-    parts = ("indptr", "indices", "data")
-    # Exact equality: any tolerance would leave two different weights for one edge.
-    if all(np.array_equal(getattr(adjacency, part), getattr(mirror, part)) for part in parts):
-        return
+    if all(np.array_equal(getattr(adjacency, part), getattr(mirror, part)) for part in ("indptr", "indices")):
+        if np.array_equal(adjacency.data, mirror.data):
+            return adjacency
+        # Relative to each weight: a weak edge may matter as much as a strong one.
+        if np.all(np.abs(adjacency.data - mirror.data) <= tolerance * adjacency.data):
+            # Addition commutes, so that both directions get the same bits; halves first, or the sum may overflow.
+            adjacency.data = adjacency.data / 2 + mirror.data / 2
+            return adjacency
     gap = (adjacency - mirror).tocoo()
     rows, columns = (axis[gap.data > 0].tolist() for axis in gap.coords)
     named = (

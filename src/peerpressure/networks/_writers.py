@@ -12,14 +12,15 @@ from types import MappingProxyType
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, NetworkError, first_few, message
+from peerpressure.errors import NetworkError, first_few
 from peerpressure.files import replacing
 from peerpressure.networks._adjacency import labels_to_json
 from peerpressure.networks._edge_lists import INTEGER
+from peerpressure.networks._event_lists import ROLES
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_readers import ARCHIVE, FORMATS, ROLES, SEPARATORS
+from peerpressure.networks._temporal_readers import ARCHIVE, FORMATS, SEPARATORS
 from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import COMMENTS
 
@@ -63,16 +64,7 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     """
     file = Path(path)
     writer = WRITERS[file_suffix(file, WRITERS)]
-    # The content is built before the file is opened, so an error leaves no file behind.
-    try:
-        content = writer(network)
-        with replacing(file) as stream:
-            stream.write(content)
-    except NetworkError as error:
-        raise NetworkError(f"{file}: {error}") from None
-    except OSError as error:
-        rule, remedy = f"{file} must be writable", "check that its folder exists and has room"
-        raise FileFormatError(message(rule, got=error.strerror or error, remedy=remedy)) from error
+    _write(file, lambda: writer(network))
 
 
 def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
@@ -109,8 +101,13 @@ def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
     """
     file = Path(path)
     suffix = file_suffix(file, FORMATS)
+    _write(file, lambda: _event_archive(temporal) if suffix == ARCHIVE else _event_list(temporal, SEPARATORS[suffix]))
+
+
+def _write(file: Path, build: Callable[[], bytes]) -> None:
+    # The content is built before the file is opened, so an error leaves no file behind.
     try:
-        content = _event_archive(temporal) if suffix == ARCHIVE else _event_list(temporal, SEPARATORS[suffix])
+        content = build()
     except NetworkError as error:
         raise NetworkError(f"{file}: {error}") from None
     with replacing(file) as stream:

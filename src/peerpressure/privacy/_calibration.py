@@ -21,8 +21,15 @@ from peerpressure.privacy._accounting import (
     promise_of,
 )
 from peerpressure.privacy._budget import Budget, budget
-from peerpressure.privacy._release import Release, conservative_release, leaks_at_first_step, require_discrete
+from peerpressure.privacy._release import (
+    Release,
+    conservative_release,
+    delay_pressure,
+    leaks_at_first_step,
+    require_discrete,
+)
 from peerpressure.statespace import state_layout
+from peerpressure.theory import OptimalSchedule, optimal_schedule
 from peerpressure.theory._forecast import mode_error
 
 # Relative precision of the search for a law without a formula; the result is rounded up to more noise.
@@ -36,20 +43,23 @@ class Calibration:
     """A model with just the noise that a budget asks for.
 
     ``std`` is its standard deviation, one number or one for each agent; ``error`` is the root-mean-square distance of
-    the consensus mode to v after ``budget.steps`` steps, exactly.
+    the consensus mode to v after ``budget.steps`` steps, exactly. ``optimum`` is the optimal schedule under that noise,
+    with the RMS distances of the agents under it and under simple schedules, if it was asked for.
     """
 
     model: Model
     std: float | Vector
     budget: Budget
     error: float
+    optimum: OptimalSchedule | None = None
 
     def __repr__(self) -> str:
         std = np.asarray(self.std)
         size = f"{std:.6g}" if std.ndim == 0 else f"{std.min():.6g}–{std.max():.6g} by agent"
+        best = "" if self.optimum is None else f"{self.optimum!r}\n"
         return (
             f"noise of standard deviation {size} leaves the consensus mode {self.error:.4g} away from v (root mean "
-            f"square)\n{self.budget!r}"
+            f"square)\n{best}{self.budget!r}"
         )
 
 
@@ -62,6 +72,7 @@ def calibrate(
     mu: float | None = None,
     information: float | None = None,
     sensitivity: float = 1.0,
+    optimal_pressure: bool = False,
 ) -> Calibration:
     """Return the model with the least noise of its kind that keeps every agent within one budget over ``steps`` steps.
 
@@ -80,6 +91,9 @@ def calibrate(
         The δ at which ε holds.
     sensitivity : float, default 1.0
         Largest distance between two hidden opinions that are to be indistinguishable.
+    optimal_pressure : bool, default False
+        Replace the pressure by the optimal schedule under the calibrated noise. Where y₀ = x₀ it has ρ_1 = 0, so that
+        no neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
 
     Returns
     -------
@@ -95,6 +109,7 @@ def calibrate(
     --------
     budget : The account of a given model.
     frontier : Accuracy against privacy for several designs.
+    peerpressure.theory.optimal_schedule : The optimal schedule under given noise.
 
     Examples
     --------
@@ -108,6 +123,8 @@ def calibrate(
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
     # A model without noise has no law to scale.
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
+    if optimal_pressure and isinstance(model.start, str):
+        base = delay_pressure(base, steps)
     now = budget(base, steps, sensitivity, delta)
     _check_attainable(now)
     if kind == "information":
@@ -124,9 +141,11 @@ def calibrate(
     else:
         factor = _searched(now, target)
     quiet = replace(base, noise=_louder(base.noise, factor))
+    optimum = optimal_schedule(quiet, steps, delayed=isinstance(model.start, str)) if optimal_pressure else None
+    quiet = quiet if optimum is None else replace(quiet, pressure=optimum.schedule)
     # Accounted again from the scaled noise, so that the result states what was computed and not what was asked for.
     account = budget(quiet, steps, sensitivity, delta)
-    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.steps))
+    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.steps), optimum)
 
 
 def _target(**given: float | None) -> tuple[float, str]:

@@ -60,7 +60,13 @@ class BeyondResult:
         }
 
 
-def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = OBSERVED_AGENTS) -> BeyondResult:
+def beyond(
+    seed: int = SEED,
+    replications: int = REPLICATIONS,
+    *,
+    agents: int = OBSERVED_AGENTS,
+    steps: int = SCHEDULE_STEPS[-1],
+) -> BeyondResult:
     """Compare observers, schedules, partial observation and kinds of noise, on two agents and on a scale-free graph.
 
     Parameters
@@ -71,6 +77,8 @@ def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = 
         Sampled runs, 2 or more.
     agents : int, default 30
         Number of agents of the scale-free graph.
+    steps : int, default 3000
+        Length of the longest runs.
 
     Returns
     -------
@@ -97,14 +105,19 @@ def beyond(seed: int = SEED, replications: int = REPLICATIONS, *, agents: int = 
     many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
     both = {"two_agents": pair, "scale_free": many}
     observed = [
-        observers(model, name, replications=replications, seed=stream(seed, name)) for name, model in both.items()
+        observers(model, name, _until(steps, OBSERVER_STEPS), replications=replications, seed=stream(seed, name))
+        for name, model in both.items()
     ]
     return BeyondResult(
         pd.concat(observed, ignore_index=True),
-        schedules(many, replications=replications, seed=stream(seed, "schedules")),
+        schedules(many, _until(steps, SCHEDULE_STEPS), replications=replications, seed=stream(seed, "schedules")),
         partial_observers(many, seed=seed),
-        privacy_over_time(many),
+        privacy_over_time(many, _until(steps, HORIZONS)),
     )
+
+
+def _until(steps: int, times: Sequence[int]) -> list[int]:
+    return [time for time in times if time <= max(steps, times[0])]
 
 
 def observers(

@@ -133,7 +133,7 @@ def _recovery(
     progress("larger noise")
     noise = noise_levels(seed, steps=min(steps, MOST_NOISE_STEPS))
     progress("better observers, schedules and noise designs")
-    more = beyond(seed)
+    more = beyond(seed, steps=steps)
     model = scale_free_model(seed)
     evidence = Evidence(
         slow=model,

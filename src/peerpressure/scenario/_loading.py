@@ -21,7 +21,8 @@ from peerpressure.scenario._network import ContactsSection, EventsSection, Netwo
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
 from peerpressure.scenario._scenario import Scenario
 from peerpressure.scenario._section import Section, read_text
-from peerpressure.scenario._system import schedule_of
+from peerpressure.scenario._system import OptimalSection, ScheduleSection
+from peerpressure.theory._optimal_schedule import check_optimum
 
 Location: TypeAlias = tuple[str | int, ...]
 Check: TypeAlias = Callable[[Scenario], Any]
@@ -62,8 +63,14 @@ def _ends(scenario: Scenario) -> Any:
 
 
 def _pressure(scenario: Scenario) -> None:
-    # Errors of the agents in the tuned schedule are reported with the agents.
-    schedule_of(scenario.pressure, scenario.graph, 1.0)(_ends(scenario))
+    if isinstance(scenario.pressure, ScheduleSection):
+        scenario.pressure.schedule()(_ends(scenario))
+    elif isinstance(scenario.pressure, OptimalSection):
+        if scenario.time is not None and scenario.time.continuous:
+            rule = "the optimal schedule is that of discrete steps"
+            raise InvalidInputError(message(rule, got="continuous time", remedy="leave out [time], or take 'tuned'"))
+        # Only its size is checked here: to compute it takes as long as a run.
+        check_optimum(_model_with(scenario), scenario.run.steps)
 
 
 def _adaptation(scenario: Scenario) -> None:
@@ -74,7 +81,8 @@ def _adaptation(scenario: Scenario) -> None:
 
 
 def _time(scenario: Scenario) -> None:
-    if scenario.time is None:
+    # A run in continuous time under the optimal schedule is an error of [pressure].
+    if scenario.time is None or not scenario.time.continuous or isinstance(scenario.pressure, OptimalSection):
         return
     try:
         model = scenario.model()
@@ -142,7 +150,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
-    ("pressure",): (("pressure", "run"), _pressure),
+    ("pressure",): (("pressure", "run", "time"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
     ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
     ("time",): (("time", "agents", "pressure", "noise"), _time),

@@ -36,10 +36,11 @@ from peerpressure.scenario._system import (
     SCHEDULE_SECTIONS,
     NoiseSection,
     PressureSection,
+    ScheduleSection,
     Time,
-    schedule_of,
+    derived_schedule,
 )
-from peerpressure.schedules import SCHEDULES
+from peerpressure.schedules import SCHEDULES, Linear, Schedule
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, as_record
 
@@ -246,17 +247,27 @@ class Scenario(Section):
         assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
         return self.network.build(self.run.seed)
 
+    # Cached, because the optimal schedule takes many passes over the run.
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Peer pressure, which may depend on the other parts of the model."""
+        if isinstance(self.pressure, ScheduleSection):
+            return self.pressure.schedule()
+        return derived_schedule(self.pressure, self._model(Linear()), self.run.steps)
+
     def model(self) -> Model:
         """Return the model."""
+        return self._model(self.schedule)
+
+    def _model(self, pressure: Schedule) -> Model:
         seed, network = self.run.seed, self.graph
         parts: dict[str, Any] = {
             name: values_of(getattr(self.agents, name), name, network, seed)
             for name in ("hidden", "stubbornness", "start")
         }
-        pressure = schedule_of(self.pressure, network, parts["stubbornness"])
         adaptation = adaptation_of(self.agents.adaptation, network, seed)
         return Model(
-            # The model takes the temporal network itself; its aggregate serves for labels and for the tuned schedule.
+            # The model takes the temporal network itself; its aggregate serves for labels.
             network if self.temporal_network is None else self.temporal_network,
             pressure=pressure,
             noise=self.noise.noise(),

@@ -90,13 +90,13 @@ def noise_section(words: str) -> dict[str, Any]:
 
 
 def pressure_section(words: str) -> dict[str, Any]:
-    """Return the [pressure] of a formula, of a kind with its parameters, or of the word ``tuned``.
+    """Return the [pressure] of a formula, of a kind with its parameters, or of the word ``tuned`` or ``optimal``.
 
     >>> pressure_section("t*log(1 + t)"), pressure_section("power:1.5")
     ({'kind': 'formula', 'formula': 't*log(1 + t)'}, {'kind': 'power', 'exponent': 1.5})
     """
-    if words == "tuned":
-        return {"kind": "tuned"}
+    if words in ("tuned", "optimal"):
+        return {"kind": words}
     kind, *given = words.split(":")
     # A kind that needs more than numbers, such as a table, cannot be abbreviated; its name is then read as a formula.
     if kind in SCHEDULES and _is_numeric(SCHEDULES[kind], SCHEDULES[kind].parameters):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, model_validator
 
-from peerpressure.model import Model, PerAgent
-from peerpressure.networks import Network
+from peerpressure.model import Model
 from peerpressure.noise import LAWS, Noise, noise_from_dict
 from peerpressure.parameters import summary
 from peerpressure.scenario._section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
-from peerpressure.schedules import SCHEDULES, Linear, Schedule, schedule_from_dict
-from peerpressure.sde import SDE
+from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
+from peerpressure.sde import SDE, Method
+from peerpressure.theory import optimal_schedule
+from peerpressure.theory._optimal_schedule import tuned_line
 
 
 class ScheduleSection(Section):
@@ -33,9 +34,19 @@ class ScheduleSection(Section):
 
 
 class TunedSection(Section):
-    """ρ_t = κt with κ = Σs/Σd, which averages noise away at the optimal rate."""
+    """ρ_t = κt/(1 − 2γ) with κ = Σs/Σd, which averages noise of scale t^γ away at the optimal rate."""
 
     kind: Literal["tuned"] = "tuned"
+
+
+class OptimalSection(Section):
+    """The schedule under which agents are closest to v at the end of the run."""
+
+    kind: Literal["optimal"] = "optimal"
+
+
+# Schedules that depend on the model, so that the section itself has none.
+DERIVED: dict[str, type[Section]] = {"tuned": TunedSection, "optimal": OptimalSection}
 
 
 SCHEDULE_SECTIONS = {
@@ -52,7 +63,13 @@ def choose_schedule(value: Any) -> str | None:
 
 
 def _choose_pressure(value: Any) -> str | None:
-    return tag("tuned") if key_of(value, "kind") == ("kind", "tuned") else choose_schedule(value)
+    _, word = key_of(value, "kind") or (None, None)
+    return tag(str(word)) if word in tuple(DERIVED) else choose_schedule(value)
+
+
+def _as_table(value: Any) -> Any:
+    """Return a text as the table that it stands for: a schedule that depends on the model, or a formula."""
+    return ({"kind": value} if value in DERIVED else {"formula": value}) if isinstance(value, str) else value
 
 
 _KINDS = ", ".join(SCHEDULE_SECTIONS)
@@ -60,13 +77,16 @@ _EXAMPLE = "for instance kind = 'linear', or formula = 't*log(1 + t)'"
 # Type checkers cannot evaluate unions that are computed at run time, so that they get the common base class.
 if TYPE_CHECKING:
     AnySchedule: TypeAlias = ScheduleSection
-    PressureSection: TypeAlias = ScheduleSection | TunedSection
+    PressureSection: TypeAlias = ScheduleSection | TunedSection | OptimalSection
     ScaleSection: TypeAlias = ScheduleSection
 else:
     AnySchedule = union_of(SCHEDULE_SECTIONS)
     PressureSection = Annotated[
-        AnySchedule | Annotated[TunedSection, Tag("<tuned>")],
-        alternatives(_choose_pressure, f"pressure must have a formula, or a kind: {_KINDS} or tuned", _EXAMPLE),
+        AnySchedule | Annotated[TunedSection, Tag("<tuned>")] | Annotated[OptimalSection, Tag("<optimal>")],
+        alternatives(
+            _choose_pressure, f"pressure must have a formula, or a kind: {', '.join([_KINDS, *DERIVED])}", _EXAMPLE
+        ),
+        BeforeValidator(_as_table),
     ]
     ScaleSection = Annotated[
         AnySchedule,
@@ -74,12 +94,9 @@ else:
     ]
 
 
-def schedule_of(section: ScheduleSection | TunedSection, network: Network, stubbornness: float | PerAgent) -> Schedule:
-    """Return the schedule of a section; the tuned one depends on the agents."""
-    if isinstance(section, TunedSection):
-        # κ = Σs/Σd depends on the agents, so that the section itself has no schedule.
-        return Linear.tuned(network, stubbornness)
-    return section.schedule()
+def derived_schedule(section: TunedSection | OptimalSection, model: Model, steps: int) -> Schedule:
+    """Return a schedule that depends on the model, and the optimal one also on the length of the run."""
+    return tuned_line(model) if isinstance(section, TunedSection) else optimal_schedule(model, steps).schedule
 
 
 class AR1Section(Section):
@@ -176,7 +193,7 @@ class Time(Section):
     continuous: bool = True
     step: Positive = 0.1
     scaling: Literal["printed", "model"] = "printed"
-    method: Literal["auto", "exact", "euler"] = "auto"
+    method: Method = "auto"
 
     def system(self, model: Model) -> Model | SDE:
         """Return the model, or its stochastic differential equation where time is continuous."""

@@ -113,11 +113,11 @@ class Linear(Schedule):
             raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
 
     @classmethod
-    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike) -> Self:
-        """Return ρ_t = κ t with κ = Σs/Σd, the schedule that averages noise away at the optimal rate.
+    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike, noise_exponent: float = 0.0) -> Self:
+        """Return ρ_t = κt/(1 − 2γ) with κ = Σs/Σd, the line that averages noise of scale t^γ away at the optimal rate.
 
-        The consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it forgets its
-        start more slowly, as t^(−κ/slope).
+        For γ = 0 the consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it
+        forgets its start more slowly, as t^(−κ/slope).
 
         Parameters
         ----------
@@ -125,16 +125,18 @@ class Linear(Schedule):
             Network with at least one edge.
         stubbornness : float or array_like of shape (n,)
             Stubbornness s of the agents, above 0.
+        noise_exponent : float, default 0.0
+            Exponent γ < ½ of the noise's scale over time; from ½ on, no line averages noise away.
 
         Returns
         -------
         Linear
-            Schedule with slope κ.
+            Schedule with slope κ/(1 − 2γ).
 
         Raises
         ------
         ScheduleError
-            If stubbornness is not positive and finite, or the network has no edges.
+            If stubbornness is not positive and finite, the network has no edges, or γ is not below ½.
         """
         s = np.asarray(stubbornness, dtype=np.float64)
         if s.shape not in {(), (network.n,)}:
@@ -148,8 +150,13 @@ class Linear(Schedule):
         if not total_degree > 0:
             rule = "tuning needs a network with edges"
             raise ScheduleError(message(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
+        # Written so that it is false for NaN.
+        if not noise_exponent < 0.5:
+            rule = "noise that a line averages away must grow more slowly than √t"
+            raise ScheduleError(message(rule, got=f"t^{noise_exponent:g}", remedy="use optimal_schedule for a horizon"))
         # A scalar s counts once for each agent in the sum.
-        return cls(slope=float(np.broadcast_to(s, (network.n,)).sum()) / total_degree)
+        kappa = float(np.broadcast_to(s, (network.n,)).sum()) / total_degree
+        return cls(slope=kappa / (1 - 2 * noise_exponent))
 
     def pressure(self, t: Array) -> Array:
         """Return slope·t + offset."""

@@ -164,7 +164,7 @@ class Sum:
         """The limit, which may be ±∞."""
         return (0.0, self.lead[1], self.sign * math.inf)[self.growth + 1]
 
-    def reciprocal_sum_diverges(self, power: int) -> bool:
+    def reciprocal_sum_diverges(self, power: float) -> bool:
         """Return whether Σ_t of 1/sum^power diverges for a sum ≥ 0, by the tests of Cauchy and Bertrand."""
         if not self.terms:
             return True

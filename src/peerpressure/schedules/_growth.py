@@ -66,6 +66,12 @@ class Growth:
     estimated: bool = False
     envelope: Envelope | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def is_regular(self) -> bool:
+        """Whether ρ_t follows one smooth curve, rather than oscillating between the bounds of its envelope."""
+        # Estimates are made of smooth formulas only.
+        return self.envelope is None or self.estimated or self.envelope.lower.lead == self.envelope.upper.lead
+
 
 def growth_within(envelope: Envelope, basis: str | None = None) -> Growth | None:
     """Return the growth of a function ≥ 0 that lies in an envelope; None if it is negative from some t on."""

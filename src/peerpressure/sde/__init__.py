@@ -1,12 +1,13 @@
 """The model in continuous time: the stochastic differential equation and its Fokker–Planck equation.
 
 ``SDE`` is the equation. ``moments_at`` and ``moments_of`` give its exact Gaussian law, and ``transition`` that of
-one step, from which ``exact_paths`` are drawn. ``exact_density`` and ``solve_density`` give densities,
-exact and on a grid; tables in ``_convergence`` measure how fast discrete steps converge to the equation.
+one step, from which ``exact_paths`` are drawn; ``TaylorScheme`` has the steps of large networks. ``exact_density`` and
+``solve_density`` give densities, exact and on a grid; tables in ``_convergence`` measure how fast discrete steps
+converge to the equation.
 """
 
 from peerpressure.sde._densities import GaussianDensity, exact_density
-from peerpressure.sde._equation import LARGEST_EXACT, SDE, Method, Scaling
+from peerpressure.sde._equation import SDE, Method, Scaling
 from peerpressure.sde._fokker_planck import DensityPath, solve_density
 from peerpressure.sde._moments import (
     GaussianMoments,
@@ -19,9 +20,9 @@ from peerpressure.sde._moments import (
     transition,
 )
 from peerpressure.sde._paths import euler_moments, euler_step, exact_paths
+from peerpressure.sde._taylor import TaylorScheme
 
 __all__ = [
-    "LARGEST_EXACT",
     "SDE",
     "DensityPath",
     "GaussianDensity",
@@ -29,6 +30,7 @@ __all__ = [
     "Method",
     "Scaling",
     "StepLaw",
+    "TaylorScheme",
     "euler_moments",
     "euler_step",
     "exact_density",

@@ -17,6 +17,10 @@ from peerpressure.sde._equation import SDE
 from peerpressure.sde._flow import real_times
 from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of
 
+# Share of the largest eigenvalue up to which one counts as 0: the covariance is known to some 1e-11 of it, and a law
+# along a direction below that would be one of the solver's errors.
+DEGENERATE = 1e-10
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -29,13 +33,20 @@ class GaussianDensity:
     covariance: Vector
 
     def __post_init__(self) -> None:
-        # Of the correlation matrix, so that agents with noise of very different size do not pass for a degenerate law.
-        # The threshold is a few hundred times the rounding error of the largest eigenvalue.
-        values = np.linalg.eigvalsh(self._correlation)
-        if not values[0] > 1e-13 * values[-1]:
-            rule = "a density needs noise in every direction, and time for it to act"
-            remedy = "choose a later time, fewer agents, or a model with noise"
-            raise InvalidInputError(message(rule, got=f"a law that is degenerate at t = {self.time:g}", remedy=remedy))
+        if _is_regular(self._correlation):
+            return
+        kept = independent_axes(self._correlation)
+        rule = "a density needs noise in every direction, and time for it to act"
+        got = f"a law of rank {len(kept)} in {len(self.names)} directions at t = {self.time:g}"
+        raise InvalidInputError(message(rule, got=got, remedy=self._remedy(kept)))
+
+    def _remedy(self, kept: list[int]) -> str:
+        if kept:
+            shown = ", ".join(str(self.names[i]) for i in kept[:8]) + ", …" * (len(kept) > 8)
+            verb = "has" if len(kept) == 1 else "have"
+            return f"leave out {len(self.names) - len(kept)} of the names; {shown} {verb} a density"
+        # Nothing varies at all: at first because nothing has happened, later because nothing ever does.
+        return "choose a later time" if self.time == 0 else "use a model with noise, or agents that its noise reaches"
 
     @property
     def std(self) -> Vector:
@@ -92,6 +103,29 @@ class GaussianDensity:
         return f"GaussianDensity(t = {self.time:g}, {what}{'; …' * (len(self.names) > 4)})"
 
 
+def _is_regular(correlation: Vector) -> bool:
+    # Of the correlation matrix, so that agents with noise of very different size do not pass for a degenerate law.
+    values = np.linalg.eigvalsh(correlation)
+    return bool(values[0] > DEGENERATE * values[-1])
+
+
+def independent_axes(correlation: Vector) -> list[int]:
+    """Return a largest set of axes whose law has a density, chosen by pivoting.
+
+    >>> independent_axes(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    [0]
+    """
+    from scipy.linalg import qr
+
+    triangle, order = qr(correlation, mode="r", pivoting=True)
+    sizes = np.abs(np.diag(triangle))
+    rank = int(np.count_nonzero(sizes > DEGENERATE * sizes[0])) if sizes[0] > 0 else 0
+    # Pivots bound the eigenvalues within a factor only, so that the last ones may have to go as well.
+    while rank and not _is_regular(correlation[np.ix_(order[:rank], order[:rank])]):
+        rank -= 1
+    return sorted(int(i) for i in order[:rank])
+
+
 def exact_density(
     sde: SDE,
     t: float,
@@ -100,6 +134,8 @@ def exact_density(
     weights: ArrayLike | None = None,
 ) -> GaussianDensity:
     """Return the density at time t of all agents, of some, or of the sums with given ``weights`` (sums, agents).
+
+    Where the law is degenerate, because no noise acts in some direction, the error names agents that have a density.
 
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2

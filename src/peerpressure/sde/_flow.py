@@ -58,7 +58,8 @@ def smooth_pieces(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, f
             yield begin, end, sde
         return
     # Otherwise rounding would leave pieces of length 1e-15 beside the jumps, each with a solver of its own.
-    first, last = _on_whole(begin), _on_whole(end)
+    # FIRST_TIME is no rounding error of 0, where noise that it avoids would be infinite.
+    first, last = begin if begin <= FIRST_TIME else _on_whole(begin), _on_whole(end)
     inner = (float(k) for k in range(math.floor(first) + 1, math.ceil(last)))
     for a, b in itertools.pairwise([first, *inner, last]):
         if b > a:

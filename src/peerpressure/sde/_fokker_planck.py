@@ -20,6 +20,8 @@ from peerpressure.sde._flow import real_times
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0
+# Share of the density that may lie beyond the edges of a given grid: below the error of the scheme.
+MISSED = 1e-4
 # Cells that the narrowest deviation should span, and those that it must.
 FINE, COARSE = 3.0, 1.5
 # The least number of cells that is chosen on each axis, and the most that is accepted, by the number of axes.
@@ -34,6 +36,15 @@ class Grid:
     """Cells of equal width on each axis; ``edges`` has cells + 1 numbers for each."""
 
     edges: tuple[Vector, ...]
+
+    def __post_init__(self) -> None:
+        for edges in self.edges:
+            widths = np.diff(edges)
+            if not (widths.size and widths[0] > 0 and np.allclose(widths, widths[0], rtol=1e-6, atol=0.0)):
+                rule = "the edges of a grid must increase by equal widths"
+                raise InvalidInputError(
+                    message(rule, got=repr(edges)[:80], remedy="for instance np.linspace(0, 1, 201)")
+                )
 
     @property
     def centres(self) -> tuple[Vector, ...]:
@@ -82,21 +93,48 @@ def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) 
     low = np.min([density.mean - REACH * density.std for density in densities], axis=0)
     high = np.max([density.mean + REACH * density.std for density in densities], axis=0)
     # In units of the grid, so that the axes are comparable and 1/narrowest is a number of cells.
-    scale = np.outer(high - low, high - low)
-    # The smallest eigenvalue and not the smallest variance, because of the ridge.
-    narrowest = np.sqrt(min(float(np.linalg.eigvalsh(density.covariance / scale)[0]) for density in densities))
+    narrowest = _narrowest(densities, high - low)
     least, most = LIMITS[low.size]
     count = max(least, min(most, int(np.ceil(FINE / narrowest)))) if cells is None else cells
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 8 <= count <= most:
         rule = f"a grid needs a whole number of cells on each axis, from 8 to {most:,}"
         raise InvalidInputError(message(rule, got=repr(count), remedy="leave it out to have it chosen"))
-    if count * narrowest < COARSE:
-        rule = f"the density's narrowest standard deviation must span {COARSE:g} cells or more"
-        got = f"{count * narrowest:.3g} of {count:,} cells"
-        needed = int(np.ceil(COARSE / narrowest))
-        remedy = f"use {needed:,} cells or more" if needed <= most else "end sooner, or begin later"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    needed = int(np.ceil(COARSE / narrowest))
+    remedy = f"use {needed:,} cells or more" if needed <= most else "end sooner, or begin later"
+    _require_resolved(count * narrowest, remedy)
     return Grid(tuple(np.linspace(a, b, count + 1) for a, b in zip(low, high, strict=True)))
+
+
+def _narrowest(densities: Sequence[GaussianDensity], unit: Vector) -> float:
+    """Return the smallest standard deviation in any direction, in units of each axis."""
+    # The smallest eigenvalue and not the smallest variance, because of the ridge.
+    scale = np.outer(unit, unit)
+    return math.sqrt(min(float(np.linalg.eigvalsh(density.covariance / scale)[0]) for density in densities))
+
+
+def _require_resolved(cells: float, remedy: str) -> None:
+    if cells < COARSE:
+        rule = f"the density's narrowest standard deviation must span {COARSE:g} cells or more"
+        raise InvalidInputError(message(rule, got=f"{cells:.3g}", remedy=remedy))
+
+
+def require_held(grid: Grid, densities: Sequence[GaussianDensity]) -> None:
+    """Raise where a given grid misses a density, or is too coarse for it: its mass would be put where it is not."""
+    from scipy.special import ndtr
+
+    for axis, edges in enumerate(grid.edges):
+        mean = np.array([density.mean[axis] for density in densities])
+        std = np.array([density.std[axis] for density in densities])
+        missed = ndtr((edges[0] - mean) / std) + ndtr((mean - edges[-1]) / std)
+        worst = int(missed.argmax())
+        if missed[worst] > MISSED:
+            name, time = densities[worst].names[axis], densities[worst].time
+            low, high = float((mean - REACH * std).min()), float((mean + REACH * std).max())
+            rule = f"a grid must hold the density at all times, with at most {MISSED:g} of it beyond the edges"
+            got = f"{missed[worst]:.2g} beyond {edges[0]:.4g}–{edges[-1]:.4g} on the axis of {name} at t = {time:g}"
+            remedy = f"span {low:.4g} to {high:.4g}, or leave cells out to have it chosen"
+            raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    _require_resolved(_narrowest(densities, grid.widths), "use more cells, or leave cells out to have them chosen")
 
 
 # One step of the Fokker–Planck equation on a grid that keeps every cell non-negative and all mass.
@@ -191,14 +229,14 @@ def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Vector, Vector]:
     return _exchange(velocity / width, float(drift.diffusivity[axis]) / width**2)
 
 
-def _exchange(advection: Vector, sde: float) -> tuple[Vector, Vector]:
+def _exchange(advection: Vector, diffusivity: float) -> tuple[Vector, Vector]:
     """Return D/Δ² β(−P) and D/Δ² β(P), from u/Δ and D/Δ²."""
     # Here β differs from its limit, the upwind flux, by less than rounding.
-    upwind = np.abs(advection) >= STEEP * sde
+    upwind = np.abs(advection) >= STEEP * diffusivity
     # Without noise on an axis the ratio would be a division by 0; all faces are upwind then.
-    ratio = np.divide(advection, sde, out=np.zeros_like(advection), where=~upwind)
-    up = np.where(upwind, np.maximum(advection, 0.0), sde * _bernoulli(-ratio))
-    return up, np.where(upwind, np.maximum(-advection, 0.0), sde * _bernoulli(ratio))
+    ratio = np.divide(advection, diffusivity, out=np.zeros_like(advection), where=~upwind)
+    up = np.where(upwind, np.maximum(advection, 0.0), diffusivity * _bernoulli(-ratio))
+    return up, np.where(upwind, np.maximum(-advection, 0.0), diffusivity * _bernoulli(ratio))
 
 
 def _bernoulli(x: Vector) -> Vector:
@@ -294,6 +332,8 @@ def solve_density(
     if len(grid.shape) != len(rows):
         rule = f"a density of {len(rows)} quantities needs a grid with as many axes"
         raise InvalidInputError(message(rule, got=repr(grid), remedy="leave cells out to have it chosen"))
+    if grid is cells:
+        require_held(grid, laws)
     return _march(seen[1::2], steps, grid, exact)
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Vector
 from peerpressure.schedules import Constant
-from peerpressure.sde._equation import FIRST_TIME, LARGEST_EXACT, SDE
+from peerpressure.sde._equation import FIRST_TIME, SDE
 from peerpressure.sde._flow import NEGLIGIBLE, Flow, first_noise, integrate, real_times, solve_flow
 
 # Numbers in the state of one backward pass, of which the solver keeps some twenty copies.
@@ -237,9 +237,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     """
     real_times([begin, end])
     n, v = sde.n, sde.consensus_value
-    if n > LARGEST_EXACT:
-        rule = f"exact steps are worked out for up to {LARGEST_EXACT} agents"
-        raise InvalidInputError(message(rule, got=f"{n:,}", remedy="use method='euler'"))
+    _require_memory(n)
     # The extra column of zeros becomes the shift c, driven by the hidden opinions.
     start = Flow(np.eye(n, n + 1), np.zeros((n, n)))
     # Transition matrix, shift and covariance in one pass: they share the coefficients at each stage.
@@ -247,6 +245,18 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
     # The flow is centred on the consensus value, which has the weight that the start has lost.
     return StepLaw(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
+
+
+def _require_memory(n: int) -> None:
+    """Raise where the dense matrices of an exact step do not fit."""
+    import psutil
+
+    # The solver keeps some twenty copies of the transition matrix and the covariance.
+    needed, free = 20 * 2 * 8 * n * (n + 1), psutil.virtual_memory().available
+    if needed > free:
+        rule = f"the exact law of a step must fit in memory, of which {free / 1e9:.3g} GB is free"
+        got = f"{needed / 1e9:.3g} GB for {n:,} agents"
+        raise TooLargeError(message(rule, got=got, remedy="use method='taylor'"))
 
 
 def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:

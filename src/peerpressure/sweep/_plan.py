@@ -123,9 +123,12 @@ class Draws:
             )
         # Draws that are already taken are rejected. At half of the interval a draw is rejected every other time on
         # average; near the full interval the last values would take many more draws than there are values.
-        if self.whole and self.count > (self.high - self.low) / 2:
-            rule = "distinct whole draws may take up to half of their interval"
-            raise InvalidInputError(message(rule, got=f"{self.count} draws", remedy="list the values or use a range"))
+        available = (self.high - self.low) / (1 if self.whole else _spacing_at(max(abs(self.low), abs(self.high))))
+        if self.count > available / 2:
+            kind = "whole numbers" if self.whole else "numbers of twelve digits"
+            rule = f"distinct draws may take up to half of the {kind} in their range"
+            remedy = "list the values, use a range or a wider one"
+            raise InvalidInputError(message(rule, got=f"{self.count} of about {available:.3g}", remedy=remedy))
 
     def values(self, root: int, name: str) -> tuple[Value, ...]:
         """Return the draws in the order of generation."""
@@ -167,6 +170,11 @@ def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool)
     value = low * (high / low) ** share if spacing == "log" else low + (high - low) * share
     # Twelve digits, so that the third value of 0.1, 0.2, … is exactly 0.3 on every machine.
     return round(value) if whole else float(f"{value:.12g}")
+
+
+def _spacing_at(size: float) -> float:
+    """Return the distance between neighbouring numbers of twelve digits at this size."""
+    return max(10.0 ** (math.floor(math.log10(size)) - 11), math.ulp(size))
 
 
 def _check(low: float, high: float, count: int, spacing: str) -> None:

@@ -1,11 +1,12 @@
 """Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
 from peerpressure.theory import two_agents
+from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
-from peerpressure.theory._forecast import Advice, Forecast, forecast, mode_error
+from peerpressure.theory._forecast import Forecast, forecast, mode_error
 from peerpressure.theory._limits import (
     ConsensusLimit,
     ConsensusLimitCurve,
@@ -14,6 +15,7 @@ from peerpressure.theory._limits import (
     consensus_limit_curve,
 )
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
+from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
 from peerpressure.theory._precision import replicates_needed, steps_needed
 from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode
@@ -23,6 +25,7 @@ from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict, d
 
 __all__ = [
     "Advice",
+    "Alternative",
     "Connectivity",
     "ConsensusLimit",
     "ConsensusLimitCurve",
@@ -32,6 +35,7 @@ __all__ = [
     "HiddenOutcome",
     "Law",
     "Moments",
+    "OptimalSchedule",
     "Outcome",
     "Phases",
     "Rate",
@@ -39,6 +43,7 @@ __all__ = [
     "ReasonCode",
     "Regime",
     "Retention",
+    "Suggestion",
     "Verdict",
     "agent",
     "consensus_limit",
@@ -56,6 +61,7 @@ __all__ = [
     "mode_error",
     "mode_noise",
     "moments",
+    "optimal_schedule",
     "regime_of",
     "replicates_needed",
     "retention",

@@ -9,43 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Growth, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
-from peerpressure.theory._recurrence import (
-    AbsoluteProbability,
-    ClosedClasses,
-    RecurrentNetworks,
-    absolute_probability,
-    closed_classes,
-    recurrent_networks,
-)
+from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
-    OpinionRegime,
     Regime,
     fades_out,
     hidden_noise_vanishes,
     noise_effect,
     noise_is_estimated,
-    opinion_regime,
     regime_of,
 )
+from peerpressure.theory._structure import SAME, Component, NoiselessLimit, Structure, structure_of
 
-Agents: TypeAlias = NDArray[np.int64]
-
-# Two values are equal if they differ by less than this share of the range of opinions: above the error of an invariant
-# vector from Arnoldi iteration, and below any difference that a plot or a table would resolve.
-SAME = 1e-9
-# Components, the largest first, whose absolute probability sequence is computed; each may take an eigenvector, and
-# reports name only a few.
-MOST_SEQUENCES = 20
 # Largest number of agents for which symmetries are tested, which takes as many steps.
 MOST_SYMMETRIC = 256
 
@@ -64,86 +47,6 @@ class Outcome(Enum):
     PERIODIC = "periodic limit"
     RANDOM_WALK = "a common opinion on a random walk"
     UNKNOWN = "unknown"
-
-
-class NoiselessLimit(Enum):
-    """Behaviour of the public opinions as t → ∞ without noise."""
-
-    CONSENSUS = "all agents agree"
-    CLUSTERS = "each component agrees by itself"
-    PERIODIC = "agents keep exchanging different values"
-    DISAGREEMENT = "opinions that never move keep agents apart"
-    UNKNOWN = "not known"
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Component:
-    """A jointly connected component: agents who are connected for ever, directly or through others.
-
-    ``limit`` is its noise-free behaviour. ``omega`` is the absolute probability sequence, None where the component has
-    several closed classes or isolated agents. ``value`` is the limit where it depends only on constant opinions.
-    ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph.
-    ``divided``: it has closed classes whose opinions have different weights, and which agree only without noise.
-    ``sources`` are agents isolated at times, where every public opinion can be traced back to theirs. ``anchored``: an
-    opinion that never moves counts in the common value and fixes it.
-    """
-
-    agents: Agents
-    limit: NoiselessLimit
-    omega: AbsoluteProbability | None = None
-    value: float | None = None
-    periodic: bool = False
-    divided: bool = False
-    sources: Agents | None = None
-    anchored: bool = True
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """Long-run structure: components of the networks that recur, and the regime of hidden opinions."""
-
-    components: tuple[Component, ...]
-    networks: RecurrentNetworks | None
-    opinions: OpinionRegime
-
-    @property
-    def limit(self) -> NoiselessLimit:
-        """The noise-free behaviour of all agents."""
-        limits = {component.limit for component in self.components}
-        # One component that does not agree decides for the whole network.
-        for worst in (NoiselessLimit.PERIODIC, NoiselessLimit.DISAGREEMENT, NoiselessLimit.UNKNOWN):
-            if worst in limits:
-                return worst
-        if not limits:
-            return NoiselessLimit.UNKNOWN
-        return NoiselessLimit.CONSENSUS if len(self.components) == 1 else NoiselessLimit.CLUSTERS
-
-    @property
-    def all_isolated(self) -> bool:
-        """Whether no agent has a neighbour any more."""
-        return bool(self.components) and all(component.agents.size == 1 for component in self.components)
-
-    @property
-    def intermittent(self) -> bool:
-        """Whether agents are isolated in some recurring steps and not in others."""
-        return self.networks is not None and bool(np.any(self.networks.intermittent))
-
-    @property
-    def constant_opinions(self) -> bool:
-        """Whether hidden opinions never change."""
-        return self.opinions.constant
-
-    @property
-    def adapting(self) -> NDArray[np.bool_] | None:
-        """The agents who adapt for ever; None if hidden opinions come to rest or are constant."""
-        return self.opinions.movable if self.opinions.lasting else None
-
-    @property
-    def anchored(self) -> bool:
-        """Whether every component has an opinion that never moves, which fixes the common value."""
-        return self.adapting is None or all(component.anchored for component in self.components)
 
 
 @final
@@ -199,6 +102,10 @@ class LongRun:
     def kappa(self) -> float:
         """The rate κ of the common value."""
         networks, agree = self.structure.networks, self.structure.limit is NoiselessLimit.CONSENSUS
+        law = self.structure.law
+        if law is not None and law.pairs is not None and law.presence is not None:
+            # Of the expected degrees, so that it does not depend on how many steps are recorded.
+            return float(self.model.s.sum() / (law.presence * law.pairs.degrees.sum()))
         # On one network the κ of ω equals Σs/Σd up to rounding, so the model's own is used.
         if networks is None or networks.is_static or not agree or self.omega is None:
             return self.model.kappa
@@ -228,6 +135,9 @@ class LongRun:
         effect, parts = noise_effect(self.model, self.regime), structure.components
         driven = effect is NoiseEffect.WANDERS and any(part.periodic for part in parts)
         driven |= effect is NoiseEffect.STAYS and any(part.divided for part in parts)
+        # The noise of isolated agents, who count where η = 1, is restored in order 1/ρ only.
+        isolated = structure.opinions.isolated and self.noise is not NoiseEffect.NONE and self.phi < 1
+        driven |= isolated and any(part.periodic for part in parts) and not self.hidden_agrees
         if structure.limit is not NoiselessLimit.PERIODIC and not driven:
             return None
         return Outcome.OSCILLATION if networks is not None and networks.count == 1 else Outcome.PERIODIC
@@ -264,13 +174,20 @@ class LongRun:
         noise, structure, quiet = self.noise, self.structure, self._own_noise_vanishes
         if not quiet:
             return Outcome.UNKNOWN if quiet is None else Outcome.DISAGREEMENT
-        if structure.limit is NoiselessLimit.CLUSTERS:
+        if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return Outcome.CLUSTERS
         value = structure.components[0].value
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
         reaches_v = self.balanced if value is None else is_consensus_value(self.model, value)
         moved = noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS)
         return Outcome.CONSENSUS if reaches_v and not moved else Outcome.BIASED_CONSENSUS
+
+    @property
+    def _same_values(self) -> bool:
+        """Whether all components have one value, because their constant opinions are equal."""
+        values = [part.value for part in self.structure.components]
+        averaged = self.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES)
+        return averaged and None not in values and bool(np.ptp(self.model.x0) == 0)
 
     @cached_property
     def hidden_agrees(self) -> bool | None:
@@ -318,7 +235,8 @@ def system_deviations(system: Model | SDE) -> Vector:
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
-    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0))
+    rounding = 1e-13 * float(np.abs(model.x0).max())
+    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0)) + rounding
 
 
 def classify(system: Model | SDE) -> LongRun:
@@ -337,6 +255,12 @@ def classify(system: Model | SDE) -> LongRun:
         # Sides that have the same average at all times do not oscillate.
         (component,) = structure.components
         structure = replace(structure, components=(replace(component, limit=NoiselessLimit.CONSENSUS),))
+    parity = _sides_are_heard_alike(model, regime, structure)
+    if parity is not True:
+        # Each side then has a limit of its own, which alternates with the other's.
+        limit = NoiselessLimit.UNKNOWN if parity is None else NoiselessLimit.PERIODIC
+        parts = tuple(replace(component, limit=limit, value=None) for component in structure.components)
+        structure = replace(structure, components=parts)
     return LongRun(
         system=system,
         model=model,
@@ -366,11 +290,11 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
 
 
 def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
-    """Whether all opinions are equal without noise, so that pressure changes nothing."""
-    if not model.noise.is_zero or np.ptp(model.x0) != 0:
-        return False
-    # Bounded pressure forgets every start, while constant opinions stay.
-    return bool(np.all(model.start_state == model.x0)) or (regime is Regime.BOUNDED and structure.constant_opinions)
+    """Whether all opinions are equal without lasting noise, so that pressure changes nothing."""
+    # Bounded pressure forgets every start and all noise that fades, while constant opinions stay.
+    forgets = regime is Regime.BOUNDED and structure.constant_opinions
+    quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
+    return not np.ptp(model.x0) and quiet and (forgets or bool(np.all(model.start_state == model.x0)))
 
 
 def is_proportional(model: Model) -> bool:
@@ -402,6 +326,36 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
 
 
+# Steps, and windows of them, over which pressures at even and odd times are compared.
+WINDOW = 20_000
+WINDOWS = (10**5, 10**6)
+
+
+def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -> bool | None:
+    """Whether Σ 1/ρ_t over even and over odd times grow alike, where that matters; None if it is not clear.
+
+    On a bipartite network the opinions of one side enter a class of public opinions at even times only, and those of
+    the other side at odd times. Pressure that depends on the parity of t weights the two sides differently in the two
+    classes, whose limits then differ unless the sides have the same mean opinion.
+    """
+    if not regime.reaches_value or model.pressure.growth.is_regular or structure.networks is None:
+        return True
+    if structure.networks.count == 1 and not any(component.periodic for component in structure.components):
+        return True
+    sides, weights = model.network.sides, model.s / model.s.max()
+    # On networks that repeat, pressure may weight their steps differently, which is not analysed.
+    if not model.is_plain or sides is None:
+        return None
+    means = [np.average(model.x0[part], weights=weights[part]) for part in (sides == 0, sides == 1)]
+    if abs(means[0] - means[1]) <= SAME * float(np.ptp(model.x0)):
+        return True
+    shares = [
+        model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS
+    ]
+    off = [abs(even / odd - 1) for even, odd in shares]
+    return True if max(off) < 1e-3 else False if min(off) > 1e-2 else None
+
+
 def _steady_sums(model: Model, regime: Regime, *, continuous: bool) -> tuple[bool, bool]:
     """Whether Σ d y/Σ d stays on v, and the sides of a bipartite network stay equal, for every pressure without noise.
 
@@ -422,178 +376,3 @@ def _steady_sums(model: Model, regime: Regime, *, continuous: bool) -> tuple[boo
         largest = np.maximum(largest, np.abs(weights @ (state - model.consensus_value)))
     steady = largest <= 1e-12 * off
     return bool(steady[0]), sides is not None and bool(steady[1])
-
-
-def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
-    """Return the long-run structure of a model under a pressure of this regime."""
-    networks, opinions = recurrent_networks(model), opinion_regime(model)
-    if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
-        return Structure((), networks, opinions)
-    # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
-    # is high.
-    if model.is_plain:
-        return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
-    moving = opinions.movable & bool(opinions.lasting)
-    closed = closed_classes(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
-    # Isolated agents pass all of their noise on, which changes whether the common value is a random walk.
-    if closed.includes_isolated(networks):
-        opinions = opinion_regime(model, isolated=True)
-    count, label = networks.components()
-    # Largest first, as reports and MOST_SEQUENCES expect.
-    members = sorted(_split(label, count), key=len, reverse=True)
-    home, representatives = np.empty(count, dtype=np.int64), closed.representatives(model.n)
-    # Maps the label of a component to its rank by size.
-    home[[label[agents[0]] for agents in members]] = np.arange(count)
-    classes = _split(home[label[representatives]], count)
-    analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
-    return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, opinions)
-
-
-def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime, *, continuous: bool) -> Component:
-    """Return the component of a connected network with constant opinions, whose class structure is known.
-
-    In continuous time the difference between two sides has the factor e^(−2t), and nothing is periodic.
-    """
-    limit = NoiselessLimit.DISAGREEMENT if regime is Regime.BOUNDED else NoiselessLimit.CONSENSUS
-    periodic = not continuous and regime is not Regime.BOUNDED and model.network.is_bipartite
-    if periodic and regime is Regime.FAST:
-        limit = NoiselessLimit.PERIODIC
-    value = model.consensus_value if regime.reaches_value else None
-    return Component(np.arange(model.n), limit, absolute_probability(model, networks), value, periodic)
-
-
-def _split(label: NDArray[np.integer], count: int) -> list[Agents]:
-    """Return the positions that bear each label from 0 to count − 1."""
-    # Stable, so that the agents of a component stay in increasing order.
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Analysis:
-    """Limits of components, from their closed classes or from opinions that never move."""
-
-    model: Model
-    networks: RecurrentNetworks
-    closed: ClosedClasses
-    representatives: Agents
-    opinions: OpinionRegime
-    moving: NDArray[np.bool_]
-    regime: Regime
-
-    def component(self, number: int, agents: Agents, classes: Agents) -> Component:
-        if agents.size == 1:
-            # An isolated agent that adapts follows its own noise, and its value depends on it.
-            known = not (self.opinions.fades or self.moving[agents[0]])
-            value = float(self.model.x0[agents[0]]) if known else None
-            return Component(agents, NoiselessLimit.CONSENSUS, None, value, anchored=known)
-        sources = self.representatives[classes]
-        if np.all(self.closed.absorbing[classes]) and not np.ptp(self.model.x0[sources]) and not self.opinions.fades:
-            # One opinion that never moves, or several that are equal, attract all others.
-            value = float(self.model.x0[sources[0]])
-            return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=sources)
-        if classes.size > 1:
-            return self._divided(agents, classes)
-        if self.closed.absorbing[classes[0]]:
-            return Component(agents, NoiselessLimit.CONSENSUS, sources=sources)
-        # States include the step of the period, so a cycle has at least that length; more means phases that never mix.
-        periodic = self.regime is not Regime.BOUNDED and self.closed.period(int(classes[0])) != self.networks.count
-        limit = NoiselessLimit.PERIODIC if periodic and self.regime is Regime.FAST else NoiselessLimit.CONSENSUS
-        anchors = self._anchors(classes)
-        if self._undecided(agents, anchors):
-            return Component(agents, NoiselessLimit.UNKNOWN)
-        # Under bounded pressure an agent hears itself too, and only a constant network conserves the same sum.
-        conserves = self.regime is not Regime.BOUNDED or self.networks.count == 1
-        omega = self._omega(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
-        anchored = bool(anchors.size)
-        return Component(agents, limit, omega, self._value(agents, anchors, omega), periodic, anchored=anchored)
-
-    def _anchors(self, classes: Agents) -> Agents:
-        """Return the agents whose opinions never move, and hold the value of these closed classes in place."""
-        states = np.flatnonzero(np.isin(self.closed.label, self.closed.closed[classes]))
-        inside = np.unique(states[states < self.networks.degrees.size] % self.model.n)
-        # A class with isolated agents follows their opinions, which others move in order η/ρ only.
-        return inside[~self.moving[inside]] if self.opinions.holds is not False else inside[:0]
-
-    def _undecided(self, agents: Agents, anchors: Agents) -> bool:
-        """Whether it is not known that opinions that never move, outside of the closed class, hold its value in place.
-
-        They enter the public opinions of transient agents in order 1/ρ, and from there the class in order 1/ρ².
-        """
-        if np.all(self.moving[agents]) or not self.regime.reaches_value or self.opinions.holds is False:
-            return False
-        reaches_back = self.model.pressure.growth.square_sum_diverges is not False
-        return self.opinions.holds is None or (not anchors.size and reaches_back)
-
-    def _divided(self, agents: Agents, classes: Agents) -> Component:
-        """Return a component with several closed classes, which may have one limit all the same.
-
-        Where opinions adapt, an agent of two closed classes carries each to the other; where they do not, the classes
-        may happen to be attracted to one value.
-        """
-        if self.regime is Regime.BOUNDED:
-            return Component(agents, NoiselessLimit.DISAGREEMENT)
-        if self.regime.reaches_value and np.any(self.moving):
-            return self._joined_by_opinions(agents, classes)
-        # All public opinions can be traced back to isolated agents with constant opinions, so the cycle is known.
-        if np.all(self.closed.absorbing[classes]):
-            return Component(agents, NoiselessLimit.PERIODIC, sources=np.unique(self.representatives[classes]))
-        if np.any(self.closed.absorbing[classes]) or not self.regime.reaches_value:
-            return Component(agents, NoiselessLimit.PERIODIC)
-        sequences = [self._omega(int(number)) for number in classes]
-        values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
-        # Classes that never mix agree only if their weighted means of opinions happen to be equal.
-        if len(values) < len(sequences) or np.ptp(values) > SAME * float(np.ptp(self.model.x0)):
-            return Component(agents, NoiselessLimit.PERIODIC)
-        divided = self._weighs_differently(classes)
-        return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0], periodic=True, divided=divided)
-
-    def _weighs_differently(self, classes: Agents) -> bool:
-        """Whether opinions do not have the same weights in all of these closed classes."""
-        sequences = [self._omega(int(number)) for number in classes]
-        shares = [omega.influence / omega.kappa for omega in sequences if omega is not None]
-        return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > SAME)
-
-    def _joined_by_opinions(self, agents: Agents, classes: Agents) -> Component:
-        # Where Σ 1/ρ_t diverges, own opinions count in the long run and can connect classes that public opinions do
-        # not.
-        whole = closed_classes(self.networks, self.moving, self.opinions.memory, own_opinion=True)
-        representatives = whole.representatives(self.model.n)
-        inside = np.flatnonzero(np.isin(representatives, agents))
-        if inside.size > 1:
-            return Component(agents, NoiselessLimit.PERIODIC)
-        divided = self._weighs_differently(classes)
-        if not whole.absorbing[inside[0]]:
-            return Component(agents, NoiselessLimit.CONSENSUS, periodic=True, divided=divided, anchored=False)
-        anchors = self._anchors(classes)
-        if self._undecided(agents, anchors):
-            return Component(agents, NoiselessLimit.UNKNOWN)
-        value = float(self.model.x0[anchors[0]]) if anchors.size else None
-        anchored = bool(anchors.size)
-        return Component(agents, NoiselessLimit.CONSENSUS, None, value, True, divided=divided, anchored=anchored)
-
-    def _omega(self, number: int) -> AbsoluteProbability | None:
-        """Return the sequence of a closed class; None where an isolated agent belongs to it."""
-        states = self.closed.states(number)
-        public = states[states < self.networks.degrees.size]
-        if np.any(self.networks.degrees.ravel()[public] == 0):
-            return None
-        return absolute_probability(self.model, self.networks, public)
-
-    def _value(self, agents: Agents, anchors: Agents, omega: AbsoluteProbability | None) -> float | None:
-        """Return the weighted mean of the opinions that never move, the limit where the start is forgotten."""
-        if self.opinions.fades or not self.regime.reaches_value:
-            return None
-        if anchors.size == 1:
-            return float(self.model.x0[anchors[0]])
-        if self.networks.count == 1:
-            influence = np.zeros(self.model.n)
-            # On one network w is proportional to s; the division avoids overflow in the sums.
-            influence[agents] = self.model.s[agents] / self.model.s[agents].max()
-        elif omega is not None:
-            influence = omega.influence
-        else:
-            return None
-        weights = np.where(self.moving, 0.0, influence)
-        return float(weights @ self.model.x0 / weights.sum()) if np.any(weights > 0) else None

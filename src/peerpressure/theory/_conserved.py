@@ -24,9 +24,10 @@ from scipy.signal import lfilter
 
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
-from peerpressure.theory._classification import Component, LongRun, NoiselessLimit
+from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, Regime
+from peerpressure.theory._structure import Component, NoiselessLimit
 
 # log t of the farthest time: e^700 ≈ 1e304 still leaves room for a factor below the largest double, 1.8e308.
 FARTHEST = 700.0

@@ -12,8 +12,10 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.theory._classification import SAME, LongRun, Outcome
+from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._limits import ConsensusLimit, limit_of
+from peerpressure.theory._structure import SAME
+from peerpressure.theory._swing import without_negligible_swing
 
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
@@ -49,6 +51,7 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
 
     ``tolerance`` is that of the limit, as a share of the range of opinions; it is lowered where a size is unclear.
     """
+    long_run = without_negligible_swing(long_run, _scale(long_run))
     limit = limit_of(long_run, tolerance=tolerance)
     if limit is None:
         return long_run, None, None
@@ -56,7 +59,7 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
     if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or math.isinf(limit.std):
         return long_run, limit, found
     threshold = SAME * _scale(long_run)
-    if min(_decisive(long_run, found)) <= 2 * found.resolution and found.resolution > threshold:
+    if not _is_clear(long_run, found) and found.resolution > threshold:
         limit = limit_of(long_run, tolerance=SAME) or limit
         found = departure(long_run, limit)
     outcome = _outcome(long_run, found, threshold)
@@ -88,10 +91,11 @@ def _scale(long_run: LongRun) -> float:
     return float(np.ptp(np.concatenate([model.x0, model.start_state]))) + float(long_run.deviations.max())
 
 
-def _decisive(long_run: LongRun, found: Departure) -> list[float]:
-    """Return the sizes that decide: the swing where there may be one, and the larger of bias and deviation."""
-    sizes = [max(found.bias, found.std)]
-    return [*sizes, found.swing] if long_run.outcome is Outcome.OSCILLATION else sizes
+def _is_clear(long_run: LongRun, found: Departure) -> bool:
+    """Whether the sizes that decide clearly exceed what is resolved: the swing, or else bias and deviation."""
+    if long_run.outcome is Outcome.OSCILLATION:
+        return found.swing > 2 * found.resolution
+    return max(found.bias, found.std) > 2 * found.resolution
 
 
 def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from peerpressure.model import Vector
-from peerpressure.schedules import Table
+from peerpressure.networks import NetworkLaw
+from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
-from peerpressure.theory._classification import LongRun, NoiselessLimit, Outcome
+from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._random_networks import stationary_mean
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
-from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
+from peerpressure.theory._stationary import fluctuation
+from peerpressure.theory._structure import NoiselessLimit
 
 # Components that are named with their values.
 NAMED = 3
@@ -48,7 +52,7 @@ def explain(
     basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
     # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
     growth = _reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())
-    given = [growth, *_network(long_run), *_adaptation(long_run)]
+    given = [growth, *_network(long_run), *_beyond_record(long_run, horizon), *_adaptation(long_run)]
     v = long_run.model.consensus_value
     if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
         return (*given, _reason(ReasonCode.BALANCED, v=v))
@@ -69,11 +73,13 @@ def _network(long_run: LongRun) -> Reasons:
     temporal_network, structure = long_run.model.temporal_network, long_run.structure
     if temporal_network is None:
         return []
-    period = temporal_network.period
+    period, law = temporal_network.period, structure.law
+    if law is not None:
+        return _random_network(law, long_run.model.n)
     if structure.networks is None:
         return [_reason(ReasonCode.PERIOD_TOO_LONG, period=period or 0)]
     if period is None:
-        reasons = [_reason(ReasonCode.NETWORK_SETTLES, t=temporal_network.last_change)]
+        reasons = [_reason(ReasonCode.NETWORK_RECORDED, t=temporal_network.last_change)]
     else:
         reasons = [_reason(ReasonCode.NETWORK_REPEATS, period=period)]
     if structure.all_isolated and len(structure.components) > 1:
@@ -89,6 +95,21 @@ def _network(long_run: LongRun) -> Reasons:
         agents = int(np.count_nonzero(who))
         reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=share))
     return reasons
+
+
+def _random_network(law: NetworkLaw, agents: int) -> Reasons:
+    reasons = [_reason(ReasonCode.RANDOM_NETWORK, process=law.generator.replace("_", " "))]
+    if law.isolation and law.is_ergodic:
+        reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=law.isolation))
+    return reasons
+
+
+def _beyond_record(long_run: LongRun, horizon: int | None) -> Reasons:
+    """Say that steps beyond the record of a random process are not those of the process."""
+    network = long_run.model.temporal_network
+    if horizon is None or network is None or network.law is None or horizon <= network.last_change:
+        return []
+    return [_reason(ReasonCode.BEYOND_RECORD, steps=horizon, t=network.last_change)]
 
 
 def _adaptation(long_run: LongRun) -> Reasons:
@@ -127,7 +148,7 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if 0 < abs(long_run.phi) < 1:
         factor = (omega.noise(long_run.deviations, long_run.phi) / sigma) ** 2
         reasons.append(_reason(ReasonCode.NOISE_MEMORY, factor=factor))
-    return reasons
+    return [*reasons, Reason(_CONVERGENCE[converges_almost_surely(long_run.model)])]
 
 
 def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -172,6 +193,8 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
         return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    if long_run.structure.law is not None:
+        return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
     return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
 
 
@@ -189,6 +212,8 @@ def _moved_opinions(long_run: LongRun) -> Reasons:
 
 def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v, components = long_run.model.consensus_value, long_run.structure.components
+    if long_run.regime is not Regime.FAST and long_run.structure.limit is NoiselessLimit.PERIODIC:
+        return [Reason(ReasonCode.PARITY_OF_PRESSURE)]
     if long_run.regime is not Regime.FAST:
         return [_phases_driven(long_run)]
     periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)
@@ -229,38 +254,47 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
         return [_reason(code, mean=mean, std=std)]
     states = _stationary_states(long_run)
-    if states is None:
-        return [Reason(ReasonCode.BOUNDED_PRESSURE)]
-    mean_states = _reason(ReasonCode.STATIONARY_MEAN, low=float(states.min()), high=float(states.max()))
+    returns = structure.law is not None and structure.law.isolation > 0
+    mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
+    if states is not None:
+        code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
+        mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
     return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
 
 
 def _stationary_states(long_run: LongRun) -> Vector | None:
     """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
+    if structure.law is not None:
+        return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
     if networks is None or structure.opinions.fades:
         return None
+    model, pressure = long_run.model, long_run.growth.limit
+    if pressure is None:
+        return None
+    # At the limit itself, which pressure may approach very slowly.
+    model = replace(model, pressure=Constant(pressure))
     if networks.count == 1:
-        # After the last change of the network, and when bounded pressure has reached its limit.
-        return fixed_point(long_run.model, max(LATE, networks.begin))
-    return periodic_fixed_point(long_run.model, networks) if structure.constant_opinions else None
+        # After the last change of the network.
+        return fixed_point(model, max(LATE, networks.begin))
+    return periodic_fixed_point(model, networks) if structure.constant_opinions else None
 
 
 def _fluctuation(long_run: LongRun) -> Reason:
-    """Return the stationary deviation of the consensus mode: κ/(κ + 2ρ) σ̄², or κ/(2(κ + ρ)) σ̄² in continuous time."""
-    noise, omega, phi = long_run.noise, long_run.omega, long_run.phi
+    noise = long_run.noise
     if noise is NoiseEffect.NONE:
         return Reason(ReasonCode.NO_FLUCTUATION)
     if noise is NoiseEffect.SCATTERS:
         return Reason(ReasonCode.FLUCTUATION_GROWS)
-    if noise is NoiseEffect.STAYS:
-        return Reason(ReasonCode.FROZEN_SHIFT)
-    assert omega is not None
-    kappa, rho = long_run.kappa, float(long_run.model.pressure(LATE))
-    # Stationary variances of an AR(1) process with coefficient ρ/(ρ + κ), and of the Ornstein–Uhlenbeck process.
-    share = kappa / (2 * (kappa + rho)) if long_run.continuous else kappa / (2 * rho + kappa)
-    std = math.sqrt(share) * omega.noise(long_run.deviations, phi) * late_scale(long_run)
-    return _reason(ReasonCode.FLUCTUATION, std=std)
+    if long_run.model.noise.time_scale.growth.limit == 0:
+        return Reason(ReasonCode.FLUCTUATION_FADES)
+    found = fluctuation(long_run)
+    if found is None:
+        return Reason(ReasonCode.FROZEN_SHIFT if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION_UNKNOWN)
+    if found.agents is None:
+        return _reason(ReasonCode.MODE_FLUCTUATION, std=found.mode)
+    values = {"std": found.mode, "low": float(found.agents.min()), "high": float(found.agents.max())}
+    return Reason(ReasonCode.FROZEN_DEVIATION if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION, values)
 
 
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -321,7 +355,9 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
-    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
+    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
+        code = ReasonCode.UNKNOWN_LAW
+    elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
         code = ReasonCode.UNKNOWN_NOISE
@@ -338,6 +374,11 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
     return [Reason(code), seen]
 
 
+_CONVERGENCE: Mapping[bool | None, ReasonCode] = {
+    True: ReasonCode.ALMOST_SURELY,
+    False: ReasonCode.MEAN_SQUARE_ONLY,
+    None: ReasonCode.MEAN_SQUARE,
+}
 _OUTCOMES: Mapping[Outcome, Callable[[LongRun, ConsensusLimit | None], Reasons]] = {
     Outcome.CONSENSUS: _consensus,
     Outcome.BIASED_CONSENSUS: _biased,

@@ -1,4 +1,4 @@
-"""State of a model after a number of steps, exactly, and what the tuned schedule would improve."""
+"""State of a model after a number of steps, exactly."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ import numpy as np
 
 from peerpressure.model import Model, Vector
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, state_layout, transition
-from peerpressure.theory._classification import LongRun, NoiselessLimit, is_consensus_value, structure_of
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, moments, step_count
-from peerpressure.theory._rates import with_parts
-from peerpressure.theory._regime import Regime
 
 # Up to so many opinions the covariance is always computed: probes would take as much work.
 SMALL = 200
@@ -70,24 +66,6 @@ class Forecast:
     rms_distance_stderr: float = 0.0
     disagreement_stderr: float = 0.0
     hidden_disagreement_stderr: float = 0.0
-
-
-@final
-@dataclass(frozen=True)
-class Advice:
-    """The tuned schedule ρ_t = κt, and the error of the consensus mode under it after the same number of steps."""
-
-    schedule: Linear
-    error_now: float
-    error_tuned: float
-
-    @property
-    def gain(self) -> float:
-        """How many times smaller the error gets; below 1 if it grows."""
-        # Equal errors include 0 and 0, for which the ratio is not defined.
-        if self.error_now == self.error_tuned:
-            return 1.0
-        return self.error_now / self.error_tuned if self.error_tuned > 0 else math.inf
 
 
 def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None = None) -> Forecast:
@@ -334,27 +312,3 @@ def mode_error(model: Model | SDE, steps: int) -> float:
 def _mode_moments(model: Model | SDE, steps: int) -> tuple[float, float]:
     found = moments(model, steps, of=consensus_mode(model))
     return float(found.mean[-1, 0]), float(found.variance[-1, 0])
-
-
-def advice(long_run: LongRun, steps: int, error_now: float) -> Advice | None:
-    """Return the tuned schedule and its error after some steps; None where no schedule leads to v."""
-    schedule = _tuned_schedule(long_run)
-    if schedule is None:
-        return None
-    return Advice(schedule, error_now, mode_error(with_parts(long_run.system, pressure=schedule), steps))
-
-
-def _tuned_schedule(long_run: LongRun) -> Linear | None:
-    """Return ρ_t = κt for the κ of the common value, if that is attracted to v."""
-    model = long_run.model
-    if model.is_plain:
-        return Linear.tuned(model.network, model.s)
-    if not long_run.structure.constant_opinions:
-        return None
-    is_linear = long_run.regime is Regime.LINEAR
-    structure = long_run.structure if is_linear else structure_of(model, Regime.LINEAR)
-    if structure.limit is not NoiselessLimit.CONSENSUS:
-        return None
-    omega, value = structure.components[0].omega, structure.components[0].value
-    leads_to_v = omega is not None and value is not None and is_consensus_value(model, value)
-    return Linear(omega.kappa) if omega is not None and leads_to_v else None

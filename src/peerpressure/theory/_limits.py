@@ -26,12 +26,13 @@ from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.simulation import simulate
 from peerpressure.statespace import with_model
-from peerpressure.theory._classification import Component, LongRun, NoiselessLimit, Outcome, classify, is_proportional
+from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._rates import rate_of
 from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,8 +160,12 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     if long_run.outcome is Outcome.UNKNOWN or long_run.noise is NoiseEffect.SCATTERS or len(structure.components) != 1:
         return None
     component = structure.components[0]
+    if structure.law is not None:
+        # The limit on a random network depends on which edges are present, unless an opinion fixes it.
+        return _closed_form(long_run, component)
     # Only a static bipartite network has exactly two phases, both computed from conserved sums.
     two_sided = component.limit is NoiselessLimit.PERIODIC and long_run.model.is_plain
+    two_sided = two_sided and long_run.regime is Regime.FAST
     if not (component.limit is NoiselessLimit.CONSENSUS or two_sided) or _noise_is_in_the_way(long_run):
         return None
     return component_limit(long_run, component, tolerance=tolerance)
@@ -182,6 +187,9 @@ def _no_limit(long_run: LongRun) -> InvalidInputError:
     if _noise_is_in_the_way(long_run):
         rule = "where Σ 1/ρ_t converges, a limit is computed for noise whose scale over time stays bounded"
         return InvalidInputError(message(rule, got=str(long_run.model.noise), remedy=remedy))
+    if long_run.structure.law is not None and long_run.structure.limit is NoiselessLimit.CONSENSUS:
+        rule = "on a random network the limit depends on which edges are present, and is not computed"
+        return InvalidInputError(message(rule, got=repr(long_run.model.temporal_network), remedy=remedy))
     rule = "only agents who agree have a consensus limit"
     got = f"{long_run.outcome.value} ({long_run.structure.limit.value})"
     return InvalidInputError(message(rule, got=got, remedy=f"see diagnose(model), or {remedy}"))
@@ -195,7 +203,7 @@ def component_limit(long_run: LongRun, component: Component, *, tolerance: float
 def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> LongRun:
     """Return a classification with the values of the largest components, where each agrees by itself."""
     structure = long_run.structure
-    if structure.limit is not NoiselessLimit.CLUSTERS:
+    if structure.limit is not NoiselessLimit.CLUSTERS or structure.law is not None:
         return long_run
     components = list(structure.components)
     # Only the mean of a component is named, and noise does not change it.
@@ -462,6 +470,7 @@ def _distance_of_deviations(before: Vector, after: Vector) -> float:
 
 def _without_noise(long_run: LongRun) -> LongRun:
     quiet = replace(long_run.model, noise=NoNoise())
+    # The equation of the quiet model where time is continuous, whose start is forgotten otherwise than in steps.
     system = with_model(long_run.system, quiet)
     return replace(long_run, system=system, model=quiet, deviations=np.zeros(quiet.n))
 

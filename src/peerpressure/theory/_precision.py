@@ -16,11 +16,12 @@ from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Table
 from peerpressure.simulation import simulate
+from peerpressure.theory._advice import tuned_schedule
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._forecast import advice, mode_error
+from peerpressure.theory._forecast import mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._moments import Functionals, consensus_mode, moments, step_count
-from peerpressure.theory._rates import lag
+from peerpressure.theory._rates import steps_until, with_parts
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.trajectory import Trajectory
 
@@ -34,8 +35,6 @@ _CHUNK = 2**22
 _PER_DOUBLING = 6
 # Share of the range of opinions to which an error that stays is computed.
 _LIMIT_TOLERANCE = 1e-5
-_FARTHEST = math.log(1e300)
-_LARGEST_SOLVE = 100_000
 
 
 def replicates_needed(
@@ -275,47 +274,24 @@ def _later(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors)
     error = errors(steps)
     rule = f"the precision must be reached, for good, within {steps:,} steps"
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
-    remedies = [_extrapolated(long_run, precision, steps, errors), _better_schedule(long_run, steps, error)]
+    remedies = [_extrapolated(long_run, precision, steps, error), _better_schedule(long_run, steps, error)]
     return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
 
 
-def _extrapolated(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors) -> str:
-    """Return, as text, the number of steps by the recursions of the mode near agreement, from exact moments on.
-
-    They are b′ = −(κ/ρ)(b − K/ρ) and V′ = −2(κ/ρ) V + (κσ̄/ρ)², with K the lag of the fixed point.
-    """
-    model, omega = long_run.model, long_run.omega
-    if long_run.outcome is not Outcome.CONSENSUS or omega is None or not long_run.regime.reaches_value:
-        return ""
-    behind = lag(model) if model.is_plain and model.n <= _LARGEST_SOLVE else 0.0
-    log_t = np.linspace(math.log(steps), _FARTHEST, 20_001)
-    times = np.exp((log_t[1:] + log_t[:-1]) / 2)
-    relief = model.pressure.reciprocal(times)
-    alpha = long_run.kappa * relief * times * np.diff(log_t)
-    sigma = 0.0 if model.noise.is_zero else omega.noise(long_run.deviations, long_run.phi)
-    scale = np.zeros_like(times) if model.noise.is_zero else model.noise.scale(times)
-    b, V = float(errors.bias(steps)[-1]), float(errors.variance([steps])[0])
-    error = np.empty(times.size)
-    for k, (kept, centre) in enumerate(zip(np.exp(-alpha), behind * relief, strict=True)):
-        b = centre + (b - centre) * kept
-        stays = long_run.kappa * relief[k] * (sigma * scale[k]) ** 2 / 2
-        V = stays + (V - stays) * kept**2
-        error[k] = math.hypot(b, math.sqrt(V))
-    above = np.flatnonzero(error > precision)
-    if above.size == times.size:
-        return "allow more than 10^300 steps"
-    # In logarithms, since the number itself may be large for small exponents.
-    reached = float(log_t[above[-1] + 2 if above.size else 1]) / math.log(10)
-    return f"allow about 10^{reached:.1f} steps"
+def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
+    """Return, as text, the number of steps by the recursion of the consensus mode."""
+    found = steps_until(long_run, steps, error, precision)
+    return "" if found is None else f"allow about 10^{math.log10(found):.1f} steps"
 
 
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
-    """Name the tuned schedule if it does better."""
-    better = advice(long_run, steps, error)
-    # An improvement below 1 % is not worth a recommendation.
-    if better is None or better.gain <= 1.01:
+    """Name the tuned schedule if the consensus mode is closer to v under it."""
+    schedule = tuned_schedule(long_run)
+    if schedule is None:
         return ""
-    return f"try {better.schedule}, whose error after as many steps is {better.error_tuned:.3g}"
+    tuned = mode_error(with_parts(long_run.system, pressure=schedule), steps)
+    # An improvement below 1 % is not worth a recommendation.
+    return f"try {schedule}, whose error after as many steps is {tuned:.3g}" if error > 1.01 * tuned else ""
 
 
 def _check_precision(precision: float) -> None:

@@ -32,10 +32,12 @@ from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
-from peerpressure.theory._classification import LongRun, NoiselessLimit, classify, is_proportional
+from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
-from peerpressure.theory._regime import Regime
+from peerpressure.theory._onset import ModePath, mode_path, network_onset
+from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._structure import NoiselessLimit
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
 
@@ -119,27 +121,36 @@ def lag(model: Model) -> float:
         return 0.0
     d, s = model.network.degrees, model.s / model.s.max()
     z = balanced_solver(model.network.laplacian, s)(model.s * (model.x0 - model.consensus_value))
-    return float(d @ z / d.sum())
+    found = float(d @ z / d.sum())
+    # By symmetry it may be 0, and what is left is rounding.
+    return found if abs(found) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
 
 
 @final
 @dataclass(frozen=True)
 class Law:
-    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula."""
+    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula.
+
+    The exponent is ∞ for what falls faster than every power of t. ``onset`` is the time from which the law holds up to
+    a tenth, ∞ where that is beyond 10^300, and None where it is not computed.
+    """
 
     exponent: float
     constant: float | None = None
     log: bool = False
+    onset: float | None = None
 
     def __call__(self, t: float) -> float:
         """Return the value at t, nan if the constant is not known."""
-        if self.constant is None:
+        if self.constant is None or self.exponent == math.inf:
             return math.nan
         return self.constant * math.pow(t, -self.exponent) * (math.log(t) if self.log else 1.0)
 
     def __str__(self) -> str:
         if self.exponent == 0:
             return "constant"
+        if self.exponent == math.inf:
+            return "faster than every power of t"
         power = f"t^{-self.exponent:.3g}".replace("-", "−")
         return f"{power} log t" if self.log else power
 
@@ -215,14 +226,60 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
         sigma = omega.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
         variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
     periodic = structure.components[0].periodic
-    return Rate(
+    rate = Rate(
         regime,
         bias=_bias(long_run, p, c, r, constants=constants),
         variance=variance,
-        disagreement=None if gamma is None else _disagreement(p, r, gamma, long_run.phi, periodic=periodic),
+        disagreement=None if gamma is None else _disagreement(long_run, p, r, gamma, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,
         estimated=growth.estimated or noise.growth.estimated,
     )
+    return _with_onsets(long_run, rate) if constants and model.is_plain and not long_run.continuous else rate
+
+
+def _mode_path(long_run: LongRun) -> ModePath:
+    model, omega = long_run.model, long_run.omega
+    assert omega is not None
+    known = long_run.noise not in (NoiseEffect.NONE, NoiseEffect.UNKNOWN)
+    sigma = omega.noise(long_run.deviations, long_run.phi) if known else 0.0
+    return mode_path(model, long_run.kappa, lag(model), sigma)
+
+
+def _with_onsets(long_run: LongRun, rate: Rate) -> Rate:
+    """Return a rate whose laws say from when on they hold."""
+    model, path = long_run.model, _mode_path(long_run)
+    network = network_onset(model, path)
+
+    def since(law: Law | None, of: str) -> Law | None:
+        if law is None:
+            return None
+        onset = 1.0 if of == "disagreement" else path.onset(law, of=of)
+        # The recursion of the mode is exact where s ∝ d; elsewhere agents must be close to each other.
+        if of == "disagreement" or not is_proportional(model):
+            return replace(law, onset=None if network is None else max(onset, network))
+        return replace(law, onset=onset)
+
+    return replace(
+        rate,
+        bias=since(rate.bias, "bias"),
+        variance=since(rate.variance, "variance"),
+        disagreement=since(rate.disagreement, "disagreement"),
+    )
+
+
+def steps_until(long_run: LongRun, steps: int, error: float, precision: float) -> float | None:
+    """Return after how many steps an error of the consensus mode falls to a precision; None where that is not known.
+
+    The error after ``steps`` steps is known, and its decay is that of the recursion of the mode, exp(−κ Σ 1/ρ_t) where
+    no power law has set in.
+    """
+    model, known = long_run.model, long_run.outcome is Outcome.CONSENSUS and long_run.regime.reaches_value
+    if not (model.is_plain and known and long_run.growth.is_regular) or long_run.continuous:
+        return None
+    path = _mode_path(long_run)
+    relaxed = 1.0 if is_proportional(model) else network_onset(model, path)
+    # Before the network has relaxed, the recursion is not that of the agents.
+    return path.error_reached(steps, error, precision) if relaxed is not None and steps >= relaxed else None
 
 
 def ideal_deviation(model: Model, t: int) -> float:
@@ -277,9 +334,10 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -
     model = long_run.model
     # Its constant has a closed form on one network in discrete time.
     closed_form = model.is_plain and not long_run.continuous
-    if model.is_plain and r < math.inf and is_proportional(model):
+    if model.is_plain and (is_proportional(model) or not np.ptp(model.x0)):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
-        return Law(r, _remembered(model, r) if closed_form else None)
+        known = closed_form and is_proportional(model) and r < math.inf
+        return Law(r, _remembered(model, r) if known else 0.0 if np.all(model.start_state == model.x0[0]) else None)
     lead = lag(model) / c if constants and closed_form else None
     if r == math.inf:
         return Law(p, lead)
@@ -326,17 +384,24 @@ def _variance_of_constant_noise(r: float, gamma: float, sigma2: float) -> Law:
     return Law(2 * r) if r < -gamma else Law(-2 * gamma, sigma2 * (r / (r + gamma)) ** 2)
 
 
-def _disagreement(p: float, r: float, gamma: float, phi: float, *, periodic: bool) -> Law:
+def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, periodic: bool) -> Law:
     """Return how fast agents approach each other.
 
-    Averaging over neighbours leaves deviations of order (1 + noise)/ρ_t. Where a class is periodic, as on a bipartite
+    Averaging over neighbours leaves deviations of order (1 + noise)/ρ_t. If all hidden opinions are equal, they differ
+    by order 1/ρ_t from a common value that approaches them like t^(−r). Where a class is periodic, as on a bipartite
     network, the difference between its parts is forgotten, and driven by noise, exactly as the consensus mode is.
     """
+    model = long_run.model
+    same = model.is_plain and not np.ptp(model.x0)
     # The slowest term dominates, hence the minimum; γ = −∞ without noise makes its terms infinite.
-    exponents = [p, p - gamma]
+    exponents = [p - gamma]
+    if not same:
+        exponents.append(p)
+    elif not is_proportional(model):
+        exponents.append(p + r)
     if periodic:
         exponents.append(r)
-        if phi < 1:
+        if long_run.phi < 1:
             exponents.append(p / 2 - gamma)
     return Law(min(exponents))
 

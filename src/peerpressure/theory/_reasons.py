@@ -16,7 +16,9 @@ class ReasonCode(StrEnum):
     # What is given.
     PRESSURE_GROWTH = "pressure_growth"
     PERIOD_TOO_LONG = "period_too_long"
-    NETWORK_SETTLES = "network_settles"
+    NETWORK_RECORDED = "network_recorded"
+    RANDOM_NETWORK = "random_network"
+    BEYOND_RECORD = "beyond_record"
     NETWORK_REPEATS = "network_repeats"
     COMPONENTS = "components"
     ALL_ISOLATED = "all_isolated"
@@ -34,6 +36,9 @@ class ReasonCode(StrEnum):
     NOISE_AVERAGES = "noise_averages"
     NOISE_AVERAGES_SLOWLY = "noise_averages_slowly"
     NOISE_MEMORY = "noise_memory"
+    ALMOST_SURELY = "almost_surely"
+    MEAN_SQUARE_ONLY = "mean_square_only"
+    MEAN_SQUARE = "mean_square"
     # Biased consensus and oscillation.
     START_REMEMBERED = "start_remembered"
     APERIODIC = "aperiodic"
@@ -43,6 +48,7 @@ class ReasonCode(StrEnum):
     LIMIT_UNRESOLVED = "limit_unresolved"
     SIDES_AGREE = "sides_agree"
     LIMIT_DEPENDS_ON_NOISE = "limit_depends_on_noise"
+    LIMIT_DEPENDS_ON_NETWORK = "limit_depends_on_network"
     LIMIT_UNBOUNDED = "limit_unbounded"
     NOISE_WANDERS = "noise_wanders"
     FROZEN_NOISE = "frozen_noise"
@@ -54,6 +60,7 @@ class ReasonCode(StrEnum):
     OPINIONS_MOVED = "opinions_moved"
     TWO_PHASES = "two_phases"
     BIPARTITE_COMPONENTS = "bipartite_components"
+    PARITY_OF_PRESSURE = "parity_of_pressure"
     PHASES_DRIVEN_BY_NOISE = "phases_driven_by_noise"
     CLASSES_DRIVEN_BY_NOISE = "classes_driven_by_noise"
     # Disagreement.
@@ -63,10 +70,16 @@ class ReasonCode(StrEnum):
     OWN_NOISE_KEPT = "own_noise_kept"
     BOUNDED_PRESSURE = "bounded_pressure"
     STATIONARY_MEAN = "stationary_mean"
+    RANDOM_MEAN = "random_mean"
+    RETURN_TO_OPINIONS = "return_to_opinions"
     NO_FLUCTUATION = "no_fluctuation"
     FLUCTUATION = "fluctuation"
+    FLUCTUATION_FADES = "fluctuation_fades"
+    FLUCTUATION_UNKNOWN = "fluctuation_unknown"
+    MODE_FLUCTUATION = "mode_fluctuation"
     FLUCTUATION_GROWS = "fluctuation_grows"
     FROZEN_SHIFT = "frozen_shift"
+    FROZEN_DEVIATION = "frozen_deviation"
     # Clusters, periodic limits and random walks.
     COMPONENT_LIMIT = "component_limit"
     COMPONENT_LIMITS_DIFFER = "component_limits_differ"
@@ -82,9 +95,13 @@ class ReasonCode(StrEnum):
     UNKNOWN_GROWTH = "unknown_growth"
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
+    UNKNOWN_LAW = "unknown_law"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
+    # Advice.
+    OPTIMUM_CONTINUOUS = "optimum_continuous"
+    OPTIMUM_TOO_LARGE = "optimum_too_large"
 
 
 Value: TypeAlias = float | int | str
@@ -128,7 +145,7 @@ def rounded(value: float, digit: float) -> str:
     """Return a number whose last digit has the order of ``digit``; six digits where that is 0.
 
     >>> rounded(0.57595329, 1e-3), rounded(0.57595329, 2e-6), rounded(0.57595329, 0.0)
-    ('0.576', '0.575953', '0.575953')
+    ('0.576', '0.57595', '0.575953')
     """
     if not (0 < digit < math.inf and math.isfinite(value)):
         return f"{value:.6g}"
@@ -151,8 +168,16 @@ def shown_digit(values: Sequence[float], error: float) -> float:
 SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.PRESSURE_GROWTH: "{basis}.",
     ReasonCode.PERIOD_TOO_LONG: "The network repeats only after {period:,} steps, too many to analyse as a whole.",
-    ReasonCode.NETWORK_SETTLES: "From t = {t:,} on the network no longer changes.",
+    ReasonCode.NETWORK_RECORDED: (
+        "The network is a record up to t = {t:,}; what follows supposes that it stays as it is from then on."
+    ),
+    ReasonCode.RANDOM_NETWORK: (
+        "The network is a record of a random process ({process}); what follows describes the process as it goes on."
+    ),
     ReasonCode.NETWORK_REPEATS: "The network repeats every {period:,} steps.",
+    ReasonCode.BEYOND_RECORD: (
+        "Of {steps:,} steps asked for, those after t = {t:,} are not recorded: the last network stays."
+    ),
     ReasonCode.COMPONENTS: "It falls into {components:,} components; isolated agents among them: {single:,}.",
     ReasonCode.ALL_ISOLATED: "No agent has a neighbour.",
     ReasonCode.INTERMITTENTLY_ISOLATED: (
@@ -165,7 +190,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt for ever, and none holds the common value in place.",
     ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt for ever, except those of {agents:agents}.",
-    ReasonCode.SETTLED: "All agents hold the same opinion and there is no noise, so they agree from the start.",
+    ReasonCode.SETTLED: "All agents hold the same opinion and no noise lasts, so that they agree on it.",
     ReasonCode.BALANCED: (
         "Without noise, start and hidden opinions are balanced: their average, weighted by degree, stays at "
         "v = {v:.6g} under any pressure."
@@ -182,6 +207,12 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "where one step has σ̄ = {sigma:.3g}."
     ),
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
+    ReasonCode.ALMOST_SURELY: "Agents converge almost surely.",
+    ReasonCode.MEAN_SQUARE_ONLY: (
+        "Agents converge in mean square but not almost surely: fluctuations of a given size recur for ever, "
+        "ever more rarely."
+    ),
+    ReasonCode.MEAN_SQUARE: "Agents converge in mean square; whether they do almost surely is not known.",
     ReasonCode.START_REMEMBERED: "{condition} is finite, so that the start and early noise are never forgotten.",
     ReasonCode.APERIODIC: "An odd cycle in the network lets all agents agree.",
     ReasonCode.CONTINUOUS_DAMPING: (
@@ -198,6 +229,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.SIDES_AGREE: "The network is bipartite, but its two sides come to the same value.",
     ReasonCode.LIMIT_DEPENDS_ON_NOISE: (
         "The limit depends on the start and on growing noise, and not on v = {v:.6g} alone."
+    ),
+    ReasonCode.LIMIT_DEPENDS_ON_NETWORK: (
+        "All agents converge to a value that depends on which edges are present, and not on v = {v:.6g} alone."
     ),
     ReasonCode.LIMIT_UNBOUNDED: "The limit has a variance that grows without bound, and is not v = {v:.6g}.",
     ReasonCode.NOISE_WANDERS: (
@@ -222,6 +256,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.TWO_PHASES: (
         "The network is bipartite: its two sides keep exchanging {first:to {digit}}{first_std:±.2g} and "
         "{second:to {digit}}{second_std:±.2g}, while v = {v:to {digit}}."
+    ),
+    ReasonCode.PARITY_OF_PRESSURE: (
+        "The network is bipartite, and pressure depends on the parity of t: each class of public opinions hears the "
+        "two sides under different pressures, so that the sides keep exchanging different values."
     ),
     ReasonCode.BIPARTITE_COMPONENTS: (
         "{periodic:,} of {components:,} components are bipartite, and their two sides keep exchanging different values."
@@ -248,10 +286,25 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.STATIONARY_MEAN: (
         "Bounded pressure leaves agents apart: their mean public opinions span {low:.4g} to {high:.4g}."
     ),
+    ReasonCode.RANDOM_MEAN: (
+        "However high the pressure, they return to it again and again: "
+        "their mean public opinions span {low:.4g} to {high:.4g}."
+    ),
+    ReasonCode.RETURN_TO_OPINIONS: "However high the pressure, they return to it again and again.",
     ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
-    ReasonCode.FLUCTUATION: "Noise keeps their average moving with a standard deviation of about {std:.2g}.",
+    ReasonCode.FLUCTUATION: (
+        "Noise keeps them moving with a standard deviation of {low:.3g} to {high:.3g}, and their average with "
+        "{std:.3g}."
+    ),
+    ReasonCode.MODE_FLUCTUATION: "Noise keeps their average moving with a standard deviation of {std:.3g}.",
+    ReasonCode.FLUCTUATION_FADES: "The noise fades, and with it their fluctuation.",
+    ReasonCode.FLUCTUATION_UNKNOWN: "Noise keeps them moving.",
     ReasonCode.FLUCTUATION_GROWS: "Their scatter grows as the noise does.",
     ReasonCode.FROZEN_SHIFT: "Frozen noise shifts them once and for all.",
+    ReasonCode.FROZEN_DEVIATION: (
+        "Frozen noise shifts them once and for all, by a standard deviation of {low:.3g} to {high:.3g}, and their "
+        "average by {std:.3g}."
+    ),
     ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
     ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",
@@ -283,6 +336,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
     ),
+    ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
         "the common value."
@@ -291,6 +345,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NOT_COMPUTED: (
         "The long-run behaviour takes longer to compute than this page may wait; peerpressure diagnose computes it."
     ),
+    ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
+    ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
 }
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.schedules import Growth, Linear, Schedule, estimate_growth, growth_of_ratio
+from peerpressure.noise import Gaussian, Laplace, Rademacher, StudentT, Uniform
+from peerpressure.schedules import Growth, Linear, Logarithmic, Schedule, estimate_growth, growth_of_ratio
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -181,6 +182,32 @@ def _sums_up(model: Model) -> bool | None:
     return None if found.square_sum_diverges is None else not found.square_sum_diverges
 
 
+def converges_almost_surely(model: Model) -> bool | None:
+    """Whether a consensus that is reached in mean square is reached almost surely too; None where that is not known.
+
+    The common value fluctuates with variance κσ̄²/(2ρ_t) and forgets itself within ρ_t/κ steps. So deviations of size
+    ε recur with a chance of order exp(−ε²ρ_t/(κσ̄_t²))/ρ_t per step, whose sum is finite for every ε exactly if
+    ρ_t/(σ_t² log t) → ∞. A finite Σ σ_t²/ρ_t² is enough for every law of noise; where it diverges, a single draw with
+    heavy tails may move an agent by more than ε.
+    """
+    noise = model.noise
+    if noise.is_zero or _is_constant(model) or _sums_up(model):
+        return True
+    log, spread, size = Logarithmic().growth, _noise_ratio(model, 2.0), _noise_ratio(model, 1.0)
+    needed = None if spread is None else growth_of_ratio(spread, log)
+    if needed is None or size is None or size.envelope is None or needed.bounded or needed.limit != math.inf:
+        return False if needed is not None and needed.bounded else None
+    if isinstance(noise, StudentT):
+        # P(|ε_t| > x) ~ x^(−df) makes Σ (σ_t/ρ_t)^df decide.
+        lower, upper = (end.reciprocal_sum_diverges(noise.df) for end in (size.envelope.lower, size.envelope.upper))
+        return True if not lower else False if upper else None
+    if isinstance(noise, Gaussian | Uniform | Rademacher):
+        return True
+    tail = growth_of_ratio(size, log)
+    exponential = isinstance(noise, Laplace) and tail is not None and tail.limit == math.inf
+    return True if exponential else None
+
+
 def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
     # Logarithms, so that two schedules that both overflow still have a ratio.
     with np.errstate(all="ignore"):
@@ -322,7 +349,8 @@ def hidden_noise_vanishes(
     found = [(noise**power * rate**-1).vanishes() for rate, noise in modes]
     # Frozen noise neither alternates nor reaches agents one after the other.
     if not _is_constant(model):
-        found += [(eta**2 * sigma**2 * rho**-1).vanishes()] if swings else []
+        # The noise of isolated agents is public as it is, and restored in order 1/ρ.
+        found += [(eta**2 * sigma**2 * rho ** (1 if opinions.isolated else -1)).vanishes()] if swings else []
         found += [(eta * sigma).vanishes()] if opinions.isolated or source else []
     return False if False in found else None if None in found else True
 

@@ -8,8 +8,10 @@ from dataclasses import asdict, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from peerpressure.schedules import Table
+from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._departure import Departure
-from peerpressure.theory._forecast import Advice, Forecast
+from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._rates import Law
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 WIDTH = 88
 # Intervals without joint connectivity that are named.
 NAMED = 2
+# Laws that hold this soon are shown without their onset.
+_SOON = 100
+_ONE_LINE = 64
 Rows: TypeAlias = list[tuple[str, str]]
 
 
@@ -50,6 +55,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "outcome": verdict.outcome.name.lower(),
         "words": verdict.outcome.value,
         "agrees": verdict.agrees,
+        "convergence": verdict.convergence,
         "reason": verdict.reason,
         "reasons": [reason.to_dict() for reason in verdict.reasons],
         "estimated": verdict.estimated,
@@ -70,7 +76,9 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain_law(law: Law) -> dict[str, Any]:
-    return {"exponent": law.exponent, "constant": law.constant, "log": law.log}
+    # JSON has no infinity, and None means that it is not computed.
+    onset = None if law.onset is None else min(law.onset, 1e300)
+    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
 
 
 def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
@@ -96,10 +104,19 @@ def _plain_departure(departure: Departure) -> dict[str, Any]:
 
 def _plain_advice(better: Advice) -> dict[str, Any]:
     return {
-        "schedule": better.schedule.to_dict(),
-        "error_now": better.error_now,
-        "error_tuned": better.error_tuned,
-        "gain": json_number(better.gain),
+        "rms_distance": better.rms_distance,
+        "suggestions": [
+            {
+                "name": one.name,
+                "schedule": one.schedule.to_dict(),
+                "text": str(one.schedule),
+                "rms_distance": one.rms_distance,
+                "gain": json_number(one.gain),
+                "outcome": None if one.outcome is None else one.outcome.name.lower(),
+            }
+            for one in better.suggestions
+        ],
+        "omitted": None if better.omitted is None else better.omitted.to_dict(),
     }
 
 
@@ -129,17 +146,20 @@ def rows(verdict: Verdict) -> Rows:
     rate = verdict.rate
     laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
     known = [f"{name} {_law(law)}" for name, law in laws if law is not None]
-    if known:
-        table.append(("decays like", ", ".join(known)))
+    # On one line if they are short, and one below the other if they have their onsets.
+    parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
+    table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
     if verdict.forecast is not None:
         table += _forecast_rows(verdict.forecast, verdict.step)
     if verdict.advice is not None:
-        table.append(("tuned schedule", _advised(verdict.advice)))
+        table += _advice_rows(verdict.advice)
     return table
 
 
 def _law(law: Law) -> str:
-    return "0" if law.constant == 0 else str(law)
+    if law.constant == 0:
+        return "0"
+    return str(law) + ("" if law.onset is None or law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
 
 
 def _limit_text(limit: ConsensusLimit) -> str:
@@ -204,14 +224,31 @@ def _estimate(value: float, stderr: float) -> str:
     return f"{value:.3g} " + (f"(standard error {stderr:.1g})" if stderr else "(exact)")
 
 
-def _advised(advice: Advice) -> str:
-    gain = advice.gain
-    if math.isinf(gain):
-        compared = "all of it"
-    elif gain >= 1.005:
-        compared = f"{gain:.3g} times smaller"
-    elif gain <= 0.995:
-        compared = f"{1 / gain if gain else math.inf:.3g} times larger"
-    else:
-        compared = "the same"
-    return f"{advice.schedule}: error {advice.error_tuned:.3g} instead of {advice.error_now:.3g}, {compared}"
+def _advice_rows(advice: Advice) -> Rows:
+    """Return two rows for each better schedule, or why the best one was not computed."""
+    if not advice.suggestions and advice.omitted is not None:
+        return [("optimal schedule", str(advice.omitted))]
+    return [row for one in advice.suggestions for row in _suggestion_rows(one, advice.rms_distance)]
+
+
+_ADVISED = {
+    "optimal": "optimal schedule",
+    "averaging": "line, then averaging",
+    "line": "best line",
+    "tuned": "tuned schedule",
+}
+
+
+def _suggestion_rows(one: Suggestion, now: float) -> Rows:
+    compared = f"{one.gain:.3g} times smaller" if math.isfinite(one.gain) else "none is left"
+    after = "for this horizon only" if one.outcome is None else f"in the long run {one.outcome.value}"
+    how = _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
+    distance = f"RMS distance {one.rms_distance:.3g} instead of {now:.3g}, {compared}"
+    return [(_ADVISED[one.name], distance), ("", f"{how}; {after}")]
+
+
+def _course(schedule: Table) -> str:
+    """Describe a table by its first, its middle and its last pressure."""
+    last = schedule.values.size
+    shown = sorted({1, -(-last // 2), last})
+    return ", ".join(f"ρ_{t} = {schedule.values[t - 1]:.3g}" for t in shown)

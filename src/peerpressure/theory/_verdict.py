@@ -14,16 +14,18 @@ from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
+from peerpressure.theory._advice import Advice, advice
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._explanation import explain
-from peerpressure.theory._forecast import Advice, Forecast, advice, forecast
+from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
-from peerpressure.theory._reasons import Reason, paragraph
+from peerpressure.theory._reasons import Reason, ReasonCode, paragraph
 from peerpressure.theory._rendering import as_dict, as_html, as_text
 from peerpressure.theory._retention import retention
+from peerpressure.theory._structure import SAME
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
 _LARGEST_SOLVE = 5_000
@@ -77,8 +79,9 @@ class Connectivity:
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
 
-    ``agrees`` is whether they come to agree, None where that is not known. ``half_life`` is the least and the greatest
-    number of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
+    ``agrees`` is whether their differences vanish, None where that is not known. Where all agents adapt for ever,
+    public opinions that agree imply it, but not the other way round. ``half_life`` is the least and the greatest number
+    of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
     ``information`` the largest information of all steps together about an initial opinion, in units of one step's
     noise; see ``retention``.
     """
@@ -115,7 +118,7 @@ class Verdict:
     rate : Rate
         The laws by which bias, variance and disagreement decay.
     forecast, advice : optional
-        Where agents are after a number of steps and what ρ_t = κt would improve, if steps were given.
+        Where agents are after a number of steps, and which schedules would bring them closer to v, if steps were given.
     consensus_limit : ConsensusLimit, optional
         The limit where all agents agree, or exchange two values.
     departure : Departure, optional
@@ -151,6 +154,14 @@ class Verdict:
         return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
 
     @property
+    def convergence(self) -> str | None:
+        """How noisy agents converge to v, "almost surely" or at least "in mean square"; None where they do not."""
+        found = {reason.code for reason in self.reasons}
+        if ReasonCode.ALMOST_SURELY in found:
+            return "almost surely"
+        return "in mean square" if found & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
+
+    @property
     def reason(self) -> str:
         """The reasons as text."""
         return paragraph(self.reasons)
@@ -174,8 +185,8 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     model : Model or SDE
         Any model.
     steps : int, optional
-        A number of steps after which to compute exactly where the agents are, and how much the tuned schedule ρ_t = κt
-        would improve on it. In continuous time steps are those of the equation.
+        A number of steps after which to compute exactly where the agents are, and which schedules would bring them
+        closer to v by then. In continuous time steps are those of the equation.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
@@ -189,6 +200,7 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     consensus_limit : The limit of the public opinions where all agents agree.
     consensus_rate : Only the rates.
     moments : The exact law of the state after a number of steps.
+    optimal_schedule : The best schedule for a number of steps, for larger models than a diagnosis looks at.
 
     References
     ----------
@@ -229,7 +241,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
         _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
-    better = None if ahead is None else advice(long_run, ahead.steps, ahead.mode_error)
+    better = None if ahead is None else advice(long_run, ahead)
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
@@ -245,7 +257,7 @@ def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
         advice=better,
         consensus_limit=limit,
         departure=departure,
-        hidden=_hidden(long_run),
+        hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
     )
@@ -255,9 +267,13 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     temporal_network, structure = long_run.model.temporal_network, long_run.structure
     if temporal_network is None:
         return None
+    law = structure.law
+    # Joint connectivity is that of the record, if a random process goes on after it.
+    horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)
     never = np.zeros((1, long_run.model.n), dtype=np.bool_)
     isolated = never if structure.networks is None else structure.networks.isolated
+    at_times = int(np.count_nonzero(np.any(isolated, axis=0)))
     return Connectivity(
         period=temporal_network.period,
         last_change=temporal_network.last_change,
@@ -267,8 +283,8 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
         broken=broken,
         components=tuple(component.agents.size for component in structure.components),
         values=tuple(component.value for component in structure.components),
-        isolated=float(isolated.mean()),
-        isolated_agents=int(np.count_nonzero(np.any(isolated, axis=0))),
+        isolated=float(isolated.mean()) if law is None else law.isolation,
+        isolated_agents=at_times if law is None else long_run.model.n * (law.isolation > 0),
     )
 
 
@@ -285,10 +301,15 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
     return None, ()
 
 
-def _hidden(long_run: LongRun) -> HiddenOutcome | None:
+def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | None:
     if long_run.structure.constant_opinions:
         return None
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)
     life = (float(kept.half_life.min()), float(kept.half_life.max()))
-    return HiddenOutcome(long_run.hidden_agrees, life, float(kept.information.max()))
+    agrees, still = long_run.hidden_agrees, long_run.model.x0[~long_run.structure.opinions.movable]
+    if agrees is False and long_run.structure.opinions.lasting and still.size and limit is not None:
+        # Agents who adapt follow a public consensus, which may be the opinion of those who do not.
+        apart = float(np.abs(still - limit.mean).max()) + limit.std
+        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= SAME * float(np.ptp(long_run.model.x0))
+    return HiddenOutcome(agrees, life, float(kept.information.max()))

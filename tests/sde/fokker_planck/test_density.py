@@ -51,13 +51,13 @@ def test_density_of_a_weighted_sum(sde: SDE) -> None:
 @pytest.mark.parametrize(
     ("t", "options", "message"),
     [
-        (0.0, {}, "degenerate at t = 0; choose a later time"),
+        (0.0, {}, "rank 0 in 6 directions at t = 0; choose a later time"),
         (-1.0, {}, "increasing real numbers"),
         (1.0, {"agents": [0, 0]}, "one or more different agents"),
         (1.0, {"agents": []}, "one or more different agents"),
         (1.0, {"agents": [0], "weights": [1.0] * 6}, "got both"),
         (1.0, {"weights": [1.0]}, "rows of 6 finite numbers"),
-        (1.0, {"weights": [[1.0] * 6] * 2}, "degenerate"),
+        (1.0, {"weights": [[1.0] * 6] * 2}, "rank 1 in 2 directions at t = 1; leave out 1 of the names; sum 0 has"),
     ],
 )
 def test_bad_requests_are_refused(sde: SDE, t: float, options: dict[str, object], message: str) -> None:
@@ -73,6 +73,25 @@ def test_a_density_needs_noise_and_points_of_its_size(sde: SDE) -> None:
         density.pdf(np.zeros(3))
     with pytest.raises(InvalidInputError, match="names among 0, 1, got \\[5\\]"):
         density.marginal([5])
+
+
+def test_advice_on_a_degenerate_law_has_a_density() -> None:
+    # Only the hub is noisy, so that all leaves move alike; at late times agents that agree differ by rounding only.
+    leaves = SDE(pp.Model(pp.networks.star(6), np.zeros(6), noise=pp.Gaussian(np.eye(6)[0])))
+    with pytest.raises(
+        InvalidInputError, match=r"rank 2 in 6 directions at t = 1; leave out 4 of the names; 0, 4 have"
+    ):
+        exact_density(leaves, 1.0)
+    assert exact_density(leaves, 1.0, [0, 4]).std.min() > 0
+    alone = SDE(pp.Model(pp.networks.path(3), np.zeros(3), pressure=0.0, noise=pp.Gaussian([1.0, 0.0, 0.0])))
+    with pytest.raises(InvalidInputError, match=r"rank 0 in 1 directions at t = 1; .*agents that its noise reaches"):
+        exact_density(alone, 1.0, [2])
+    with pytest.raises(InvalidInputError, match="leave out 2 of the names; 0 has a density"):
+        exact_density(alone, 1.0)
+    late = SDE(pp.Model(pp.networks.complete(4), np.zeros(4), pressure="10^t", noise=pp.Gaussian(1.0)))
+    with pytest.raises(InvalidInputError, match="leave out 3 of the names") as caught:
+        exact_density(late, 40.0)
+    assert "later" not in str(caught.value)
 
 
 def law(mean: tuple[float, ...], covariance: list[list[float]]) -> GaussianDensity:

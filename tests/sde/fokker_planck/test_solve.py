@@ -10,9 +10,9 @@ from scipy import linalg
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Vector
-from peerpressure.sde import SDE, _fokker_planck, solve_density
+from peerpressure.sde import SDE, _fokker_planck, exact_density, solve_density
 from peerpressure.sde._densities import Drift, seen_at
-from peerpressure.sde._fokker_planck import Chain, Grid
+from peerpressure.sde._fokker_planck import Chain, Grid, grid_around
 from tests.builders import random_model
 
 PAIR = SDE(pp.Model(pp.networks.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.8, 1.2])))
@@ -158,3 +158,36 @@ def test_bad_requests_are_refused(times: list[float], options: dict[str, object]
     sde = SDE(random_model(4, noise=pp.Gaussian(1.0)))
     with pytest.raises(InvalidInputError, match=message):
         solve_density(sde, times, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        (
+            Grid((np.linspace(5, 9, 401),)),
+            r"at most 0\.0001 of it beyond the edges, got 1 beyond 5–9 on the axis of 0 at t",
+        ),
+        (Grid((np.linspace(-9, 0.2, 401),)), r"got 0\.\d+ beyond -9–0\.2 .*; span -\d.* to \d.*, or leave cells out"),
+        (Grid((np.linspace(-900, 900, 401),)), r"must span 1\.5 cells or more, got 0\.\d+; use more cells"),
+    ],
+    ids=["elsewhere", "cut off", "too coarse"],
+)
+def test_a_grid_that_misses_the_density_is_refused(grid: Grid, message: str) -> None:
+    sde = SDE(random_model(4, noise=pp.Gaussian(1.0)))
+    with pytest.raises(InvalidInputError, match=message):
+        solve_density(sde, [1.0, 2.0], [0], cells=grid)
+
+
+def test_a_grid_must_hold_the_density_until_the_end() -> None:
+    # From 0 to 4 the mean rises by more than its standard deviations: the grid of the start is left behind.
+    sde = SDE(pp.Model(pp.networks.k2(), [10.0, 10.0], start=[0.0, 0.0], pressure=1.0, noise=pp.Gaussian(0.2)))
+    begin = grid_around([exact_density(sde, 0.1, [0])], 400)
+    assert solve_density(sde, [0.1, 0.101], [0], cells=begin).error() < 0.01
+    with pytest.raises(InvalidInputError, match=r"got 1 beyond 0\.3069–0\.6685 .*; span 0\.3069 to 9\.133"):
+        solve_density(sde, [0.1, 4.0], [0], cells=begin)
+
+
+@pytest.mark.parametrize("edges", [[0.0, 1.0, 3.0], [1.0, 0.0], [0.0], [0.0, np.nan]])
+def test_cells_have_equal_widths(edges: list[float]) -> None:
+    with pytest.raises(InvalidInputError, match="must increase by equal widths"):
+        Grid((np.array(edges),))

@@ -154,9 +154,7 @@ class Explorer {
     this.curves.setExact(answer);
     this.curves.draw();
     byId("exact-note").hidden = answer === null;
-    const inUse = this.store.scenario.pressure?.kind === "tuned";
-    const tuned = inUse ? null : (this.stage.run?.header.tuned ?? null);
-    showForecast(answer?.header.verdict ?? null, this.clock.endTime, tuned, (section) =>
+    showForecast(answer?.header.verdict ?? null, this.clock.endTime, (section) =>
       this.store.setScenario("pressure", section),
     );
     countAnswer("exacts");

@@ -197,9 +197,10 @@ export interface Verdict {
   advice: Advice | null;
 }
 
-/** Proportional to t to the power of −exponent, times log t if `log`. */
+/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`, from `onset` on (null: not computed). */
 export interface PowerLaw {
-  exponent: number;
+  exponent: number | null;
+  onset: number | null;
   log: boolean;
   constant: number | null;
 }
@@ -212,12 +213,20 @@ export interface Forecast {
   rms_distance_stderr: number;
 }
 
-/** What the tuned schedule would achieve. */
+/** Schedules under which agents are closer to v at the end of the run, the best first. */
 export interface Advice {
-  /** Null if infinite. */
-  gain: number | null;
-  error_now: number | null;
-  error_tuned: number | null;
+  rms_distance: number | null;
+  suggestions: Suggestion[];
+}
+
+export interface Suggestion {
+  name: "optimal" | "averaging" | "line" | "tuned";
+  /** The schedule as a formula. */
+  text: string;
+  section: PressureSection;
+  rms_distance: number | null;
+  /** In the long run; null if the schedule is for this run only. */
+  outcome: string | null;
 }
 
 /** T is the number of times shown, and R that of replicates whose curves are drawn one by one. */
@@ -227,8 +236,6 @@ export type RunAnswer = Packed<
     replicates: number;
     consensus_value: number;
     verdict: Verdict;
-    /** The section for the tuned schedule. */
-    tuned: PressureSection;
   },
   {
     times: Float64;

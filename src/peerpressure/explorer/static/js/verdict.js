@@ -4,9 +4,9 @@ import { byId, el } from "./elements.js";
 import { capitalise, formatCount, formatNumber, typeset } from "./format.js";
 
 /**
- * @typedef {import("./types.js").Advice} Advice
  * @typedef {import("./types.js").PowerLaw} PowerLaw
  * @typedef {import("./types.js").PressureSection} PressureSection
+ * @typedef {import("./types.js").Suggestion} Suggestion
  * @typedef {import("./types.js").Verdict} Verdict
  */
 
@@ -35,14 +35,13 @@ const FACTS = {
 // What depends on the forecast, which takes longer to compute than the rest.
 const FORECAST_PARTS = "[data-fact=disagreement], [data-fact=rms_distance], .advice";
 
-/** Below this, the tuned schedule is not worth mentioning. */
-const MIN_GAIN = 1.005;
-
 /** @param {PowerLaw | null} law */
 function powerLaw(law) {
   if (!law) return null;
   if (law.constant === 0) return "0";
   if (law.exponent === 0) return "stays";
+  if (law.exponent === null) return "faster than every power of t";
+  if (law.onset !== null && law.onset > 1e6) return null;
   return el("span", {}, "∝ t", el("sup", {}, formatNumber(-law.exponent, 3)), law.log ? " log t" : "");
 }
 
@@ -94,21 +93,17 @@ export function showVerdict({ outcome, words, estimated, reason, value, rates })
 }
 
 /**
- * Show where agents will be at the end of the run, and how much better the tuned schedule would do.
+ * Show where agents will be at the end of the run, and a schedule that brings them closer to v, if there is one.
  * @param {Verdict | null} verdict null if the forecast would take too long
  * @param {number} end of the run
- * @param {PressureSection | null} tuned the tuned schedule, null if it is in use
  * @param {(section: PressureSection) => void} onUse
  */
-export function showForecast(verdict, end, tuned, onUse) {
+export function showForecast(verdict, end, onUse) {
   const forecast = verdict?.forecast;
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
     setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end);
   }
-  // Without a verdict, the schedule is recommended in general; with one, only where it does better.
-  const gain = verdict?.advice?.gain;
-  const recommended = verdict === null || gain === null || (gain !== undefined && gain > MIN_GAIN);
-  showAdvice(verdict, recommended ? tuned : null, onUse);
+  showAdvice(verdict?.advice?.suggestions[0], verdict?.advice?.rms_distance ?? null, onUse);
 }
 
 /**
@@ -125,28 +120,28 @@ export function hideForecast() {
 }
 
 /**
- * @param {Verdict | null} verdict
- * @param {PressureSection | null} tuned null if there is nothing to recommend
+ * @param {Suggestion | undefined} best undefined if there is nothing to recommend
+ * @param {number | null} now the RMS distance as it is
  * @param {(section: PressureSection) => void} onUse
  */
-function showAdvice(verdict, tuned, onUse) {
+function showAdvice(best, now, onUse) {
   const place = byId("verdict-advice");
-  place.hidden = !tuned;
+  place.hidden = !best;
   place.classList.remove("stale");
-  if (!tuned) return;
-  const text = el("p", {}, typeset(adviceText(verdict?.advice ?? null, verdict?.kappa)));
-  const click = () => onUse(tuned);
-  const button = el("button", { type: "button", class: "primary", id: "use-tuned", click }, "Use the tuned schedule");
+  if (!best) return;
+  const text = el("p", {}, typeset(adviceText(best, now)));
+  const click = () => onUse(best.section);
+  const button = el("button", { type: "button", class: "primary", id: "use-advice", click }, "Use this schedule");
   place.replaceChildren(text, button);
 }
 
 /**
- * @param {Advice | null} advice
- * @param {number} [kappa]
+ * @param {Suggestion} best
+ * @param {number | null} now
  */
-function adviceText(advice, kappa) {
-  const schedule = `ρ_t = κt${kappa === undefined ? "" : `, κ = ${formatNumber(kappa, 3)},`}`;
-  if (!advice) return `${schedule} averages noise away at the best rate.`;
-  const [now, tuned] = [formatNumber(advice.error_now, 3), formatNumber(advice.error_tuned, 3)];
-  return `${schedule} would leave an error of ${tuned} instead of ${now}.`;
+function adviceText(best, now) {
+  const schedule = best.name === "optimal" ? "The optimal schedule for this run" : best.text;
+  const distances = `${formatNumber(best.rms_distance, 3)} instead of ${formatNumber(now, 3)}`;
+  const after = best.outcome ? `; in the long run: ${HEADINGS[best.outcome] ?? best.outcome}` : "";
+  return `${schedule} would leave an RMS distance of ${distances}${after}.`;
 }

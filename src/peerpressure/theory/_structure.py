@@ -1,0 +1,325 @@
+"""Long-run structure: the components of the networks that recur, and the noise-free limit of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+from peerpressure.model import Model
+from peerpressure.networks import NetworkLaw
+from peerpressure.theory._recurrence import (
+    AbsoluteProbability,
+    ClosedClasses,
+    RecurrentNetworks,
+    absolute_probability,
+    closed_classes,
+    recurrent_networks,
+)
+from peerpressure.theory._regime import OpinionRegime, Regime, opinion_regime
+
+Agents: TypeAlias = NDArray[np.int64]
+
+# Two values are equal if they differ by less than this share of the range of opinions: above the error of an invariant
+# vector from Arnoldi iteration, and below any difference that a plot or a table would resolve.
+SAME = 1e-9
+# Components, the largest first, whose absolute probability sequence is computed; each may take an eigenvector, and
+# reports name only a few.
+MOST_SEQUENCES = 20
+
+
+class NoiselessLimit(Enum):
+    """Behaviour of the public opinions as t → ∞ without noise."""
+
+    CONSENSUS = "all agents agree"
+    CLUSTERS = "each component agrees by itself"
+    PERIODIC = "agents keep exchanging different values"
+    DISAGREEMENT = "opinions that never move keep agents apart"
+    UNKNOWN = "not known"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Component:
+    """A jointly connected component: agents who are connected for ever, directly or through others.
+
+    ``limit`` is its noise-free behaviour. ``omega`` is the absolute probability sequence, None where the component has
+    several closed classes or isolated agents. ``value`` is the limit where it depends only on constant opinions.
+    ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph.
+    ``divided``: it has closed classes whose opinions have different weights, and which agree only without noise.
+    ``sources`` are agents isolated at times, where every public opinion can be traced back to theirs. ``anchored``: an
+    opinion that never moves counts in the common value and fixes it.
+    """
+
+    agents: Agents
+    limit: NoiselessLimit
+    omega: AbsoluteProbability | None = None
+    value: float | None = None
+    periodic: bool = False
+    divided: bool = False
+    sources: Agents | None = None
+    anchored: bool = True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Long-run structure: components of the networks that recur, and the regime of hidden opinions.
+
+    ``law`` is that of a random process of networks, which has no networks that recur in order.
+    """
+
+    components: tuple[Component, ...]
+    networks: RecurrentNetworks | None
+    opinions: OpinionRegime
+    law: NetworkLaw | None = None
+
+    @property
+    def limit(self) -> NoiselessLimit:
+        """The noise-free behaviour of all agents."""
+        limits = {component.limit for component in self.components}
+        # One component that does not agree decides for the whole network.
+        for worst in (NoiselessLimit.PERIODIC, NoiselessLimit.DISAGREEMENT, NoiselessLimit.UNKNOWN):
+            if worst in limits:
+                return worst
+        if not limits:
+            return NoiselessLimit.UNKNOWN
+        return NoiselessLimit.CONSENSUS if len(self.components) == 1 else NoiselessLimit.CLUSTERS
+
+    @property
+    def all_isolated(self) -> bool:
+        """Whether no agent has a neighbour any more."""
+        return bool(self.components) and all(component.agents.size == 1 for component in self.components)
+
+    @property
+    def intermittent(self) -> bool:
+        """Whether agents are isolated in some recurring steps and not in others."""
+        if self.law is not None:
+            return self.law.isolation > 0
+        return self.networks is not None and bool(np.any(self.networks.intermittent))
+
+    @property
+    def constant_opinions(self) -> bool:
+        """Whether hidden opinions never change."""
+        return self.opinions.constant
+
+    @property
+    def adapting(self) -> NDArray[np.bool_] | None:
+        """The agents who adapt for ever; None if hidden opinions come to rest or are constant."""
+        return self.opinions.movable if self.opinions.lasting else None
+
+    @property
+    def anchored(self) -> bool:
+        """Whether every component has an opinion that never moves, which fixes the common value."""
+        return self.adapting is None or all(component.anchored for component in self.components)
+
+
+def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
+    """Return the long-run structure of a model under a pressure of this regime."""
+    law = None if model.temporal_network is None else model.temporal_network.law
+    if law is not None:
+        return _random_structure(model, law, regime)
+    networks, opinions = recurrent_networks(model), opinion_regime(model)
+    if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
+        return Structure((), networks, opinions)
+    # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
+    # is high.
+    if model.is_plain:
+        return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
+    moving = opinions.movable & bool(opinions.lasting)
+    closed = closed_classes(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
+    # Isolated agents pass all of their noise on, which changes whether the common value is a random walk.
+    if closed.includes_isolated(networks):
+        opinions = opinion_regime(model, isolated=True)
+    count, label = networks.components()
+    # Largest first, as reports and MOST_SEQUENCES expect.
+    members = sorted(_split(label, count), key=len, reverse=True)
+    home, representatives = np.empty(count, dtype=np.int64), closed.representatives(model.n)
+    # Maps the label of a component to its rank by size.
+    home[[label[agents[0]] for agents in members]] = np.arange(count)
+    classes = _split(home[label[representatives]], count)
+    analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
+    return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, opinions)
+
+
+def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structure:
+    """Return the structure of a stationary random process in which every agent is isolated at times.
+
+    Whatever the pressure, an isolated agent shows its own opinion, and others take it from there. So constant opinions
+    stay apart, and opinions that adapt for ever come to agree wherever pairs connect them, on the value of those that
+    never move.
+    """
+    opinions = opinion_regime(model, isolated=True)
+    bounded = regime is Regime.BOUNDED and opinions.constant
+    decided = bounded or (law.isolation > 0 and law.is_ergodic)
+    if regime is Regime.UNKNOWN or opinions.lasting is None or not decided:
+        return Structure((), None, opinions, law)
+    count, label = 1, np.zeros(model.n, dtype=np.int32)
+    if law.pairs is not None:
+        count, label = csgraph.connected_components(law.pairs.adjacency, directed=False)
+    members = sorted(_split(label, int(count)), key=len, reverse=True)
+    return Structure(tuple(_random_component(model, opinions, agents) for agents in members), None, opinions, law)
+
+
+def _random_component(model: Model, opinions: OpinionRegime, agents: Agents) -> Component:
+    still = agents if not opinions.lasting else agents[~opinions.movable[agents]]
+    if not still.size:
+        return Component(agents, NoiselessLimit.CONSENSUS, anchored=False)
+    if agents.size > 1 and (opinions.fades or np.ptp(model.x0[still])):
+        return Component(agents, NoiselessLimit.DISAGREEMENT)
+    value = None if opinions.fades else float(model.x0[still[0]])
+    return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=still)
+
+
+def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime, *, continuous: bool) -> Component:
+    """Return the component of a connected network with constant opinions, whose class structure is known.
+
+    In continuous time the difference between two sides has the factor e^(−2t), and nothing is periodic.
+    """
+    limit = NoiselessLimit.DISAGREEMENT if regime is Regime.BOUNDED else NoiselessLimit.CONSENSUS
+    periodic = not continuous and regime is not Regime.BOUNDED and model.network.is_bipartite
+    if periodic and regime is Regime.FAST:
+        limit = NoiselessLimit.PERIODIC
+    value = model.consensus_value if regime.reaches_value else None
+    return Component(np.arange(model.n), limit, absolute_probability(model, networks), value, periodic)
+
+
+def _split(label: NDArray[np.integer], count: int) -> list[Agents]:
+    """Return the positions that bear each label from 0 to count − 1."""
+    # Stable, so that the agents of a component stay in increasing order.
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Analysis:
+    """Limits of components, from their closed classes or from opinions that never move."""
+
+    model: Model
+    networks: RecurrentNetworks
+    closed: ClosedClasses
+    representatives: Agents
+    opinions: OpinionRegime
+    moving: NDArray[np.bool_]
+    regime: Regime
+
+    def component(self, number: int, agents: Agents, classes: Agents) -> Component:
+        if agents.size == 1:
+            # An isolated agent that adapts follows its own noise, and its value depends on it.
+            known = not (self.opinions.fades or self.moving[agents[0]])
+            value = float(self.model.x0[agents[0]]) if known else None
+            return Component(agents, NoiselessLimit.CONSENSUS, None, value, anchored=known)
+        sources = self.representatives[classes]
+        if np.all(self.closed.absorbing[classes]) and not np.ptp(self.model.x0[sources]) and not self.opinions.fades:
+            # One opinion that never moves, or several that are equal, attract all others.
+            value = float(self.model.x0[sources[0]])
+            return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=sources)
+        if classes.size > 1:
+            return self._divided(agents, classes)
+        if self.closed.absorbing[classes[0]]:
+            return Component(agents, NoiselessLimit.CONSENSUS, sources=sources)
+        # States include the step of the period, so a cycle has at least that length; more means phases that never mix.
+        periodic = self.regime is not Regime.BOUNDED and self.closed.period(int(classes[0])) != self.networks.count
+        limit = NoiselessLimit.PERIODIC if periodic and self.regime is Regime.FAST else NoiselessLimit.CONSENSUS
+        anchors = self._anchors(classes)
+        if self._undecided(agents, anchors):
+            return Component(agents, NoiselessLimit.UNKNOWN)
+        # Under bounded pressure an agent hears itself too, and only a constant network conserves the same sum.
+        conserves = self.regime is not Regime.BOUNDED or self.networks.count == 1
+        omega = self._omega(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
+        anchored = bool(anchors.size)
+        return Component(agents, limit, omega, self._value(agents, anchors, omega), periodic, anchored=anchored)
+
+    def _anchors(self, classes: Agents) -> Agents:
+        """Return the agents whose opinions never move, and hold the value of these closed classes in place."""
+        states = np.flatnonzero(np.isin(self.closed.label, self.closed.closed[classes]))
+        inside = np.unique(states[states < self.networks.degrees.size] % self.model.n)
+        # A class with isolated agents follows their opinions, which others move in order η/ρ only.
+        return inside[~self.moving[inside]] if self.opinions.holds is not False else inside[:0]
+
+    def _undecided(self, agents: Agents, anchors: Agents) -> bool:
+        """Whether it is not known that opinions that never move, outside of the closed class, hold its value in place.
+
+        They enter the public opinions of transient agents in order 1/ρ, and from there the class in order 1/ρ².
+        """
+        if np.all(self.moving[agents]) or not self.regime.reaches_value or self.opinions.holds is False:
+            return False
+        reaches_back = self.model.pressure.growth.square_sum_diverges is not False
+        return self.opinions.holds is None or (not anchors.size and reaches_back)
+
+    def _divided(self, agents: Agents, classes: Agents) -> Component:
+        """Return a component with several closed classes, which may have one limit all the same.
+
+        Where opinions adapt, an agent of two closed classes carries each to the other; where they do not, the classes
+        may happen to be attracted to one value.
+        """
+        if self.regime is Regime.BOUNDED:
+            return Component(agents, NoiselessLimit.DISAGREEMENT)
+        if self.regime.reaches_value and np.any(self.moving):
+            return self._joined_by_opinions(agents, classes)
+        # All public opinions can be traced back to isolated agents with constant opinions, so the cycle is known.
+        if np.all(self.closed.absorbing[classes]):
+            return Component(agents, NoiselessLimit.PERIODIC, sources=np.unique(self.representatives[classes]))
+        if np.any(self.closed.absorbing[classes]) or not self.regime.reaches_value:
+            return Component(agents, NoiselessLimit.PERIODIC)
+        sequences = [self._omega(int(number)) for number in classes]
+        values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
+        # Classes that never mix agree only if their weighted means of opinions happen to be equal.
+        if len(values) < len(sequences) or np.ptp(values) > SAME * float(np.ptp(self.model.x0)):
+            return Component(agents, NoiselessLimit.PERIODIC)
+        divided = self._weighs_differently(classes)
+        return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0], periodic=True, divided=divided)
+
+    def _weighs_differently(self, classes: Agents) -> bool:
+        """Whether opinions do not have the same weights in all of these closed classes."""
+        sequences = [self._omega(int(number)) for number in classes]
+        shares = [omega.influence / omega.kappa for omega in sequences if omega is not None]
+        return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > SAME)
+
+    def _joined_by_opinions(self, agents: Agents, classes: Agents) -> Component:
+        # Where Σ 1/ρ_t diverges, own opinions count in the long run and can connect classes that public opinions do
+        # not.
+        whole = closed_classes(self.networks, self.moving, self.opinions.memory, own_opinion=True)
+        representatives = whole.representatives(self.model.n)
+        inside = np.flatnonzero(np.isin(representatives, agents))
+        if inside.size > 1:
+            return Component(agents, NoiselessLimit.PERIODIC)
+        divided = self._weighs_differently(classes)
+        if not whole.absorbing[inside[0]]:
+            return Component(agents, NoiselessLimit.CONSENSUS, periodic=True, divided=divided, anchored=False)
+        anchors = self._anchors(classes)
+        if self._undecided(agents, anchors):
+            return Component(agents, NoiselessLimit.UNKNOWN)
+        value = float(self.model.x0[anchors[0]]) if anchors.size else None
+        anchored = bool(anchors.size)
+        return Component(agents, NoiselessLimit.CONSENSUS, None, value, True, divided=divided, anchored=anchored)
+
+    def _omega(self, number: int) -> AbsoluteProbability | None:
+        """Return the sequence of a closed class; None where an isolated agent belongs to it."""
+        states = self.closed.states(number)
+        public = states[states < self.networks.degrees.size]
+        if np.any(self.networks.degrees.ravel()[public] == 0):
+            return None
+        return absolute_probability(self.model, self.networks, public)
+
+    def _value(self, agents: Agents, anchors: Agents, omega: AbsoluteProbability | None) -> float | None:
+        """Return the weighted mean of the opinions that never move, the limit where the start is forgotten."""
+        if self.opinions.fades or not self.regime.reaches_value:
+            return None
+        if anchors.size == 1:
+            return float(self.model.x0[anchors[0]])
+        if self.networks.count == 1:
+            influence = np.zeros(self.model.n)
+            # On one network w is proportional to s; the division avoids overflow in the sums.
+            influence[agents] = self.model.s[agents] / self.model.s[agents].max()
+        elif omega is not None:
+            influence = omega.influence
+        else:
+            return None
+        weights = np.where(self.moving, 0.0, influence)
+        return float(weights @ self.model.x0 / weights.sum()) if np.any(weights > 0) else None

@@ -1,0 +1,128 @@
+"""Advice: better schedules for a horizon, judged by the agents' RMS distance to v."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from peerpressure.model import Model
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, failing_edges, path, star
+from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
+from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
+from peerpressure.sde import SDE
+from peerpressure.theory import Advice, Outcome, ReasonCode, diagnose, optimal_schedule
+
+from .exact import rms_distance
+
+
+def advised(model: Model | SDE, steps: int) -> Advice:
+    found = diagnose(model, steps).advice
+    assert found is not None
+    return found
+
+
+def check_promises(model: Model, steps: int) -> None:
+    """Compare every number of the advice with the law of the state by dense recursions."""
+    found = advised(model, steps)
+    assert found.rms_distance == pytest.approx(rms_distance(model, steps), rel=1e-9)
+    distances = [one.rms_distance for one in found.suggestions]
+    assert distances == sorted(distances)
+    for one in found.suggestions:
+        exact = rms_distance(replace(model, pressure=one.schedule), steps)
+        assert one.rms_distance == pytest.approx(exact, rel=1e-9)
+        assert one.gain == pytest.approx(found.rms_distance / exact)
+        assert one.gain >= 1.05
+
+
+def test_a_schedule_that_helps_the_mode_and_harms_the_agents_is_not_advised() -> None:
+    rng = np.random.default_rng(23)
+    s, x = rng.uniform(0.5, 1, 60), rng.uniform(size=60)
+    model = Model(barabasi_albert(60, 2, seed=1), x, s, noise=Gaussian(0.1))
+    # κt brings the mode closer to v, and the agents farther away.
+    tuned = Linear.tuned(model.network, s)
+    assert rms_distance(replace(model, pressure=tuned), 30) > 2 * rms_distance(model, 30)
+    check_promises(model, 30)
+    (best,) = advised(model, 30).suggestions
+    assert best.name == "optimal"
+    assert best.gain > 1.8
+
+
+GRAPHS = (path(4), star(6), cycle(5), complete(4), barabasi_albert(9, 2, seed=1))
+SCHEDULES = (Linear(), Linear(5.0), Power(0.5), Power(1.5), Constant(1.0))
+NOISES: tuple[Noise, ...] = (
+    NoNoise(),
+    Gaussian(0.2),
+    Gaussian(0.2, temporal=AR1(0.5)),
+    Gaussian(0.2, temporal="frozen"),
+    Gaussian(0.2, time_scale="t^0.6"),
+)
+
+
+def test_promises_are_kept() -> None:
+    rng = np.random.default_rng(8)
+    for k in range(15):
+        graph, n = GRAPHS[k % 5], GRAPHS[k % 5].n
+        network = failing_edges(graph, 0.3, steps=20, seed=k) if k % 4 == 3 else graph
+        model = Model(
+            network,
+            rng.normal(size=n),
+            rng.uniform(0.2, 2, n),
+            SCHEDULES[int(rng.integers(5))],
+            NOISES[int(rng.integers(5))],
+            start="hidden" if k % 3 else rng.normal(size=n),
+            adaptation=0.1 if k % 5 == 4 else None,
+        )
+        check_promises(model, int(rng.integers(2, 20)))
+
+
+def test_nothing_is_said_where_nothing_helps() -> None:
+    model = Model(complete(5), hidden=np.arange(5.0), noise=Gaussian(0.5))
+    best = replace(model, pressure=optimal_schedule(model, 12).schedule)
+    assert advised(best, 12).suggestions == ()
+    agreed = Model(complete(5), hidden=np.ones(5))
+    assert advised(agreed, 12) == Advice(0.0, ())
+    assert "times smaller" not in str(diagnose(best, 12))
+
+
+def few(network: Network, pressure: Schedule, noise: Noise) -> Model:
+    rng = np.random.default_rng(2)
+    return Model(network, rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n), pressure, noise)
+
+
+def test_the_tuned_line_is_named_with_its_outcome() -> None:
+    model = few(barabasi_albert(10, 2, seed=1), Linear(4.0), Gaussian(0.3))
+    suggestions = {one.name: one for one in advised(model, 200).suggestions}
+    tuned = suggestions["tuned"]
+    assert tuned.schedule == Linear(model.kappa)
+    assert tuned.outcome is Outcome.CONSENSUS
+    assert suggestions["optimal"].outcome is None
+    assert suggestions["optimal"].rms_distance < tuned.rms_distance
+    # Noise that grows needs a steeper line, and no line averages out what grows like √t.
+    growing = replace(model, pressure=Linear(0.02), noise=Gaussian(0.3, time_scale="t^0.3"))
+    (line,) = (one.schedule for one in advised(growing, 200).suggestions if one.name == "tuned")
+    assert isinstance(line, Linear)
+    assert line.slope == pytest.approx(model.kappa / 0.4)
+    faster = replace(growing, noise=Gaussian(0.3, time_scale="t^0.6"))
+    assert {one.name for one in advised(faster, 200).suggestions} <= {"optimal"}
+
+
+def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
+    process = SDE(few(cycle(5), Linear(5.0), Gaussian(0.3)), step=0.5)
+    found = advised(process, 10)
+    assert found.omitted is not None
+    assert found.omitted.code is ReasonCode.OPTIMUM_CONTINUOUS
+    large = few(barabasi_albert(120, 2, seed=1), Linear(), Gaussian(0.1))
+    found = advised(large, 50)
+    assert found.omitted is not None
+    assert found.omitted.code is ReasonCode.OPTIMUM_TOO_LARGE
+    (best, *_) = found.suggestions
+    assert best.name == "averaging"
+    assert best.rms_distance == pytest.approx(rms_distance(replace(large, pressure=best.schedule), 50), rel=1e-9)
+    assert best.gain > 1.5
+    # A table is described by its course.
+    small = few(cycle(5), Linear(5.0), Gaussian(0.3))
+    (first, *_) = advised(small, 10).suggestions
+    assert isinstance(first.schedule, Table)
+    assert f"ρ_10 = {first.schedule.values[-1]:.3g}" in str(diagnose(small, 10))

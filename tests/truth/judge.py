@@ -1,0 +1,316 @@
+"""Comparison of what the package says of a model with the truth: right, unknown or wrong, question by question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+import peerpressure as pp
+from peerpressure.theory import ConsensusLimit, Law, Outcome, Verdict, forecast, steps_needed
+from tests.truth.case import Array, Case, curve
+from tests.truth.recursion import Truth, distance_under
+from tests.truth.trend import Trend, limit, trend, what_is_left
+
+Mark: TypeAlias = Literal["right", "unknown", "open", "wrong"]
+HORIZONS = (3, 12, 60)  # steps of a forecast, one of these for each model
+ADVISED = 12  # steps of advice
+ORDER: tuple[Trend, ...] = ("infinite", "finite", "open", "zero")  # a sum tends to the first of its parts' trends
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer to one question: ``claimed`` and ``true`` are texts for a reader."""
+
+    question: str
+    mark: Mark
+    claimed: str = ""
+    true: str = ""
+
+
+def judge(case: Case, truth: Truth, number: int = 0) -> list[Finding]:
+    """Ask the package everything about one model and compare it with the truth."""
+    try:
+        # Advice takes most of the time, so that only some are asked for it.
+        advised = not case.continuous and number % 8 == 1
+        verdict = pp.diagnose(case.system, ADVISED if advised else None)
+    except pp.PeerPressureError as error:
+        return [Finding("outcome", "unknown", f"{type(error).__name__}: {error}")]
+    found = [_outcome(case, truth, verdict), *_limit(case, truth, verdict), *_hidden(case, truth, verdict)]
+    found += [*_rates(case, truth, verdict), *_advice(case, truth, verdict)]
+    found += _forecast(case, truth, HORIZONS[number % len(HORIZONS)])
+    if isinstance(case.system, pp.Model) and number % 3 == 0:
+        found += _steps_needed(case, case.system, truth)
+    return found
+
+
+def _trend(case: Case, truth: Truth, name: str) -> Trend:
+    """Return the trend of a reading, from those of its parts: what noise adds may grow unseen beside the mean."""
+    if name not in ("distance", "spread", "within", "hidden_spread"):
+        return _part_trend(case, truth, name)
+    parts = {_part_trend(case, truth, f"{name}_of_{part}") for part in ("mean", "noise")}
+    return next(one for one in ORDER if one in parts)
+
+
+def _part_trend(case: Case, truth: Truth, name: str) -> Trend:
+    readings = truth.readings[3:] if case.averages else truth.readings
+    # Rounding: F^t is off by about t·1e-16, and a difference of variances by 1e-16 of their size.
+    share = 1e-6 if name in ("distance_of_mean", "common", "mean_swing") else 1e-7
+    floors = [share * (case.size + (r.hidden_std if name.startswith("hidden") else r.std)) for r in readings]
+    if name == "relative_spread":
+        floors = [share] * len(readings)
+    t, q = [r.t for r in readings], [getattr(r, name) for r in readings]
+    found = trend(t, q, floors)
+    if found == "infinite" and name == "std" and not case.adapts and not _grows(case, t[-1]):
+        # Public opinions are averages: their deviations exceed those of the noise at no time.
+        return "open"
+    if found == "zero" and q[-1] > floors[-1] and not name.startswith(("drift", "hidden")):
+        last, sure = _last_of_a_fading_decay(case, np.array(t), np.array(q))
+        if last > floors[-1]:
+            return "finite" if sure and last > 1e-4 * case.size else "open"
+    return found
+
+
+def _last_of_a_fading_decay(case: Case, t: Array, q: Array) -> tuple[float, bool]:
+    """Return what is left of values that fade with the start, like exp(−κ Σ 1/ρ), where the sum converges.
+
+    Such a decay has local exponents in proportion to t/ρ_t, in which case it is sure.
+    """
+    pressure = curve(case.pressure)
+    left = what_is_left(pressure, float(t[-1]))
+    if left is None or len(t) < 6:
+        return 0.0, False
+    decay = -np.diff(np.log(q)) / np.diff(np.log(t))
+    expected = (t[-1] / t[-5]) * float(np.divide(*pressure(t[[-5, -1]])))
+    sure = bool(abs(decay[-1] / decay[-5] / expected - 1) < 0.25)
+    fades = sure or bool(decay[-1] < 0.9 * decay[-3])
+    return float(q[-1] * math.exp(-min(decay[-1] * left, 700.0))) if fades else 0.0, sure
+
+
+def _bounded(case: Case, t: float) -> bool:
+    earlier, later = (curve(case.pressure)(np.linspace(0.5, 1.0, 99) * end).max() for end in (t / 1e4, t))
+    return bool(later < 1.2 * earlier)
+
+
+def _grows(case: Case, t: float) -> bool:
+    earlier, later = curve(case.scale)(np.array([t / 4, t]))
+    return case.noisy and bool(later > 1.001 * earlier)
+
+
+def outcomes(case: Case, truth: Truth) -> set[Outcome] | None:
+    """Return the outcomes that describe the truth; None where the horizon does not tell."""
+    names = ("distance", "spread", "within", "move", "drift", "std", "common")
+    trends = {name: _trend(case, truth, name) for name in names}
+    if trends["distance"] == "zero":
+        # Agents far apart that come together may hide how far off they are together.
+        return {Outcome.CONSENSUS} if trends["common"] == "zero" else None
+    walks = {Outcome.RANDOM_WALK} if trends["std"] in ("infinite", "open") else set()
+    if trends["spread"] == "zero":
+        return {Outcome.BIASED_CONSENSUS} | walks if trends["distance"] != "open" else None
+    if "open" in (trends["spread"], trends["move"], trends["drift"]):
+        return None
+    apart = set()
+    if walks and _trend(case, truth, "relative_spread") == "zero":
+        # Agents stay near a common opinion that wanders without bound.
+        apart |= walks | ({Outcome.DISAGREEMENT} if trends["spread"] == "infinite" else set())
+    if len(set(case.components)) > 1:
+        if trends["within"] == "open":
+            return None
+        if trends["within"] == "zero":
+            apart.add(Outcome.CLUSTERS)
+    periodic = Outcome.PERIODIC if case.temporal and case.prefix is None else Outcome.OSCILLATION
+    if trends["move"] != "zero" and trends["drift"] == "zero":
+        apart.add(periodic)
+        # Under bounded pressure a stationary law may have phases, too.
+        if _bounded(case, truth.readings[-1].t):
+            apart.add(Outcome.DISAGREEMENT)
+    elif not apart or trends["drift"] != "zero" or len(set(case.components)) == case.n:
+        apart.add(Outcome.DISAGREEMENT)
+        if _trend(case, truth, "mean_swing") != "zero":
+            apart.add(periodic)
+    return apart
+
+
+def _outcome(case: Case, truth: Truth, verdict: Verdict) -> Finding:
+    true = _unless_refuted(case, truth, verdict)
+    claimed = verdict.outcome.name
+    if true is None:
+        return Finding("outcome", "open", claimed, _names(true))
+    if verdict.outcome is Outcome.UNKNOWN:
+        return Finding("outcome", "unknown", claimed, _names(true))
+    return Finding("outcome", "right" if verdict.outcome in true else "wrong", claimed, _names(true))
+
+
+def _unless_refuted(case: Case, truth: Truth, verdict: Verdict) -> set[Outcome] | None:
+    """Return the outcomes, but None where consensus on v is not yet nearer than a claimed limit close to v."""
+    true, claimed = outcomes(case, truth), verdict.consensus_limit
+    if true != {Outcome.CONSENSUS} or claimed is None or verdict.outcome is not Outcome.BIASED_CONSENSUS:
+        return true
+    return None if math.hypot(claimed.mean - case.value, claimed.std) < truth.readings[-1].distance else true
+
+
+def _names(true: set[Outcome] | None) -> str:
+    return "not told by the horizon" if true is None else " or ".join(sorted(one.name for one in true))
+
+
+def _limit(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
+    claimed, readings = verdict.consensus_limit, truth.readings
+    true = _unless_refuted(case, truth, verdict)
+    agree = {Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION}
+    if claimed is None:
+        # Only a settled common value of finite deviation can be asked for.
+        if true == {Outcome.BIASED_CONSENSUS} and _trend(case, truth, "std") in ("zero", "finite"):
+            yield Finding("limit", "unknown", "none", f"{readings[-1].mode_mean:.6g} ± {readings[-1].mode_std:.3g}")
+        return
+    if true is None or not true & (agree | {Outcome.RANDOM_WALK}) or not case.averages:
+        return
+    grows = _trend(case, truth, "std")
+    if grows == "open" and true != {Outcome.CONSENSUS}:
+        return
+    wanders = grows == "infinite"
+    mean, error = (case.value, 0.0) if true == {Outcome.CONSENSUS} else limit([r.mode_mean for r in readings])
+    std, std_error = limit([r.mode_std for r in readings]) if true != {Outcome.CONSENSUS} else (0.0, 0.0)
+    # Blocks of steps are right to a thousandth of what they change.
+    allowed = 2 * claimed.residual + 1e-5 * case.size
+    error += 2e-3 * abs(mean - readings[3].mode_mean)
+    std_error += 2e-3 * max(abs(std - readings[3].mode_std), std * (case.scale != "1"))
+    good = abs(claimed.mean - mean) <= allowed + error
+    good &= math.isinf(claimed.std) == wanders and (wanders or abs(claimed.std - std) <= allowed + std_error)
+    true_text = f"{mean:.6g} (± {error:.1g}), std {'∞' if wanders else f'{std:.4g}'} (± {std_error:.1g})"
+    text = f"{claimed.mean:.6g}, std {claimed.std:.4g}, residual {claimed.residual:.2g}"
+    yield Finding("limit", "right" if good else "wrong", text, true_text)
+    if claimed.phases is not None and not wanders:
+        yield _phases(case, truth, claimed)
+
+
+def _phases(case: Case, truth: Truth, claimed: ConsensusLimit) -> Finding:
+    assert claimed.phases is not None
+    last = truth.readings[-1]
+    mean, std = claimed.phases.at(int(last.t))
+    off, good = 0.0, True
+    for agent in range(case.n):
+        for said, name in ((mean, "states"), (std, "deviations")):
+            true, error = limit([getattr(r, name)[-1, agent] for r in truth.readings])
+            off = max(off, abs(float(said[agent]) - true))
+            error += 2e-3 * abs(true - getattr(truth.readings[3], name)[-1, agent])
+            good &= abs(float(said[agent]) - true) <= 2 * claimed.residual + 1e-5 * case.size + error
+    return Finding("phases", "right" if good else "wrong", f"off by {off:.3g}", f"{last.states[-1]}")
+
+
+def _hidden(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
+    if verdict.hidden is None or not case.averages:
+        return
+    true, claimed = _trend(case, truth, "hidden_spread"), verdict.hidden.agrees
+    last = f"spread {truth.readings[-1].hidden_spread:.3g} tends to {true}"
+    if true == "open":
+        yield Finding("hidden", "open", str(claimed), last)
+    elif claimed is None:
+        yield Finding("hidden", "unknown", "None", last)
+    else:
+        yield Finding("hidden", "right" if claimed == (true == "zero") else "wrong", str(claimed), last)
+
+
+def _rates(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
+    if not case.averages:
+        return
+    readings = truth.readings[3:]
+    # Where the common value converges to another value than v, its law is that of the way there.
+    to = case.value if verdict.consensus_limit is None else verdict.consensus_limit.mean
+    # Rounding of the mean is about t·1e-16.
+    quantities: dict[str, Callable[[Any], float]] = {
+        "bias": lambda r: abs(r.mode_mean - to) if abs(r.mode_mean - to) > r.t * 1e-13 else 0.0,
+        "variance": lambda r: r.mode_std**2,
+        "disagreement": lambda r: r.spread if r.spread > 1e-6 * r.std else 0.0,
+    }
+    for name, read in quantities.items():
+        law = getattr(verdict.rate, name)
+        late = [(r.t, read(r)) for r in readings]
+        # Until the value drowns in rounding.
+        late = late[
+            : next((i for i, (_, q) in enumerate(late) if q < 1e-8 * case.size ** (1 + (name == "variance"))), None)
+        ]
+        if law is None or len(late) < 5:
+            continue
+        yield _law(name, law, *map(np.array, zip(*late, strict=True)))
+
+
+def _law(name: str, law: Law, t: Array, q: Array) -> Finding:
+    local = -np.diff(np.log(q)) / np.diff(np.log(t))
+    # Where log t multiplies the power, a constant beside it may count for long.
+    off = np.maximum(np.abs(local - law.exponent) - 0.12, 0.0) if law.log else np.abs(local - law.exponent)
+    good = bool(off[-1] < 0.04 or np.all(off[-2:] < 0.97 * off[-3:-1]))
+    if law.exponent == math.inf:
+        good = bool(np.all(np.diff(local[-3:]) > 0))
+    text, true = str(law), f"exponents {local[-3]:.3f}, {local[-2]:.3f}, {local[-1]:.3f} up to t = {t[-1]:.0e}"
+    if law.onset is not None and law.onset > t[-3]:
+        return Finding(f"rate of {name}", "open", f"{text} from t = {law.onset:.3g} on", true)
+    if good and law.constant is not None and law.exponent < math.inf:
+        ratio = np.abs([q / abs(law(x)) - 1 for x, q in zip(t, q, strict=True)])
+        good = bool(ratio[-1] < 0.05 or ratio[-1] < 0.9 * ratio[-3])
+        text, true = f"{law.constant:.4g} {law}", f"{true}; value/law = {q[-1] / abs(law(t[-1])):.3f}"
+    return Finding(f"rate of {name}", "right" if good else "wrong", text, true)
+
+
+def _forecast(case: Case, truth: Truth, steps: int) -> Iterator[Finding]:
+    # In continuous time a forecast takes long, and only even steps of ½ have a truth.
+    if case.continuous and steps != 12:
+        return
+    claimed = forecast(case.system, steps)
+    # The SDE has steps of ½, and its truth comes from a quadrature.
+    at, rtol = (steps // 2 - 1 if case.continuous else steps - 1), (3e-3 if case.continuous else 1e-8)
+    true = {
+        "rms_distance": truth.distance[at],
+        "mode_mean": truth.mode_mean[at],
+        "mode_std": truth.mode_std[at],
+        "start_weight": truth.start_weight[at],
+        "mean": truth.states[at],
+        "std": truth.deviations[at],
+    }
+    for name, value in true.items():
+        said = np.asarray(getattr(claimed, name), float)
+        scale = 1.0 if name == "start_weight" else case.size + float(truth.deviations[at].max())
+        good = bool(np.all(np.abs(said - value) <= rtol * (np.abs(value) + scale) + 1e-9 * scale))
+        if name == "start_weight":
+            good = bool(abs(said - value) <= 10 * rtol + 1e-6 * abs(value))
+        yield Finding(f"forecast of {name}", "right" if good else "wrong", f"{said} at {steps}", f"{value}")
+
+
+def _advice(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
+    if verdict.advice is None or verdict.forecast is None:
+        return
+    steps = verdict.forecast.steps
+    now = float(truth.distance[steps - 1])
+    for one in verdict.advice.suggestions:
+        then = distance_under(case, one.schedule(np.arange(1, steps + 1)))
+        good = then < now and math.isclose(one.rms_distance, then, rel_tol=1e-6, abs_tol=1e-9 * case.size)
+        text = f"{one.name}: {one.rms_distance:.6g} after {steps} steps"
+        yield Finding("advice", "right" if good else "wrong", text, f"{then:.6g}, now {now:.6g}")
+
+
+def _steps_needed(case: Case, model: pp.Model, truth: Truth) -> Iterator[Finding]:
+    error = np.hypot(truth.mode_mean - case.value, truth.mode_std)
+    late = np.array([math.hypot(r.mode_mean - case.value, r.mode_std) for r in truth.readings[3:]])
+    precision = float(error[100]) * 1.001
+    if precision < 1e-6 * case.size or not case.averages:
+        return
+    # Smooth between the late readings, where nothing but slow trends is left.
+    if np.all(late[1:] < 0.97 * precision) and error[-1] <= precision:
+        above = np.flatnonzero(error > precision)
+        expected: int | None = int(above[-1]) + 2 if above.size else 1
+    elif late[-1] > 1.03 * precision and late[-2] > 1.03 * precision:
+        expected = None
+    else:
+        return
+    try:
+        found: int | None = steps_needed(model, precision, max_steps=3_000)
+    except pp.PeerPressureError as refusal:
+        found, text = None, str(refusal)
+    else:
+        text = str(found)
+    reached = expected if expected is not None else "never, as far as 1.6e9 steps show"
+    yield Finding(
+        "steps needed", "right" if found == expected else "wrong", f"{text} for {precision:.6g}", str(reached)
+    )

@@ -1,0 +1,70 @@
+"""Random models of every family: what the package says of them against long exact recursions.
+
+``python -m tests.truth --cases 5000`` judges more of them. Cases whose truth no finite horizon tells are counted as
+open (see ``trend``), and are neither right nor wrong.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.truth.case import Array, Case, curve
+from tests.truth.families import FAMILIES, draw, shares
+from tests.truth.recursion import EXACT, truths
+from tests.truth.table import judged, table
+from tests.truth.trend import trend
+
+CASES = 304
+MOST_UNKNOWN = 0.03
+MOST_OPEN = 0.1
+# Answers that are compared.
+ASKED = ("forecast of rms_distance", "forecast of mode_mean", "forecast of mode_std", "forecast of mean",
+         "forecast of std", "rate of variance")  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_said_is_true(family: str) -> None:
+    found = judged(family, shares(CASES)[family])
+    print(table({family: found}))
+    wrong = [one for one in found if any(x.mark == "wrong" and x.question in ASKED for x in one.findings)]
+    assert not wrong, "\n\n".join(map(str, wrong))
+
+
+def naive(case: Case, steps: int) -> tuple[Array, Array]:
+    """Return mean and variance of each agent after some steps, taken one by one."""
+    s, y, P = case.stubbornness, case.start, np.zeros((case.n, case.n))
+    for t, rho in enumerate(curve(case.pressure)(np.arange(1.0, steps + 1)), start=1):
+        A = case.cycle[(t - 1) % len(case.cycle)]
+        whole = s + rho * A.sum(axis=1)
+        C, g = rho * A / whole[:, None], s / whole
+        y, P = g * case.hidden + C @ y, C @ P @ C.T + np.diag(g * case.std) ** 2
+    return y, np.diag(P)
+
+
+@pytest.mark.parametrize("pressure", ["2.0", "t", "0.3*t^0.5", "t^1.5"])
+def test_blocks_of_steps_are_as_good_as_single_ones(pressure: str) -> None:
+    cycle = np.array([[[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 2, 1], [2, 0, 0], [1, 0, 0.0]]])
+    hidden, stubbornness, std = np.array([[0.0, 1.0, 3.0], [1.0, 2.0, 0.5], [0.5, 0.2, 1.0]])
+    case = Case("temporal network", pressure, cycle, hidden, stubbornness, start=hidden, std=std)
+    reading = truths([case])[0].readings[5]
+    assert reading.t > 4 * EXACT
+    mean, variance = naive(case, int(reading.t))
+    np.testing.assert_allclose(reading.states[-1], mean, rtol=2e-4)
+    np.testing.assert_allclose(reading.deviations[-1] ** 2, variance, rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [("t**-0.1", "zero"), ("1/np.log(t)", "zero"), ("np.log(t)**-0.3", "zero"), ("1e-9/t", "zero"),
+     ("1 + t**-0.3", "finite"), ("0.1 + t**-0.1", "finite"), ("2 - 1/t", "finite"), ("1e-3 + t**-0.3", "finite"),
+     ("np.log(np.log(t))**-0.3", "open"), ("np.log(t)", "infinite"), ("t**0.1", "infinite")],
+)  # fmt: skip
+def test_trends_are_told_apart(formula: str, expected: str) -> None:
+    t = EXACT * 4.0 ** np.arange(11)
+    assert trend(t.tolist(), np.broadcast_to(eval(formula), t.shape).tolist(), [1e-7] * 11) == expected
+
+
+def test_the_same_seed_gives_the_same_models() -> None:
+    first, again, other = (draw("temporal network", 3, seed)[2].code for seed in (0, 0, 1))
+    assert first == again != other
