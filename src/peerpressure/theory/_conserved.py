@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import simpson
+from scipy.signal import lfilter
 
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
@@ -40,6 +41,10 @@ NEGLIGIBLE = 1e-18
 # Exchanges between m and x per agent after which nothing is left of a distribution: e^(−60) ≈ 1e-26.
 FORGOTTEN = 60.0
 
+# Pairs of steps, at least, in an alternating sum, and steps over which correlated noise is remembered.
+PAIRS = 4_096
+MEMORY = 1_024
+
 Groups: TypeAlias = tuple[Vector, Vector, NDArray[np.int64]]
 
 
@@ -55,7 +60,8 @@ class Conserved:
 
     ``weights`` has shape (sums, 2·agents). Noise that is drawn once goes on with the weights ``carry``, shape (sums,
     agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,). Later disagreement of size 1 moves
-    the sums by at most ``neglected``, and by ``settled`` if it falls like 1/ρ_t from now on.
+    the sums by at most ``neglected``, and by ``settled`` if it falls like 1/ρ_t from now on; ``uncertain`` is the error
+    of the weights themselves.
     """
 
     weights: Vector
@@ -63,6 +69,7 @@ class Conserved:
     variance: Vector
     neglected: float
     settled: float
+    uncertain: float = 0.0
 
 
 def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]) -> list[Conserved]:
@@ -121,11 +128,14 @@ def _reduced_sum(long_run: LongRun, component: Component, omega: AbsoluteProbabi
     assert structure.networks is not None
     public = omega.probability[structure.networks.index(int(tail.time))]
     weights = np.concatenate([tail.keep * public, tail.give])[None]
-    variance = np.array([0.0 if phi == 1 else tail.squares * omega.noise(long_run.deviations, phi) ** 2])
+    # On one network the memory of the noise is a part of the sum of squares; elsewhere it interacts with the period.
+    memory = 0.0 if omega.rates.shape[0] == 1 else phi
+    variance = np.array([0.0 if phi == 1 else tail.squares * omega.noise(long_run.deviations, memory) ** 2])
     carry = None
-    if phi == 1 and not long_run.model.noise.is_zero:
-        carry = (tail.constant * omega.influence / omega.kappa * long_run.deviations)[None]
-    found = Conserved(weights, carry, variance, tail.neglected, tail.settled)
+    if phi and not long_run.model.noise.is_zero:
+        left = tail.constant if phi == 1 else _left_by_memory(long_run, omega, tail, phi)
+        carry = (left * omega.influence / omega.kappa * long_run.deviations)[None]
+    found = Conserved(weights, carry, variance, tail.neglected, tail.settled, tail.uncertain)
     return _with_swing(long_run, omega, tail, found) if component.limit is NoiselessLimit.PERIODIC else found
 
 
@@ -137,28 +147,54 @@ def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, found
     sides, phi, public = long_run.model.network.sides, long_run.phi, omega.probability[0]
     assert sides is not None
     sign, parity = np.where(sides, -1.0, 1.0), (-1.0) ** int(tail.time)
-    alternating = _alternating_sum(long_run.model.pressure.reciprocal(tail.time + 1 + np.arange(64.0)))
+    alternating = _alternating_sum(long_run, tail.time)
     keep, uneven = math.exp(-tail.change), sign * omega.influence
     weights = np.concatenate([found.weights, np.zeros_like(found.weights)])
     n = public.size
     weights[0, :n] -= alternating * keep * uneven.sum() * sign * public
     weights[1, :n] = keep * parity * (sign - alternating * uneven.sum()) * public
     weights[1, n:] = keep * parity * alternating * uneven
-    # Noise that alternates in sign, as δ sees it, has the opposite coefficient.
-    opposite = 1.0 if phi == 1 else ((1 - phi) / (1 + phi)) ** 2
+    variance = np.append(found.variance, tail.swing_squares * omega.noise(long_run.deviations, 0.0) ** 2 * (phi < 1))
     carry = found.carry
     if carry is not None:
-        later = float(long_run.model.noise.scale(tail.time + 1))
-        carry = np.concatenate([carry, (weights[1, n:] * later * long_run.deviations)[None]])
-    return Conserved(weights, carry, found.variance[0] * np.array([1.0, opposite]), found.neglected, found.settled)
+        later = weights[1, n:] * float(long_run.model.noise.scale(tail.time + 1))
+        if phi < 1:
+            later = -parity * _left_by_memory(long_run, omega, tail, -phi) * uneven / omega.kappa
+        carry = np.concatenate([carry, (later * long_run.deviations)[None]])
+    return replace(found, weights=weights, carry=carry, variance=variance)
 
 
-def _alternating_sum(terms: Vector) -> float:
-    """Return −a₁ + a₂ − a₃ + … for terms that fall to 0, by repeated averages of partial sums (Euler)."""
+def _alternating_sum(long_run: LongRun, time: float) -> float:
+    """Return −1/ρ_{T+1} + 1/ρ_{T+2} − … after a time T."""
+    count = 4 * max(int(time), PAIRS) // 4
+    terms = long_run.model.pressure.reciprocal(time + 1 + np.arange(2.0 * count))
+    smooth, later = _euler(terms[:64]), terms[1] - terms[0] + _euler(terms[2:66])
+    if abs(smooth - later) <= 1e-9 * terms[0]:
+        return smooth
+    # In pairs, whose sums fall off like a power where ρ differs between even and odd steps: the partial sums of N/4,
+    # N/2 and N pairs are extrapolated.
+    quarter, half, whole = np.cumsum(terms[1::2] - terms[::2])[[count // 4 - 1, count // 2 - 1, -1]]
+    before, now = half - quarter, whole - half
+    regular = 0 < now < 0.9 * before or 0 > now > 0.9 * before
+    return float(whole + now**2 / (before - now) if regular else whole)
+
+
+def _euler(terms: Vector) -> float:
+    """Return −a₁ + a₂ − a₃ + … for smooth terms that fall to 0, by repeated averages of partial sums."""
     sums = np.cumsum(terms * np.where(np.arange(terms.size) % 2, 1.0, -1.0))
     while sums.size > 1:
         sums = (sums[1:] + sums[:-1]) / 2
     return float(sums[0])
+
+
+def _left_by_memory(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, phi: float) -> float:
+    """Return Σ φ^(k−1) c_{T+k} for the weights c of the noise of later steps: what its memory at T + 1 still adds."""
+    times = tail.time + 1 + np.arange(MEMORY)
+    gained = np.log1p(omega.kappa * long_run.model.pressure.reciprocal(times))
+    # m of step T + k keeps more of its weight than that of step T, but never more than 1.
+    keep = np.minimum(np.exp(np.cumsum(gained)) * tail.keep, 1.0)
+    weights = -np.expm1(-gained) * keep * long_run.model.noise.scale(times)
+    return float(weights @ phi ** np.arange(MEMORY))
 
 
 @final
@@ -167,10 +203,11 @@ class Tail:
     """The effect on the common value m of all times after some time T: m_∞ = keep·m_T + Σ give·x_T + noise.
 
     ``give`` has shape (agents,). ``change`` is Σ log(1 + κ/ρ_t), or ∫ κ/(κ + ρ) dt in continuous time, so that
-    keep = exp(−change) where no opinion adapts. Noise that is drawn once enters with the factor ``constant``, and white
-    noise with the sum of squares ``squares``, both in units of the deviation of Σ w ξ/κ. The reduced model leaves out
+    keep = exp(−change) where no opinion adapts. Noise that is drawn once enters with the factor ``constant``, and other
+    noise with the sum of squares ``squares``, in units of the deviation of Σ w ξ/κ; ``swing_squares`` is that of noise
+    with the opposite autocorrelation, as the difference of two sides sees it. The reduced model leaves out
     the disagreement of agents; disagreement of size 1 moves the limit by at most ``neglected``, and by ``settled`` if
-    it falls like 1/ρ_t.
+    it falls like 1/ρ_t. ``uncertain`` is the error of integrals that stand for sums over steps.
     """
 
     time: float
@@ -179,8 +216,10 @@ class Tail:
     change: float
     constant: float
     squares: float
+    swing_squares: float
     neglected: float
     settled: float
+    uncertain: float
 
 
 @final
@@ -226,9 +265,10 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
     # What is not m at the end has come from it still later.
     last = 0.0 if for_ever or not parts.scale.size else (1 - keep[-1]) * float(parts.scale[-1])
     constant = np.append(_backwards(moved * parts.scale), 0.0) + last
-    squares = np.append(_backwards(keep[1:] * keep[:-1] * parts.squared), 0.0)
+    phi = long_run.phi if omega.rates.shape[0] == 1 else 0.0
+    squares, swing_squares = (_squares(parts, keep, moved, memory) for memory in (phi, -phi))
     neglected, settled = np.append(_backwards(moved), 0.0), np.append(_backwards(moved * parts.relief), 0.0)
-    now = long_run.model.pressure(np.asarray(times, dtype=np.float64))
+    now, rough = long_run.model.pressure(np.asarray(times, dtype=np.float64)), _roughness(long_run, omega.kappa)
     share = omega.influence / kappas[group]
     return [
         Tail(
@@ -238,11 +278,41 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
             change=float(after[k]),
             constant=float(constant[k]),
             squares=float(squares[k]),
+            swing_squares=float(swing_squares[k]),
             neglected=(1 + adapts) * float(neglected[k] + beyond),
+            uncertain=rough * float(keep[k] * (after[max(k, np.count_nonzero(parts.is_step))] - beyond)),
             settled=(1 + adapts) * float(settled[k] * rho if math.isfinite(rho) else 0.0),
         )
         for time, k, given, rho in zip(times, where, give, now, strict=True)
     ]
+
+
+def _roughness(long_run: LongRun, kappa: float) -> float:
+    """Return the relative error of integrals over log t that stand for sums over steps; 0 if the rates are smooth."""
+    if long_run.continuous:
+        return 0.0
+    steps = np.arange(HEAD // 2 + 1.0, HEAD + 1.0, dtype=np.float64)
+    summed = float(_rates(long_run, kappa, steps)["to_hidden"].sum())
+    log_t = np.linspace(math.log(HEAD / 2 + 0.5), math.log(HEAD + 0.5), 513)
+    whole = float(simpson(_rates(long_run, kappa, np.exp(log_t))["to_hidden"] * np.exp(log_t), x=log_t))
+    error = abs(summed - whole) / whole if whole > 0 else 0.0
+    # Smooth rates leave terms of order 1/t², and those that fall by orders of magnitude from step to step do not count.
+    return error if error > 1e-6 and long_run.model.pressure.reciprocal(HEAD) > 1e-12 else 0.0
+
+
+def _squares(parts: _Intervals, keep: Vector, moved: Vector, phi: float) -> Vector:
+    """Return Σ (1 − φ²)(Σ_k φ^k c_{t+k})² from each stretch on: the squares of later noise of coefficient φ."""
+    white = keep[1:] * keep[:-1] * parts.squared
+    if phi == 0 or abs(phi) == 1:
+        return np.append(_backwards(white), 0.0)
+    # Beyond single steps the weights c hardly change over the memory of the noise.
+    found = white * (1 + phi) / (1 - phi)
+    steps = int(np.count_nonzero(parts.is_step))
+    if steps:
+        weights = (moved * parts.scale)[:steps][::-1]
+        summed = lfilter([1.0], [1.0, -phi], weights, zi=[phi * weights[0] / (1 - phi)])[0][::-1]
+        found[:steps] = (1 - phi**2) * summed**2
+    return np.append(_backwards(found), 0.0)
 
 
 def _groups(long_run: LongRun, omega: AbsoluteProbability) -> Groups:

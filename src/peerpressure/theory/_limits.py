@@ -344,6 +344,7 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         settled = before is not None and apart * rho <= 1.5 * before
         before = apart * rho
         bound = apart * (conserved.settled if settled else min(1.0, conserved.neglected))
+        bound += conserved.uncertain * float(np.ptp(np.concatenate([y, x])))
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, _next_order(long_run, component, T))
 
 
