@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -200,9 +199,3 @@ def draw(family: str, count: int, seed: int = 0) -> list[Case]:
     """Return a number of models of a family; the same for the same seed, and the first ones for any number."""
     which = list(FAMILIES).index(family)
     return [FAMILIES[family][1](np.random.default_rng([seed, which, number])) for number in range(count)]
-
-
-def shares(total: int) -> dict[str, int]:
-    """Return how many cases of each family make at least so many in all."""
-    whole = sum(share for share, _ in FAMILIES.values())
-    return {name: math.ceil(total * share / whole) for name, (share, _) in FAMILIES.items()}

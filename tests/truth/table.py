@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tests.truth.case import Case
-from tests.truth.families import draw
+from tests.truth.families import FAMILIES, draw
 from tests.truth.judge import Finding, Mark, judge
+from tests.truth.random_networks import failing, judge_random
 from tests.truth.recursion import truths
 
+RANDOM = "random network"
 MARKS: tuple[Mark, ...] = ("right", "open", "unknown", "wrong")  # a case has the last of these that an answer has
 
 
@@ -36,11 +41,20 @@ class Judged:
 
 def judged(family: str, count: int, seed: int = 0) -> list[Judged]:
     """Return the findings about a number of random models of a family."""
+    if family == RANDOM:
+        models = [failing(np.random.default_rng([seed, number])) for number in range(count)]
+        return [Judged(f"{family}, seed {seed}, number {i}", m[0], judge_random(*m)) for i, m in enumerate(models)]
     cases = draw(family, count, seed)
     return [
         Judged(f"{family}, seed {seed}, number {number}", case, tuple(judge(case, truth, number)))
         for number, (case, truth) in enumerate(zip(cases, truths(cases), strict=True))
     ]
+
+
+def shares(total: int) -> dict[str, int]:
+    """Return how many cases of each family make at least so many in all."""
+    parts = {name: share for name, (share, _) in FAMILIES.items()} | {RANDOM: 5}
+    return {name: math.ceil(total * part / sum(parts.values())) for name, part in parts.items()}
 
 
 def table(results: Mapping[str, Sequence[Judged]]) -> str:

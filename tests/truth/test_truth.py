@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.truth.case import Array, Case, curve
-from tests.truth.families import FAMILIES, draw, shares
+from tests.truth.families import draw
 from tests.truth.recursion import EXACT, truths
-from tests.truth.table import judged, table
+from tests.truth.table import judged, shares, table
 from tests.truth.trend import trend
 
 CASES = 304
@@ -23,7 +23,7 @@ ASKED = ("forecast of rms_distance", "forecast of mode_mean", "forecast of mode_
          "forecast of std", "rate of variance")  # fmt: skip
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", shares(CASES))
 def test_what_is_said_is_true(family: str) -> None:
     found = judged(family, shares(CASES)[family])
     print(table({family: found}))
