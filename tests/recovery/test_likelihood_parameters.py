@@ -16,7 +16,7 @@ from peerpressure.recovery._unknowns import LikelihoodFit
 from tests.builders import random_model
 from tests.recovery.cases import Array
 
-REPLICATES = 60
+REPLICATES = 30
 CASES: dict[str, tuple[pp.schedules.Schedule, tuple[str, ...]]] = {
     "std": (pp.Linear(0.4), ("std",)),
     "stubbornness": (pp.Linear(0.4), ("stubbornness",)),
