@@ -16,7 +16,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import app, models
-from peerpressure.explorer.answers import run_answer, verdict_facts
+from peerpressure.explorer.answers import forecast_facts, run_answer, verdict_facts
 from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.limits import Limits
@@ -179,6 +179,22 @@ def test_the_diagnosis_has_a_time_limit_of_its_own_and_is_cancelled_with_the_job
     calls = itertools.count()
     with pytest.raises(CancelledError), cancellable(lambda: next(calls) > 1):
         verdict_facts(built, Limits(verdict_seconds=60.0))
+
+
+def test_a_forecast_is_not_lost_with_advice_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = ModelCache(Limits()).build({"scenario": SMALL})
+
+    def endless(*_: object) -> None:
+        while True:
+            checkpoint()
+
+    monkeypatch.setattr("peerpressure.theory._verdict.advice", endless)
+    facts = forecast_facts(built, Limits(verdict_seconds=0.5))
+    assert facts is not None
+    assert facts["advice"] is None
+    exact = pp.diagnose(built.system, built.steps, advise=False).forecast
+    assert exact is not None
+    assert facts["forecast"]["rms_distance"] == exact.rms_distance
 
 
 class Watcher:

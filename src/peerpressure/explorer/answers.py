@@ -86,18 +86,22 @@ def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
     """Return the verdict with the forecast for the end of the run, None where that takes too long."""
-    affordable = forecast_work(built.system, built.steps) <= limits.exact
-    verdict = _diagnosed(built, limits, built.steps) if affordable else None
+    if forecast_work(built.system, built.steps) > limits.exact:
+        return None
+    # Advice takes several times the work of the forecast, which must not be lost with it.
+    verdict = _diagnosed(built, limits, built.steps) or _diagnosed(built, limits, built.steps, advise=False)
     return None if verdict is None else _plain_verdict(verdict)
 
 
-def _diagnosed(built: BuiltScenario, limits: Limits, steps: int | None = None) -> Verdict | None:
+def _diagnosed(
+    built: BuiltScenario, limits: Limits, steps: int | None = None, *, advise: bool = True
+) -> Verdict | None:
     if _events_to_follow(built.model) > limits.rounds:
         return None
     # A verdict accompanies other answers, and has a shorter limit than a whole job.
     deadline = time.monotonic() + limits.verdict_seconds
     try:
-        return diagnose(built.system, steps, should_stop=lambda: time.monotonic() > deadline)
+        return diagnose(built.system, steps, advise=advise, should_stop=lambda: time.monotonic() > deadline)
     except CancelledError:
         checkpoint()  # ends the job if it is the job that was cancelled, and not only the diagnosis
         return None

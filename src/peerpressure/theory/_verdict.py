@@ -177,7 +177,9 @@ class Verdict:
         return as_html(self)
 
 
-def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: ShouldStop | None = None) -> Verdict:
+def diagnose(
+    model: Model | SDE, steps: int | None = None, *, advise: bool = True, should_stop: ShouldStop | None = None
+) -> Verdict:
     """Decide whether the agents will agree, on what, and how fast.
 
     Parameters
@@ -187,6 +189,8 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     steps : int, optional
         A number of steps after which to compute exactly where the agents are, and which schedules would bring them
         closer to v by then. In continuous time steps are those of the equation.
+    advise : bool, default True
+        Whether to look for such schedules, which takes most of the time where ``steps`` is given.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
@@ -221,7 +225,7 @@ def diagnose(model: Model | SDE, steps: int | None = None, *, should_stop: Shoul
     'permanent oscillation between the two sides'
     """
     with cancellable(should_stop):
-        return _diagnose(model, None if steps is None else step_count(steps))
+        return _diagnose(model, None if steps is None else step_count(steps), advise=advise)
 
 
 def _check_schedules(system: Model | SDE, steps: int) -> None:
@@ -236,12 +240,12 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
             model.noise.scale(times)
 
 
-def _diagnose(model: Model | SDE, horizon: int | None) -> Verdict:
+def _diagnose(model: Model | SDE, horizon: int | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(long_run.system, horizon)
-    better = None if ahead is None else advice(long_run, ahead)
+    better = advice(long_run, ahead) if advise and ahead is not None else None
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
