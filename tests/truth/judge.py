@@ -42,7 +42,7 @@ def judge(case: Case, truth: Truth, number: int = 0) -> list[Finding]:
     found = [_outcome(case, truth, verdict), *_limit(case, truth, verdict), *_hidden(case, truth, verdict)]
     found += [*_rates(case, truth, verdict), *_advice(case, truth, verdict)]
     found += _forecast(case, truth, HORIZONS[number % len(HORIZONS)])
-    if isinstance(case.system, pp.Model) and number % 3 == 0:
+    if isinstance(case.system, pp.Model) and number % 4 == 3:
         found += _steps_needed(case, case.system, truth)
     return found
 
@@ -200,7 +200,7 @@ def _phases(case: Case, truth: Truth, claimed: ConsensusLimit) -> Finding:
             true, error = limit([getattr(r, name)[-1, agent] for r in truth.readings])
             off = max(off, abs(float(said[agent]) - true))
             error += _accuracy(case) * abs(true - getattr(truth.readings[3], name)[-1, agent])
-            good &= abs(float(said[agent]) - true) <= 2 * claimed.residual + 1e-5 * case.size + error
+            good &= abs(float(said[agent]) - true) <= 2 * claimed.residual + 2e-5 * case.size + error
     return Finding("phases", "right" if good else "wrong", f"off by {off:.3g}", f"{last.states[-1]}")
 
 
