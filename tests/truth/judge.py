@@ -34,7 +34,7 @@ class Finding:
 def judge(case: Case, truth: Truth, number: int = 0) -> list[Finding]:
     """Ask the package everything about one model and compare it with the truth."""
     try:
-        # Advice takes most of the time, so that only some are asked for it.
+        # Advice and the number of steps take most of the time, so that only some models are asked for them.
         advised = not case.continuous and number % 8 == 1
         verdict = pp.diagnose(case.system, ADVISED if advised else None)
     except pp.PeerPressureError as error:
@@ -42,7 +42,7 @@ def judge(case: Case, truth: Truth, number: int = 0) -> list[Finding]:
     found = [_outcome(case, truth, verdict), *_limit(case, truth, verdict), *_hidden(case, truth, verdict)]
     found += [*_rates(case, truth, verdict), *_advice(case, truth, verdict)]
     found += _forecast(case, truth, HORIZONS[number % len(HORIZONS)])
-    if isinstance(case.system, pp.Model) and number % 4 == 3:
+    if isinstance(case.system, pp.Model) and number % 8 == 7:
         found += _steps_needed(case, case.system, truth)
     return found
 
