@@ -92,7 +92,7 @@ def _last_of_a_fading_decay(case: Case, t: Array, q: Array) -> tuple[float, bool
 
 def _bounded(case: Case, t: float) -> bool:
     earlier, later = (curve(case.pressure)(np.linspace(0.5, 1.0, 99) * end).max() for end in (t / 1e4, t))
-    return bool(later < 1.2 * earlier)
+    return not case.averages or bool(later < 1.2 * earlier)
 
 
 def _grows(case: Case, t: float) -> bool:
@@ -227,7 +227,7 @@ def _rates(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
     quantities: dict[str, Callable[[Any], float]] = {
         "bias": lambda r: abs(r.mode_mean - to) if abs(r.mode_mean - to) > r.t * 1e-13 else 0.0,
         "variance": lambda r: r.mode_std**2,
-        "disagreement": lambda r: r.spread if r.spread > 1e-6 * r.std else 0.0,
+        "disagreement": lambda r: r.spread if r.spread > 1e-5 * r.std else 0.0,
     }
     for name, read in quantities.items():
         law = getattr(verdict.rate, name)
@@ -245,7 +245,7 @@ def _law(name: str, law: Law, t: Array, q: Array) -> Finding:
     local = -np.diff(np.log(q)) / np.diff(np.log(t))
     # Where log t multiplies the power, a constant beside it may count for long.
     off = np.maximum(np.abs(local - law.exponent) - 0.12, 0.0) if law.log else np.abs(local - law.exponent)
-    good = bool(off[-1] < 0.04 or np.all(off[-2:] < 0.97 * off[-3:-1]))
+    good = bool(off[-1] < 0.04 or np.all(off[-2:] < 0.98 * off[-3:-1]))
     if law.exponent == math.inf:
         good = bool(np.all(np.diff(local[-3:]) > 0))
     text, true = str(law), f"exponents {local[-3]:.3f}, {local[-2]:.3f}, {local[-1]:.3f} up to t = {t[-1]:.0e}"

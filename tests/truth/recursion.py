@@ -237,9 +237,10 @@ def _power(one: Map, count: int) -> Map:
 
 def truths(cases: Sequence[Case]) -> list[Truth]:
     """Return the truth about each model."""
-    kinds: dict[tuple[bool, bool, bool], list[int]] = {}
+    kinds: dict[tuple[bool, ...], list[int]] = {}
     for number, case in enumerate(cases):
-        kinds.setdefault((case.adapts, case.phi != 0, case.continuous), []).append(number)
+        kind = (case.adapts, case.phi != 0, case.continuous, "t/2" in case.pressure)
+        kinds.setdefault(kind, []).append(number)
     found: dict[int, Truth] = {}
     for numbers in kinds.values():
         found |= dict(zip(numbers, _truths(_Batch([cases[i] for i in numbers])), strict=True))
