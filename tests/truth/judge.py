@@ -301,7 +301,7 @@ def _steps_needed(case: Case, model: pp.Model, truth: Truth) -> Iterator[Finding
     if precision < 1e-6 * case.size or not case.averages:
         return
     # Smooth between the late readings, where nothing but slow trends is left.
-    if np.all(late[1:] < 0.97 * precision) and error[-1] <= precision:
+    if np.all(late[1:] < 0.97 * precision) and np.all(error[-99:] <= precision):
         above = np.flatnonzero(error > precision)
         expected: int | None = int(above[-1]) + 2 if above.size else 1
     elif late[-1] > 1.03 * precision and late[-2] > 1.03 * precision:
