@@ -6,7 +6,7 @@ one. One step is z ← F z + b + noise of covariance Q, straight from the defini
     u' = φ u + √(1−φ²) w,   y' = g ∘ (x + std σ_t u') + C y,   x' = x + η ∘ (y' − x).
 
 The first ``EXACT`` steps are taken one by one. Later each octave of time is divided into ``BLOCKS`` blocks, in which
-coefficients are constant: 1/ρ is the mean of 1/ρ_t over the block, and σ and η are means as well, so that the mean and
+coefficients are periodic: 1/ρ is the mean of 1/ρ_t over the block, and σ and η are means as well, so that the mean and
 the variance that a block adds are right to first order in 1/ρ. The block's power of F then takes a few squarings, and
 some hundred million steps a few milliseconds. Before anything is read off, steps are taken one by one again.
 """
@@ -26,7 +26,7 @@ from tests.truth.case import CYCLE, Array, Case, curve
 EXACT = 128 * CYCLE  # steps that are taken one by one
 OCTAVES = 20  # then time doubles this many times, to 1.6e9
 BLOCKS = 8
-SAMPLES = 64  # times at which the coefficients of a block are read
+SAMPLES = 192  # times at which the coefficients of a block are read
 RELAX, WINDOW = 3 * CYCLE, 2 * CYCLE  # exact steps before a reading, and steps that are read
 
 
@@ -118,7 +118,8 @@ class _Batch:
         self.weight = np.stack([_pad(np.ones(c.n) if c.weight is None else c.weight, n, 0.0) for c in cases])
         self.phi = np.array([case.phi for case in cases])[:, None]
         self.cycle = np.stack([self._networks(np.resize(c.cycle, (CYCLE, c.n, c.n))) for c in cases])
-        self.period = 1 if all(not case.temporal for case in cases) else CYCLE
+        # Where pressure depends on the parity of t, the two kinds of steps have means of their own.
+        self.period = CYCLE if any(c.temporal for c in cases) else 2 if any("t/2" in c.pressure for c in cases) else 1
         self.prefix = [None if c.prefix is None else self._networks(c.prefix) for c in cases]
         real = np.stack([_pad(np.ones(c.n), n, 0.0) for c in cases])
         self.agents = real / real.sum(axis=1, keepdims=True)
@@ -236,9 +237,10 @@ def _power(one: Map, count: int) -> Map:
 
 def truths(cases: Sequence[Case]) -> list[Truth]:
     """Return the truth about each model."""
-    kinds: dict[tuple[bool, bool, bool], list[int]] = {}
+    kinds: dict[tuple[bool, ...], list[int]] = {}
     for number, case in enumerate(cases):
-        kinds.setdefault((case.adapts, case.phi != 0, case.continuous), []).append(number)
+        kind = (case.adapts, case.phi != 0, case.continuous, "t/2" in case.pressure)
+        kinds.setdefault(kind, []).append(number)
     found: dict[int, Truth] = {}
     for numbers in kinds.values():
         found |= dict(zip(numbers, _truths(_Batch([cases[i] for i in numbers])), strict=True))
@@ -308,15 +310,17 @@ def _truth(batch: _Batch, i: int, readings: list[dict[str, Array]], early: list[
 def _blocks(batch: _Batch, begin: int) -> Iterator[Map]:
     """Yield the maps of blocks of steps that double the time."""
     steps = begin // BLOCKS
-    # Points of the golden sequence lie evenly in every interval and meet all residues of t alike.
-    shares = (0.5 + np.arange(SAMPLES) * 0.6180339887498949) % 1
-    times = begin + 1 + np.floor(steps * (np.arange(BLOCKS)[:, None] + shares))
-    for one in batch.coefficients(times):
+    period = 1 if batch.continuous else batch.period
+    # Points of the golden sequence lie evenly in every interval.
+    shares = (0.5 + np.arange(SAMPLES // period) * 0.6180339887498949) % 1
+    first = begin + steps * np.arange(BLOCKS)[:, None] + period * np.floor(shares * (steps // period))
+    residues = [batch.coefficients(first + k) for k in range(1, period + 1)]
+    for block in zip(*residues, strict=True):
         if batch.continuous:
-            yield _power(batch.flow(one, batch.network(begin + 1), 0), steps)
+            yield _power(batch.flow(block[0], batch.network(begin + 1), 0), steps)
             continue
-        parts = [batch.step(one, batch.network(begin + k)) for k in range(1, batch.period + 1)]
-        yield _power(reduce(_after, parts), steps // batch.period)
+        parts = [batch.step(one, batch.network(begin + k)) for k, one in enumerate(block, start=1)]
+        yield _power(reduce(_after, parts), steps // period)
 
 
 def _split(name: str, J: Array, mean: Array, covariance: Array, share: Array) -> dict[str, Array]:

@@ -53,7 +53,7 @@ def judged(family: str, count: int, seed: int = 0) -> list[Judged]:
 
 def shares(total: int) -> dict[str, int]:
     """Return how many cases of each family make at least so many in all."""
-    parts = {name: share for name, (share, _) in FAMILIES.items()} | {RANDOM: 5}
+    parts = {name: share for name, (share, _) in FAMILIES.items()} | {RANDOM: 8}
     return {name: math.ceil(total * part / sum(parts.values())) for name, part in parts.items()}
 
 

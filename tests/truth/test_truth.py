@@ -15,20 +15,25 @@ from tests.truth.recursion import EXACT, truths
 from tests.truth.table import judged, shares, table
 from tests.truth.trend import trend
 
-CASES = 304
+CASES = 300
 MOST_UNKNOWN = 0.03
-MOST_OPEN = 0.1
-# Answers that are compared.
-ASKED = ("forecast of rms_distance", "forecast of mode_mean", "forecast of mode_std", "forecast of mean",
-         "forecast of std", "rate of variance")  # fmt: skip
+# Answers of some families that are not compared.
+LEFT_OUT = {
+    "noise scale over time": ("outcome",),
+    "adaptation": ("steps needed",),
+    "temporal network": ("rate of bias",),
+}
 
 
 @pytest.mark.parametrize("family", shares(CASES))
 def test_what_is_said_is_true(family: str) -> None:
     found = judged(family, shares(CASES)[family])
     print(table({family: found}))
-    wrong = [one for one in found if any(x.mark == "wrong" and x.question in ASKED for x in one.findings)]
+    left_out = LEFT_OUT.get(family, ())
+    wrong = [one for one in found if any(x.mark == "wrong" and x.question not in left_out for x in one.findings)]
     assert not wrong, "\n\n".join(map(str, wrong))
+    unknown = [one for one in found if one.mark == "unknown"]
+    assert len(unknown) < MOST_UNKNOWN * len(found), "\n\n".join(map(str, unknown))
 
 
 def naive(case: Case, steps: int) -> tuple[Array, Array]:

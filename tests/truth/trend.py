@@ -46,6 +46,9 @@ def trend(t: Sequence[float], values: Sequence[float], floors: Sequence[float]) 
 
 def _trend_of_the_lost(t: Sequence[float], q: Array, floor: Array) -> Trend:
     """Return the trend of values that drown in rounding errors; these may have grown, and values not fallen at all."""
+    # A value far above the smallest rounding errors that hardly changes is no rounding error.
+    if q[-1] > 1e-3 * floor[-1] and np.all(np.abs(q[-3:] / q[-1] - 1) < 0.25):
+        return "open"
     seen = int(np.argmax(q < 30 * floor))
     if seen > 5:
         return trend(t[:seen], q[:seen].tolist(), floor[:seen].tolist())
