@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -161,3 +163,11 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert not {name: files for name, files in homes.items() if len(files) > 1}
+
+
+def test_coverage_leaves_out_what_numba_compiles() -> None:
+    """Counters of lines in a function that numba compiles keep it from being compiled."""
+    settings = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["slipcover"]
+    compiled = {path for path in FILES if re.search(r"^from numba import .*njit", path.read_text(), re.MULTILINE)}
+    assert compiled
+    assert {str(path.relative_to(ROOT.parents[1])) for path in compiled} <= set(settings["omit"])

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import Network, complete, cycle, named, path, star
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
-from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, diagnose
+from peerpressure.schedules import Power
+from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, diagnose, moments
 
 from .reasons import codes, values
 
@@ -216,3 +217,16 @@ def test_equal_opinions_and_noise_that_fades_agree_under_bounded_pressure(tempor
     assert diagnose(model).outcome is Outcome.CONSENSUS
     model = Model(star(4), [0.7, 0.7, 0.7, 0.8], pressure=3.0, noise=noise)
     assert diagnose(model).outcome is Outcome.DISAGREEMENT
+
+
+@pytest.mark.parametrize(("power", "scale", "phi"), [(0.8, 0.4, 0.6), (1.0, 0.5, -0.5), (1.0, 0.5, 0.0)])
+def test_noise_of_the_square_root_of_pressure_drives_two_sides_apart(power: float, scale: float, phi: float) -> None:
+    noise = Gaussian(0.5, time_scale=f"t^{scale}", temporal=AR1(phi) if phi else "white")
+    model = Model(path(4), [0.0, 1.0, 1.0, 0.0], [1.0, 2.0, 1.0, 0.5], Power(power), noise)
+    verdict = diagnose(model)
+    assert verdict.outcome is Outcome.OSCILLATION
+    d, sides = model.network.degrees, model.network.sides
+    assert sides is not None
+    late = moments(model, 20_000, of=2 * np.where(sides, -d, d) / d.sum(), times=[20_000])
+    assert verdict.departure is not None
+    assert verdict.departure.swing == pytest.approx(float(late.std[-1, 0]), rel=2e-3)

@@ -206,3 +206,9 @@ def test_illegal_confidences_are_rejected(confidence: float) -> None:
 def test_a_hopeless_precision_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="within reach"):
         replicates_needed(make(ODD, Linear()), 10, 1e-300)
+
+
+def test_agents_without_pressure_who_adapt_to_their_noise_never_stay_close() -> None:
+    model = Model(k2(), [0.0, 1.0], pressure=Constant(0.0), noise=Gaussian(0.5), adaptation=1e-4)
+    with pytest.raises(InvalidInputError, match="grows without bound"):
+        steps_needed(model, 0.36)

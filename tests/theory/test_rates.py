@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, ModelError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, complete, cycle, named, path, star
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle, named, path, star
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import Regime, consensus_mode, consensus_rate, ideal_deviation, moments, regime_of
@@ -314,3 +314,25 @@ def test_equal_opinions_are_approached_as_fast_as_the_start_is_forgotten() -> No
     assert slow is not None
     assert slow.exponent == math.inf
     assert str(slow) == "faster than every power of t"
+
+
+def test_equal_opinions_on_a_temporal_network_leave_only_the_start() -> None:
+    network = TemporalNetwork.from_snapshots([cycle(5), complete(5)], period=2)
+    rate = consensus_rate(Model(network, np.full(5, 0.7), pressure=Linear(0.2), start=np.full(5, 1.7)))
+    assert rate.bias is not None
+    assert rate.ratio is not None
+    assert rate.ratio > 1
+    assert rate.bias.exponent == rate.ratio
+
+
+def test_exponents_that_are_almost_equal_are_told_apart_very_late() -> None:
+    model = Model(path(5), [0, 1, 0, 1, 0], pressure=Linear(5 / 8 / 1.001), start=np.zeros(5))
+    law = consensus_rate(model).disagreement
+    assert law is not None
+    assert law.exponent == 1
+    assert law.onset == math.inf
+    model = Model(path(5), [0, 1, 0, 1, 0], pressure=Linear(5 / 8 / 2))
+    law = consensus_rate(model).disagreement
+    assert law is not None
+    assert law.onset is not None
+    assert law.onset < 1_000

@@ -14,7 +14,8 @@ import numpy as np
 
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._limits import ConsensusLimit, limit_of
-from peerpressure.theory._structure import SAME
+from peerpressure.theory._regime import NoiseEffect
+from peerpressure.theory._structure import SAME, NoiselessLimit
 from peerpressure.theory._swing import without_negligible_swing
 
 # Rounding errors of a limit, as a share of the largest opinion.
@@ -76,6 +77,10 @@ def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
         apart = np.array([1.0, -1.0])
         # Rounding may leave a negative variance.
         swing = math.hypot(apart @ phases.mean, math.sqrt(max(0.0, apart @ phases.covariance @ apart)))
+    elif _is_driven(long_run):
+        # The difference of the sides is half the swing. It obeys the recursion of the common value with alternating
+        # signs, for which noise of autocorrelation φ is noise of autocorrelation −φ.
+        swing = 2 * limit.std * (1 - long_run.phi) / (1 + long_run.phi)
     largest = float(np.abs(np.concatenate([model.x0, model.start_state])).max())
     return Departure(
         bias=abs(limit.mean - model.consensus_value),
@@ -83,6 +88,12 @@ def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
         swing=swing,
         resolution=limit.residual + ROUNDING * largest,
     )
+
+
+def _is_driven(long_run: LongRun) -> bool:
+    """Whether only noise keeps the two sides of a bipartite network apart."""
+    agree = long_run.structure.limit is NoiselessLimit.CONSENSUS
+    return agree and long_run.outcome is Outcome.OSCILLATION and long_run.noise is NoiseEffect.WANDERS
 
 
 def _scale(long_run: LongRun) -> float:

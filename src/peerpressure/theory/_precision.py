@@ -233,7 +233,9 @@ def _final_error(long_run: LongRun) -> float | None:
     """Return the error of the mode as t → ∞, or a lower bound of it; None where it is 0 or not known."""
     if long_run.outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         return None
-    if long_run.noise is NoiseEffect.SCATTERS:
+    opinions = long_run.structure.opinions
+    # Agents without neighbours to hold them follow their own noise without bound.
+    if long_run.noise is NoiseEffect.SCATTERS or (opinions.detached and opinions.random_walk):
         return math.inf
     limit = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
     if limit is not None:
@@ -265,7 +267,8 @@ def _never(long_run: LongRun, precision: float, final: float, steps: int, errors
         return message(rule, got=f"a precision of {precision:g}", remedy=remedy)
     error = errors(steps)
     rule = f"a precision can be reached only where agents converge to v, and here there is {long_run.outcome.value}"
-    got = f"{precision:g} where an error of {final:.3g} is never undercut for good"
+    left = f"of {final:.3g} remains" if math.isfinite(final) else "grows without bound"
+    got = f"{precision:g} where an error {left}"
     better = _better_schedule(long_run, steps, error)
     return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
 

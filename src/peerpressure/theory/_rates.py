@@ -253,7 +253,7 @@ def _with_onsets(long_run: LongRun, rate: Rate) -> Rate:
     def since(law: Law | None, of: str) -> Law | None:
         if law is None:
             return None
-        onset = 1.0 if of == "disagreement" else path.onset(law, of=of)
+        onset = (law.onset or 1.0) if of == "disagreement" else path.onset(law, of=of)
         # The recursion of the mode is exact where s ∝ d; elsewhere agents must be close to each other.
         if of == "disagreement" or not is_proportional(model):
             return replace(law, onset=None if network is None else max(onset, network))
@@ -334,9 +334,10 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -
     model = long_run.model
     # Its constant has a closed form on one network in discrete time.
     closed_form = model.is_plain and not long_run.continuous
-    if model.is_plain and (is_proportional(model) or not np.ptp(model.x0)):
+    proportional = model.is_plain and is_proportional(model)
+    if proportional or not np.ptp(model.x0):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
-        known = closed_form and is_proportional(model) and r < math.inf
+        known = closed_form and proportional and r < math.inf
         return Law(r, _remembered(model, r) if known else 0.0 if np.all(model.start_state == model.x0[0]) else None)
     lead = lag(model) / c if constants and closed_form else None
     if r == math.inf:
@@ -392,18 +393,31 @@ def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, period
     network, the difference between its parts is forgotten, and driven by noise, exactly as the consensus mode is.
     """
     model = long_run.model
-    same = model.is_plain and not np.ptp(model.x0)
+    same = not np.ptp(model.x0)
     # The slowest term dominates, hence the minimum; γ = −∞ without noise makes its terms infinite.
     exponents = [p - gamma]
     if not same:
         exponents.append(p)
-    elif not is_proportional(model):
+    elif not (model.is_plain and is_proportional(model)):
         exponents.append(p + r)
+    ratio = 0.1
     if periodic:
         exponents.append(r)
         if long_run.phi < 1:
             exponents.append(p / 2 - gamma)
-    return Law(min(exponents))
+            if exponents[-1] == min(exponents):
+                # The noise that drives the parts apart is that of autocorrelation −φ, and may be small.
+                ratio *= math.sqrt((1 - long_run.phi) / (1 + long_run.phi))
+    return Law(min(exponents), onset=_outlasted(exponents, ratio))
+
+
+def _outlasted(exponents: list[float], ratio: float) -> float:
+    """Return the t from which on the slowest of several powers outweighs the others by a factor 1/ratio."""
+    slowest = min(exponents)
+    gap = min((x - slowest for x in exponents if not _equal(x, slowest)), default=math.inf)
+    # t^(−gap) = ratio, in logarithms, as close exponents take longer than a double can say.
+    decades = -math.log10(ratio) / gap
+    return 10.0**decades if decades < 300 else math.inf
 
 
 def _equal(a: float, b: float) -> bool:
