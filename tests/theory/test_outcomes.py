@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.networks import Network, complete, cycle, named, path, star
+from peerpressure.networks import Network, TemporalNetwork, complete, cycle, named, path, star
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
 from peerpressure.schedules import Power
+from peerpressure.sde import SDE
 from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, diagnose, moments
 
 from .reasons import codes, values
@@ -230,3 +232,40 @@ def test_noise_of_the_square_root_of_pressure_drives_two_sides_apart(power: floa
     late = moments(model, 20_000, of=2 * np.where(sides, -d, d) / d.sum(), times=[20_000])
     assert verdict.departure is not None
     assert verdict.departure.swing == pytest.approx(float(late.std[-1, 0]), rel=2e-3)
+
+
+@pytest.mark.parametrize("noise", [NoNoise(), Gaussian(1.0, time_scale="1/log(2 + t)")], ids=["none", "fading"])
+def test_equal_opinions_are_reached_wherever_the_start_is_forgotten(noise: Noise) -> None:
+    # One agent is isolated every other step, which would otherwise decide the value of all.
+    pair = np.zeros((3, 3))
+    pair[0, 1] = pair[1, 0] = 1.0
+    network = TemporalNetwork.from_snapshots([path(3).adjacency.toarray(), pair], period=2)
+    model = Model(network, np.full(3, 0.7), noise=noise, start=np.zeros(3))
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+
+
+def test_agents_without_neighbours_keep_their_noise_even_where_opinions_are_equal() -> None:
+    pair = np.zeros((4, 4))
+    pair[0, 1] = pair[1, 0] = 1.0
+    network = TemporalNetwork.from_snapshots([cycle(4).adjacency.toarray(), pair], period=None)
+    model = Model(network, np.full(4, 0.7), pressure=Power(0.5), noise=Gaussian(0.5))
+    assert diagnose(model).outcome is Outcome.CLUSTERS
+
+
+def test_growing_noise_under_bounded_pressure_leaves_no_common_opinion() -> None:
+    noise = Gaussian([0.76, 0.7, 0.96], time_scale="t^0.2", temporal="frozen")
+    model = Model(path(3), [0, 1, 2], pressure="1.4*(1 + exp(-t))", noise=noise, adaptation="0.9/t")
+    assert diagnose(model).outcome is Outcome.DISAGREEMENT
+
+
+def test_a_start_at_one_of_several_opinions_has_a_bias() -> None:
+    model = SDE(Model(complete(4), [0, 1, 1, 0], pressure="0.2*t", start=np.zeros(4)), step=0.5)
+    bias = diagnose(model).rate.bias
+    assert bias is not None
+    assert bias.constant != 0
+
+
+def test_vanishing_pressure_never_averages_the_noise_that_agents_adapt_to() -> None:
+    adaptation = Adaptation(0.05, [0.0, 1.0, 1.0])
+    model = Model(path(3), [0, 1, 2], pressure="1/sqrt(t)", noise=Gaussian(0.5), adaptation=adaptation)
+    assert diagnose(model).consensus_limit is None

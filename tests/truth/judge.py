@@ -255,6 +255,9 @@ def _law(name: str, law: Law, t: Array, q: Array) -> Finding:
         ratio = np.abs([q / abs(law(x)) - 1 for x, q in zip(t, q, strict=True)])
         good = bool(ratio[-1] < 0.05 or ratio[-1] < 0.9 * ratio[-3])
         text, true = f"{law.constant:.4g} {law}", f"{true}; value/law = {q[-1] / abs(law(t[-1])):.3f}"
+    if law.onset is None and not good:
+        # Said of t → ∞ only, without a time from which on it holds.
+        return Finding(f"rate of {name}", "open", f"{text} as t → ∞", true)
     return Finding(f"rate of {name}", "right" if good else "wrong", text, true)
 
 

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Vector
-from peerpressure.schedules import Growth, Table
+from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of
 from peerpressure.theory._recurrence import AbsoluteProbability
@@ -146,8 +146,10 @@ class LongRun:
     def _random_walk(self) -> Outcome | None:
         if self.noise is not NoiseEffect.WANDERS or self.structure.anchored or not self.structure.opinions.random_walk:
             return None
-        # Where pressure vanishes, so does what keeps agents together.
-        apart = self.regime is Regime.BOUNDED and fades_out(self.model.pressure) and not self.hidden_agrees
+        # Where pressure vanishes, so does what keeps agents together; and growing noise tears them apart.
+        bounded = self.regime is Regime.BOUNDED
+        apart = bounded and fades_out(self.model.pressure) and not self.hidden_agrees
+        apart |= self.noise_grows and (bounded or self.structure.intermittent)
         return Outcome.DISAGREEMENT if apart else Outcome.RANDOM_WALK
 
     @cached_property
@@ -173,7 +175,10 @@ class LongRun:
     def _agreement(self) -> Outcome:
         noise, structure, quiet = self.noise, self.structure, self._own_noise_vanishes
         if not quiet:
-            return Outcome.UNKNOWN if quiet is None else Outcome.DISAGREEMENT
+            # Frozen noise does not fluctuate, and so repeats with the networks.
+            repeats = self.phi == 1 and self.regime is not Regime.BOUNDED and not self.noise_grows
+            apart = Outcome.PERIODIC if repeats else Outcome.DISAGREEMENT
+            return Outcome.UNKNOWN if quiet is None else apart
         if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return Outcome.CLUSTERS
         value = structure.components[0].value
@@ -186,7 +191,9 @@ class LongRun:
     def _same_values(self) -> bool:
         """Whether all components have one value, because their constant opinions are equal."""
         values = [part.value for part in self.structure.components]
-        averaged = self.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES)
+        # An agent without neighbours has nobody to average its noise with.
+        alone = any(part.agents.size == 1 for part in self.structure.components)
+        averaged = self.noise is NoiseEffect.NONE or (self.noise is NoiseEffect.VANISHES and not alone)
         return averaged and None not in values and bool(np.ptp(self.model.x0) == 0)
 
     @cached_property
@@ -291,10 +298,13 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
 
 def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
     """Whether all opinions are equal without lasting noise, so that pressure changes nothing."""
-    # Bounded pressure forgets every start and all noise that fades, while constant opinions stay.
-    forgets = regime is Regime.BOUNDED and structure.constant_opinions
+    # Where Σ 1/ρ_t diverges, every start and all noise that fades are forgotten, while constant opinions stay.
+    forgets = (regime is Regime.BOUNDED or regime.reaches_value) and structure.constant_opinions
     quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
-    return not np.ptp(model.x0) and quiet and (forgets or bool(np.all(model.start_state == model.x0)))
+    # Without pressure agents show their own opinions, from the first step on.
+    detached = isinstance(model.pressure, Constant | Formula) and not np.any(model.pressure(np.arange(1.0, 65.0)))
+    stays = forgets or detached or bool(np.all(model.start_state == model.x0))
+    return not np.ptp(model.x0) and quiet and stays
 
 
 def is_proportional(model: Model) -> bool:

@@ -31,7 +31,7 @@ from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._rates import rate_of
-from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._regime import NoiseEffect, Regime, fades_out
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
@@ -172,7 +172,11 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
 
 
 def _noise_is_in_the_way(long_run: LongRun) -> bool:
-    """Whether noise of growing scale is never forgotten, and its share in the limit is not computed."""
+    """Whether noise is never forgotten, and its share in the limit is not computed."""
+    model = long_run.model
+    if model.adaptation is not None and not model.noise.is_zero and fades_out(model.pressure):
+        # Agents adapt to their own noise while the pressure that would average it vanishes.
+        return True
     noisy = not long_run.model.noise.is_zero and not long_run.model.noise.time_scale.growth.bounded
     return long_run.regime is Regime.FAST and long_run.structure.constant_opinions and noisy
 

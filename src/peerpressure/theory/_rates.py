@@ -254,6 +254,9 @@ def _with_onsets(long_run: LongRun, rate: Rate) -> Rate:
         if law is None:
             return None
         onset = (law.onset or 1.0) if of == "disagreement" else path.onset(law, of=of)
+        if of == "disagreement" and rate.bias is not None and model.network.sides is not None:
+            # The difference between two sides forgets its start as the mode does.
+            onset = max(onset, path.onset(rate.bias, of="bias"))
         # The recursion of the mode is exact where s ∝ d; elsewhere agents must be close to each other.
         if of == "disagreement" or not is_proportional(model):
             return replace(law, onset=None if network is None else max(onset, network))
@@ -338,7 +341,8 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -
     if proportional or not np.ptp(model.x0):
         # Nothing drives the mode away from v, so that only the start has to be forgotten.
         known = closed_form and proportional and r < math.inf
-        return Law(r, _remembered(model, r) if known else 0.0 if np.all(model.start_state == model.x0[0]) else None)
+        at_v = bool(np.all(np.concatenate([model.start_state, model.x0]) == model.x0[0]))
+        return Law(r, _remembered(model, r) if known else 0.0 if at_v else None)
     lead = lag(model) / c if constants and closed_form else None
     if r == math.inf:
         return Law(p, lead)

@@ -291,6 +291,9 @@ def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
     if p is not None and q is not None:
         # b_t ~ t^(q + min(p, 0)); the sum of a power diverges from exponent −1 on.
         return q + min(p, 0.0) >= -1, not (pressure.estimated or adaptation.rate.growth.estimated)
+    if not pressure.bounded or pressure.limit:
+        # b_t is then η_t up to a factor, and simpler curves are judged more surely.
+        return _order(adaptation.rate).sum_diverges(), False
     curve = _quiet(lambda t: (1 + 1 / model.pressure.pressure(t)) / adaptation.rate.pressure(t))
     return estimate_growth(curve).reciprocal_sum_diverges, False
 

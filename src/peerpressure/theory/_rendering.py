@@ -159,7 +159,9 @@ def rows(verdict: Verdict) -> Rows:
 def _law(law: Law) -> str:
     if law.constant == 0:
         return "0"
-    return str(law) + ("" if law.onset is None or law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
+    if law.onset is None:
+        return f"{law} as t → ∞"
+    return str(law) + ("" if law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
 
 
 def _limit_text(limit: ConsensusLimit) -> str:
