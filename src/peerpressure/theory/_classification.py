@@ -148,7 +148,7 @@ class LongRun:
             return None
         # Where pressure vanishes, so does what keeps agents together; and growing noise tears them apart.
         bounded = self.regime is Regime.BOUNDED
-        apart = bounded and fades_out(self.model.pressure) and not self.hidden_agrees
+        apart = bool(bounded and fades_out(self.model.pressure) and not self.hidden_agrees)
         apart |= self.noise_grows and (bounded or self.structure.intermittent)
         return Outcome.DISAGREEMENT if apart else Outcome.RANDOM_WALK
 
