@@ -14,13 +14,14 @@ MINUTES ?= 15
 CASES ?= 1000
 SEED ?= 1
 
-.PHONY: help paper explore test lint types tests search truth browser bench docs pictures constraints clean
+.PHONY: help paper explore test lint types tests coverage search truth browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make paper        run the paper's experiments and write their figures to build/paper"
 	@echo "make explore      open the model in the browser"
 	@echo "make test         lint, types, tests and doctests"
+	@echo "make coverage     run the tests and print how many lines they cover"
 	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
 	@echo "make truth        compare verdicts on CASES=1000 random models with long exact recursions"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
@@ -47,9 +48,13 @@ types: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(NPM) run --silent types
 
 tests: $(VENV)/.ready-test browser
+	$(BIN)/pytest $(PARALLEL)
+
+# The same tests, counting lines, which takes about a tenth longer.
+coverage: $(VENV)/.ready-test browser
 	@mkdir -p build
 	$(BIN)/python -m slipcover --out build/coverage.txt -m pytest $(PARALLEL)
-	@echo "Lines covered, in per cent (details in build/coverage.txt):" && tail -1 build/coverage.txt
+	@echo "Lines, of these not covered, and per cent covered (details in build/coverage.txt):" && tail -1 build/coverage.txt
 
 # `make test` draws the same examples everywhere. This draws new ones, and stops at the first counterexample.
 search: $(VENV)/.ready-test

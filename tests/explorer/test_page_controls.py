@@ -147,7 +147,10 @@ def test_axes_can_be_logarithmic(driver: Driver) -> None:
 
     driver.page.wait_for_selector("html[data-exacts]")
     driver.frame()
-    plain = {name: ink(name) for name in ("opinions", "spread", "max_distance")}
+    plain: dict[str, str] = {}
+    # Exact curves and the forecast are drawn when they arrive, one after the other.
+    while plain != (plain := {name: ink(name) for name in ("opinions", "spread", "max_distance")}):
+        driver.page.wait_for_timeout(500)
     driver.page.click("#log-size")
     sized = {name: ink(name) for name in plain}
     assert sized["opinions"] == plain["opinions"]
