@@ -146,11 +146,12 @@ class LongRun:
     def _random_walk(self) -> Outcome | None:
         if self.noise is not NoiseEffect.WANDERS or self.structure.anchored or not self.structure.opinions.random_walk:
             return None
-        # Where pressure vanishes, so does what keeps agents together; and growing noise tears them apart.
+        # Where pressure vanishes, so does what keeps agents together; and growing noise drives them apart.
         bounded = self.regime is Regime.BOUNDED
-        apart = bool(bounded and fades_out(self.model.pressure) and not self.hidden_agrees)
-        apart |= self.noise_grows and (bounded or self.structure.intermittent)
-        return Outcome.DISAGREEMENT if apart else Outcome.RANDOM_WALK
+        apart = (bounded and fades_out(self.model.pressure)) or (
+            self.noise_grows and (bounded or self.structure.intermittent)
+        )
+        return Outcome.DISAGREEMENT if apart and not self.hidden_agrees else Outcome.RANDOM_WALK
 
     @cached_property
     def _one_source(self) -> bool:
@@ -302,7 +303,8 @@ def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
     forgets = (regime is Regime.BOUNDED or regime.reaches_value) and structure.constant_opinions
     quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
     # Without pressure agents show their own opinions, from the first step on.
-    detached = isinstance(model.pressure, Constant | Formula) and not np.any(model.pressure(np.arange(1.0, 65.0)))
+    known = isinstance(model.pressure, Constant | Formula)
+    detached = known and not np.any(model.pressure.pressure(np.arange(1.0, 65.0)))
     stays = forgets or detached or bool(np.all(model.start_state == model.x0))
     return not np.ptp(model.x0) and quiet and stays
 
