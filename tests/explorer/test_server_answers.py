@@ -18,7 +18,7 @@ from peerpressure.reproduction import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean
 from peerpressure.trajectory import SUMMARIES
-from tests.explorer.asking import SMALL, Asker, unpack
+from tests.explorer.asking import SMALL, Asker, served, unpack
 
 ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
 FLOWING = SMALL | {
@@ -29,8 +29,9 @@ TEMPORAL = SMALL | {"network": SMALL["network"] | {"dynamics": {"kind": "failing
 
 
 @pytest.fixture(scope="module")
-def asker(explorer: str) -> Iterator[Asker]:
-    with Asker(explorer) as one:
+def asker() -> Iterator[Asker]:
+    # On a busy machine, or while kernels are compiled, a verdict may take longer than a page waits for it.
+    with served(Limits(verdict_seconds=100.0)) as address, Asker(address) as one:
         yield one
 
 
