@@ -43,6 +43,10 @@ MOST_WORK = 1e9
 PER_STEP = 1e5
 PER_ENGINE_STEP = 4e3
 PER_TIME = 5e4
+# Factor by which growing noise may exceed, in the terms that are left out, what it is now.
+GROWING = 3.0
+# The modes m and δ make the values m + δ and m − δ of the two sides.
+TURN = np.array([[1.0, 1.0], [1.0, -1.0]])
 # Order s/(ρd) of disagreement up to which it is taken to follow 1/ρ.
 SMALL = 0.2
 # Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
@@ -430,7 +434,8 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
         else:
             # What a step leaves in each agent beside the common value, and the part of later noise that passes it.
             share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
-            bound = order * (share * own + later)
+            # Noise that grows makes later disagreement larger than it is now.
+            bound = order * (share * own + later) * (GROWING if long_run.noise_grows else 1.0)
         yield T, _Sum(covariance.ravel(), bound, order)
 
 
@@ -495,10 +500,12 @@ def _distance(before: Vector, after: Vector) -> float:
 
 
 def _distance_of_deviations(before: Vector, after: Vector) -> float:
+    """Return the largest change of a deviation: of the sums, and of the two phases where there are two sums."""
     size = math.isqrt(before.size)
+    turn = np.eye(1) if size == 1 else np.concatenate([np.eye(2), TURN])
+    variances = [np.diag(turn @ flat.reshape(size, size) @ turn.T) for flat in (before, after)]
     # Extrapolated variances may be slightly negative.
-    roots = [np.sqrt(np.maximum(np.diag(flat.reshape(size, size)), 0.0)) for flat in (before, after)]
-    return _distance(*roots)
+    return _distance(*(np.sqrt(np.maximum(each, 0.0)) for each in variances))
 
 
 def _without_noise(long_run: LongRun) -> LongRun:
@@ -531,8 +538,7 @@ def _result(
     std = math.sqrt(max(covariance[0, 0], 0.0)) if unsettled is None else unsettled
     phases = None
     if mean.size == 2:
-        # The modes m and δ make the values m + δ and m − δ of the two sides.
-        turn, networks = np.array([[1.0, 1.0], [1.0, -1.0]]), long_run.structure.networks
+        networks = long_run.structure.networks
         assert networks is not None
-        phases = Phases(turn @ mean, turn @ covariance @ turn.T, networks.sides.astype(np.int8))
+        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8))
     return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)
