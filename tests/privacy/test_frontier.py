@@ -10,7 +10,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
-from peerpressure.privacy import DESIGNS, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
+from peerpressure.privacy import DESIGNS, Definition, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
 from peerpressure.privacy._mechanisms import averaging_matrix, limit
 from peerpressure.theory import consensus_mode, moments
 from tests.builders import random_model
@@ -63,7 +63,7 @@ def test_the_averaging_matrix_averages() -> None:
 @pytest.mark.parametrize("T", [1, 2, 6])
 def test_zero_sum_against_the_dense_mechanism(T: int) -> None:
     model, phi = random_model(6, seed=3), 0.7
-    (trade,) = ZeroSum(decay=phi).trades(model, [T])
+    (trade,) = ZeroSum(decay=phi).trades(Definition(model, T), [T])
     bias, variance, information = dense_zero_sum(model, T, phi)
     assert trade.bias == pytest.approx(bias, abs=1e-12)
     assert trade.variance == pytest.approx(variance)
@@ -74,20 +74,21 @@ def test_zero_sum_against_the_dense_mechanism(T: int) -> None:
 
 def test_zero_sum_stays_in_range_at_long_horizons() -> None:
     model = pp.Model(pp.networks.complete(6), np.linspace(0, 1, 6))
-    early, late = ZeroSum(decay=0.9).trades(model, [200, 3600])
+    early, late = ZeroSum(decay=0.9).trades(Definition(model, 3600), [200, 3600])
     # Averaging on a complete graph forgets faster than the noise decays, so that the cost settles.
     assert late.cost == pytest.approx(early.cost, rel=1e-9)
     assert late.cost == pytest.approx(limit(model) / math.sqrt(1 - 0.81), rel=1e-6)
     assert math.isinf(late.information)
     # On a long path averaging is slower than the decay: early noise must be huge to hide anything late.
-    slow = ZeroSum(decay=0.5).trades(pp.Model(pp.networks.path(30), np.zeros(30), np.linspace(1, 2, 30)), [800])[0]
+    long = pp.Model(pp.networks.path(30), np.zeros(30), np.linspace(1, 2, 30))
+    slow = ZeroSum(decay=0.5).trades(Definition(long, 800), [800])[0]
     assert math.isinf(slow.cost)
 
 
 @pytest.mark.parametrize("T", [1, 5, 40])
 def test_one_shot_against_powers_of_the_matrix(T: int) -> None:
     model = random_model(8, seed=4)
-    (trade,) = OneShot().trades(model, [T])
+    (trade,) = OneShot().trades(Definition(model, T), [T])
     weights = consensus_mode(model).weights @ np.linalg.matrix_power(averaging_matrix(model).toarray(), T)
     assert trade.bias == pytest.approx(weights @ model.x0 - model.consensus_value, abs=1e-12)
     assert trade.variance == pytest.approx(weights @ weights)
@@ -96,7 +97,7 @@ def test_one_shot_against_powers_of_the_matrix(T: int) -> None:
 
 def test_noisy_designs_are_the_model_itself() -> None:
     model = tuned()
-    (trade,) = MASK.trades(model, [30])
+    (trade,) = MASK.trades(Definition(model, 30), [30])
     same = delay_pressure(pp.Model(model.network, model.x0, model.s, model.pressure, MASK.noise), 30)
     found = moments(same, 30, of=consensus_mode(same))
     assert trade.variance == pytest.approx(found.variance[0, 0])
@@ -176,7 +177,7 @@ def test_best_says_which_design_at_a_horizon() -> None:
 def test_a_public_start_is_kept() -> None:
     model = proportional()
     far = pp.Model(model.network, model.x0, model.s, model.pressure, start=np.full(model.n, 9.0))
-    (trade,) = MASK.trades(far, [3])
+    (trade,) = MASK.trades(Definition(far, 3), [3])
     assert trade.bias > 0.1
     assert trade.information == 1.0
 

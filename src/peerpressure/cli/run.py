@@ -72,7 +72,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
 
 
 def _privacy(experiment: Experiment) -> dict[str, object]:
-    """Return the ε of one run and of what is recorded, each with its assumptions."""
+    """Return the ε of one run and of what is recorded, each with its definition."""
     if experiment.scenario.privacy is None:
         return {}
     accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
@@ -82,10 +82,11 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
                 # JSON has no infinity, and null would mean unknown.
                 "epsilon": "infinite" if math.isinf(budget.epsilon) else budget.epsilon,
                 "delta": budget.delta,
-                "sensitivity": budget.sensitivity,
-                "runs": budget.runs,
-                "sees_start": budget.sees_start,
-                "assumptions": budget.assumptions,
+                "sensitivity": budget.definition.sensitivity,
+                "runs": budget.definition.runs,
+                "sees_start": budget.definition.sees_start,
+                "definition": budget.definition.terms,
+                "warnings": budget.definition.warnings,
             }
             for name, budget in accounts.items()
         }

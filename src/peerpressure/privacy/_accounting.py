@@ -310,6 +310,8 @@ def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) ->
 
 
 def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+    """Account for Laplace noise draw by draw; ``epsilon_low`` is a bound from below where the shifts are exact."""
+
     def account(values: Vector, counts: Vector) -> tuple[float, ...]:
         # Laplace noise of unit std has scale 1/√2.
         a = math.sqrt(2) * sensitivity * values
@@ -348,12 +350,13 @@ def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 
 
 def _nothing(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
-    n = moved.std.size
-    return {"epsilon": np.full(n, np.inf), "delta_needed": np.ones(n)}
+    # Of an agent that nothing observed depends on, nothing is revealed.
+    some = moved.squares > 0
+    return {"epsilon": np.where(some, np.inf, 0.0), "delta_needed": some.astype(np.float64)}
 
 
 def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
-    return {"epsilon": np.full(moved.std.size, np.nan)}
+    return {"epsilon": np.where(moved.squares > 0, np.nan, 0.0)}
 
 
 def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float, ...]]) -> Vector:
