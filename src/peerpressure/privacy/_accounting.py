@@ -61,6 +61,28 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
 def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     """Return the smallest δ for which μ-Gaussian privacy is (ε, δ)-private.
 
+    Parameters
+    ----------
+    mu : array_like
+        The μ ≥ 0 of Gaussian differential privacy; ∞ is no privacy.
+    epsilon : array_like
+        The ε ≥ 0, of a shape that broadcasts with ``mu``.
+
+    Returns
+    -------
+    numpy.ndarray
+        δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
+
+    See Also
+    --------
+    epsilon_of : The ε at a given δ.
+
+    References
+    ----------
+    .. [1] Balle & Wang (2018), Improving the Gaussian mechanism for differential privacy. ICML 2018.
+
+    Examples
+    --------
     >>> round(float(delta_of(1.0, 0.0)), 12)  # 2Φ(½) − 1, the total variation
     0.382924922548
     """
@@ -70,6 +92,30 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
 def epsilon_of(mu: ArrayLike, delta: float) -> Vector:
     """Return the smallest ε for which μ-Gaussian privacy is (ε, δ)-private; inf for μ = inf.
 
+    Parameters
+    ----------
+    mu : array_like
+        The μ ≥ 0 of Gaussian differential privacy.
+    delta : float
+        The failure probability δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        The ε ≥ 0 of each μ, rounded up to the next double: 0 where δ is at least the total variation 2Φ(μ/2) − 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If δ is not strictly between 0 and 1.
+
+    See Also
+    --------
+    delta_of : The δ at a given ε.
+    mu_of : The μ of an (ε, δ).
+
+    Examples
+    --------
     >>> round(float(epsilon_of(1.0, 1e-5)), 4)
     4.3772
     """
@@ -86,6 +132,29 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Vector:
 def mu_of(epsilon: float, delta: float) -> float:
     """Return the largest μ for which μ-Gaussian privacy is (ε, δ)-private.
 
+    Parameters
+    ----------
+    epsilon : float
+        The ε, above 0.
+    delta : float
+        The failure probability δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    float
+        The μ, rounded down.
+
+    Raises
+    ------
+    InvalidInputError
+        If ε is not above 0, or δ is not strictly between 0 and 1.
+
+    See Also
+    --------
+    epsilon_of : The ε of a μ at δ.
+
+    Examples
+    --------
     >>> round(mu_of(4.3772, 1e-5), 4)
     1.0
     """
@@ -102,7 +171,38 @@ def mu_of(epsilon: float, delta: float) -> float:
 
 
 def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Vector:
-    """Return the ε of the simple conversion from ρ-zCDP, ρ + 2√(ρ log(1/δ)), which is never too small."""
+    """Return the ε of the simple conversion from ρ-zCDP, ρ + 2√(ρ log(1/δ)), which is never too small.
+
+    Parameters
+    ----------
+    rho : array_like
+        The ρ ≥ 0 of zero-concentrated differential privacy.
+    delta : float
+        The failure probability δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        An ε that holds at δ; for Gaussian noise `epsilon_of` gives the smallest one.
+
+    Raises
+    ------
+    InvalidInputError
+        If δ is not strictly between 0 and 1.
+
+    See Also
+    --------
+    epsilon_of : The smallest ε of Gaussian privacy.
+
+    References
+    ----------
+    .. [1] Bun & Steinke (2016), Concentrated differential privacy. TCC 2016-B.
+
+    Examples
+    --------
+    >>> round(float(epsilon_of_zcdp(0.5, 1e-5)), 4)
+    5.2985
+    """
     r = np.asarray(rho, dtype=np.float64)
     return np.asarray(r + 2 * np.sqrt(r * np.log(1 / checked_delta(delta))))
 

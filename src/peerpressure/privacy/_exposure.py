@@ -150,15 +150,18 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
         "prior_variance": before,
         "posterior_variance": after,
         "ratio": ratio,
-        # An agent that the data leave open stays so under every law.
-        "cramer_rao": bound
-        if _is_exact(base)
-        else np.where(np.isinf(bound), np.inf, bound / base.noise.fisher_information()),
+        "cramer_rao": bound if _is_exact(base) else _under_law(bound, base.noise.fisher_information()),
         **_mutual_information(ratio),
     }
     table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
     table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
     return Exposure(base, T, table, _note(model))
+
+
+def _under_law(bound: Vector, unit: float) -> Vector:
+    """Return the bound for a law of this information at unit variance; what the data leave open stays so."""
+    open_ = np.isinf(bound)
+    return np.where(open_, np.inf, np.where(open_, 0.0, bound) / unit)
 
 
 def _is_exact(model: Model) -> bool:
