@@ -200,8 +200,8 @@ def budget(
     >>> account = budget(model, 100)
     >>> round(account.mu, 6), round(account.epsilon, 4)
     (1.0, 4.3772)
-    >>> round(budget(model, 100, observed=[0]).table["mu"][1], 2)  # agent 1 is not observed itself
-    0.69
+    >>> round(float(budget(model, 100, observed=[0]).table["mu"][1]), 2)  # agent 1 itself is not observed
+    0.7
     """
     checked_delta(delta)
     with cancellable(should_stop):

@@ -21,7 +21,7 @@ from peerpressure.privacy._accounting import (
     promise_of,
 )
 from peerpressure.privacy._budget import Budget, budget, shifts_of
-from peerpressure.privacy._definition import Observed, Seen
+from peerpressure.privacy._definition import Observed, ObserverArguments
 from peerpressure.privacy._release import (
     Release,
     delay_pressure,
@@ -132,7 +132,7 @@ def calibrate(
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     if optimal_pressure and isinstance(model.start, str):
         base = delay_pressure(base, steps)
-    seen: Seen = {"sees_start": sees_start, "runs": runs, "observed": observed, "insiders": insiders}
+    seen: ObserverArguments = {"sees_start": sees_start, "runs": runs, "observed": observed, "insiders": insiders}
     now = budget(base, steps, sensitivity, delta, **seen)
     _check_attainable(now)
     if kind == "information":

@@ -41,7 +41,7 @@ DEFINITION: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Seen(TypedDict):
+class ObserverArguments(TypedDict):
     """How an account is observed, beyond all agents at steps 1 to T of one run."""
 
     sees_start: bool
