@@ -14,7 +14,10 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
+from peerpressure.measures import Experiment
 from peerpressure.privacy import DEFINITION, budget, calibrate, exposure, frontier
+from peerpressure.report.run import privacy_rows
+from peerpressure.scenario import scenario_from
 from tests.builders import random_model
 from tests.cli.calling import run as command
 from tests.privacy.dense import Joint
@@ -198,6 +201,39 @@ def test_json_tells_an_infinite_epsilon_from_an_unknown_one(capfd: pytest.Captur
     told = ran(capfd, tmp_path, "--json").json["privacy"]
     assert told["recorded"]["epsilon"] == "infinite"
     assert told["recorded"]["sees_start"] is True
+
+
+@pytest.mark.parametrize(("law", "bounded"), [("gaussian", False), ("laplace", True), ("rademacher", True)])
+def test_a_report_labels_bounds(law: str, bounded: bool) -> None:
+    data = {
+        "network": {"generator": "cycle", "n": 5},
+        "agents": {"hidden": [0.0, 1.0, 2.0, 3.0, 4.0]},
+        "noise": {"law": law, "std": 2.0},
+        "run": {"steps": 4},
+        "privacy": {},
+    }
+    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    assert rows["mean information"].startswith("at least ") == bounded
+    assert ("exposure" in rows) == bounded
+    assert set(DEFINITION) < set(rows)
+    assert "range over 4" in rows["warning"]
+    assert "seed" in rows["results folder"]
+
+
+def test_a_report_gives_the_limit_of_finer_observers() -> None:
+    data = {
+        "network": {"generator": "k2"},
+        "agents": {"hidden": [0.0, 1.0], "start": [0.0, 0.0]},
+        "pressure": {"kind": "constant", "value": 1.0},
+        "noise": {"law": "gaussian", "std": 5.0},
+        "time": {"continuous": True, "step": 5.0},
+        "run": {"steps": 10},
+        "privacy": {},
+    }
+    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    assert rows["ε of one run, y₀ unobserved"].startswith("4.2")
+    assert rows["ε of one run, all times"].startswith("6.5")
+    assert "finer observer" in rows["grid"]
 
 
 def test_a_scenario_whose_start_reveals_opinions_is_refused_before_it_runs(

@@ -373,7 +373,8 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
         "budget_epsilon": np.array([one.epsilon for one in budgets]),
         "budget_mu": np.array([one.mu for one in budgets]),
     }
-    text = " ".join([last.promise, last.definition.text, warning])
+    limit = "" if np.isnan(last.epsilon_limit) else f"ε, all times: {last.epsilon_limit:.3g}."
+    text = " ".join([last.promise, last.definition.text, limit, warning])
     return facts | {"epsilon": last.epsilon, "mu": last.mu, "text": text}, arrays
 
 

@@ -215,7 +215,7 @@ class Definition:
     def _grid(self) -> str:
         return (
             f"The path is observed at intervals of {self.system.step:g}. "  # type: ignore[union-attr]
-            "A finer observer learns more; epsilon_limit holds for an observer of all agents at all times."
+            "A finer observer learns more; the limit (ε, all times) holds for an observer of all agents at all times."
         )
 
 

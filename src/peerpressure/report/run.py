@@ -225,7 +225,7 @@ def run_page(
             outcome=outcome_rows(experiment),
             observer=observer_rows(experiment),
             privacy=privacy_rows(experiment),
-            agents=_agents(tables["agents"]),
+            agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
             pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
             files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
             scenario=experiment.scenario.to_toml().strip(),
@@ -233,7 +233,7 @@ def run_page(
     )
 
 
-def _agents(agents: pd.DataFrame) -> HtmlTable:
+def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     columns = [
         Column("agent", "agent"),
         Column("degree", "degree"),
@@ -245,7 +245,7 @@ def _agents(agents: pd.DataFrame) -> HtmlTable:
     if "final_hidden_mean" in agents:
         columns.append(Column("final_hidden_mean", "final hidden"))
     if "bits" in agents:
-        columns.append(Column("bits", "exposure, bits"))
+        columns.append(Column("bits", "exposure, bits" if exact else "exposure, bits ≥"))
     # Labels may be numbers, which the table would round and align as such.
     names = agents.assign(agent=agents["agent"].map(str))
     return table(names, columns, most=LISTED)
