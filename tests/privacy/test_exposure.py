@@ -149,7 +149,7 @@ def test_the_bound_is_that_of_the_law(noise: pp.noise.Noise, bound: float) -> No
 
 def test_the_median_of_laplace_noise_beats_the_linear_estimate_but_not_the_bound() -> None:
     model = pp.Model(pp.networks.complete(3), [0.0, 0.5, 1.0], noise=pp.Laplace(1.0), start=np.zeros(3))
-    steps, replicates = 101, 2_000
+    steps, replicates = 101, 800
     states = pp.simulate(model, steps, replicates, seed=3, record="all").states
     assert states is not None
     preferred = []
