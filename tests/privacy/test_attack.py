@@ -32,6 +32,7 @@ def gaussian(**parts: Any) -> pp.Gaussian:
     return pp.Gaussian(np.linspace(0.8, 1.4, N), **parts)
 
 
+TEMPORAL = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (2, 2, 3), (3, 0, 1, 0.0), (3, 0, 3)], n=N)
 # Parts of a model, and how it is observed.
 MECHANISMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "gaussian": ({"noise": gaussian()}, {}),
@@ -40,6 +41,7 @@ MECHANISMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "gaussian ar1": ({"noise": gaussian(temporal=pp.AR1(PHI))}, {}),
     "gaussian frozen": ({"noise": gaussian(temporal="frozen"), "start": OPEN}, {}),
     "gaussian adapting": ({"noise": gaussian(), "adaptation": 0.3}, {}),
+    "gaussian temporal": ({"noise": gaussian(), "temporal_network": TEMPORAL}, {"observed": [1, 3]}),
     "gaussian, three runs": ({"noise": gaussian()}, {"runs": 3}),
     "gaussian, two observed": ({"noise": gaussian()}, {"observed": [1, 2]}),
     "gaussian ar1, one observed": ({"noise": gaussian(temporal=pp.AR1(PHI))}, {"observed": [0]}),

@@ -89,6 +89,7 @@ def test_other_laws_are_accounted_for_as_seen_by_everyone(law: type[pp.noise.Noi
 def test_insiders_hear_their_neighbours_start(law: type[pp.noise.Noise]) -> None:
     model = random_model(N, noise=law(5.0))
     told = budget(model, T, insiders=[2]).table["epsilon"]
+    assert "Insiders hear it" in budget(model, T, insiders=[2]).definition.terms["start"]
     near = set(model.network.neighbours(2).tolist())
     assert {agent for agent in told.index if math.isinf(told[agent])} == near
     public = replace(model, start=np.zeros(N))

@@ -478,7 +478,7 @@ PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
         Gaussian: Promise(_gaussian, "Exact: μ-Gaussian privacy, and from it zCDP and the smallest ε at this δ."),
         Laplace: Promise(
             _laplace,
-            "Pure ε by basic composition; at this δ, ε lies between epsilon_low and epsilon, the latter being safe.",
+            "Pure ε by basic composition; at this δ, epsilon is safe, and no ε below epsilon_low, if given, holds.",
         ),
         StudentT: Promise(
             _student,
@@ -486,7 +486,7 @@ PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
         ),
         Uniform: Promise(
             _uniform,
-            "Bounded noise has no finite ε below the δ in delta_needed: with that probability an opinion is ruled out.",
+            "Bounded noise has ε = 0 from δ = delta_needed on. Below, no finite ε is known: opinions may be ruled out.",
         ),
         Rademacher: Promise(
             _nothing, "A coin hides nothing: of two opinions, most often only one can have led to what is seen."

@@ -173,7 +173,7 @@ class Definition:
             "observer": self._observer(),
             "public": DEFINITION["public"],
             "runs": one if self.runs == 1 else many,
-            "start": start_term(self.system, sees_start=self.sees_start),
+            "start": self._start(),
         }
         return found | ({"grid": self._grid()} if has_grid(self.system) else {})
 
@@ -210,6 +210,12 @@ class Definition:
         if not self.is_complete and not isinstance(self.model.noise, Gaussian):
             # What an observer of a part sees is a function of what an observer of everyone sees.
             said += " As the noise is not Gaussian, it is accounted for as an observer of everyone, which is safe."
+        return said
+
+    def _start(self) -> str:
+        said = start_term(self.system, sees_start=self.sees_start)
+        if self.insiders and isinstance(self.system, Model) and leaks_at_first_step(self.system):
+            said += " Insiders hear it from their neighbours, whose hidden opinions they know."
         return said
 
     def _grid(self) -> str:
