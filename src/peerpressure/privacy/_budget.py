@@ -12,8 +12,9 @@ import numpy as np
 
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.privacy._accounting import Columns, Promise, checked_delta, epsilon_of, promise_of
+from peerpressure.privacy._accounting import Columns, Promise, promise_of
 from peerpressure.privacy._definition import Definition, Observed, has_grid
+from peerpressure.privacy._gaussian_privacy import checked_delta, epsilon_of
 from peerpressure.privacy._release import Release, mixes_draws, release, release_of_information, safe_factor
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._information import information

@@ -13,15 +13,10 @@ import numpy as np
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.privacy._accounting import (
-    checked_delta,
-    checked_epsilon,
-    mu_of,
-    positive,
-    promise_of,
-)
+from peerpressure.privacy._accounting import promise_of
 from peerpressure.privacy._budget import Budget, budget, shifts_of
 from peerpressure.privacy._definition import Observed, ObserverArguments
+from peerpressure.privacy._gaussian_privacy import checked_delta, checked_epsilon, mu_of, positive
 from peerpressure.privacy._release import (
     Release,
     delay_pressure,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.privacy._accounting import positive
+from peerpressure.privacy._gaussian_privacy import positive
 from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
 from peerpressure.recovery import Observation
 from peerpressure.statespace import System, initial_state, model_of
