@@ -54,7 +54,7 @@ def _answer(file: Path) -> Callable[[Route], None]:
 PLAIN = Layout("own fonts", 1400, 900)
 # DejaVu is a fifth wider than the page's own fonts.
 WIDE = Layout("wide fonts", 1280, 720, {"inter/*.woff2": "DejaVuSans.ttf", "stix*/*.woff2": "DejaVuSerif.ttf"})
-# For the tests of a module whose outcome could depend on where things are.
+# For tests whose outcome could depend on where things are.
 layouts = pytest.mark.parametrize("layout", [PLAIN, WIDE], ids=lambda layout: layout.name, indirect=True)
 
 # What most tests begin with: like the page's own start, and small.
@@ -121,11 +121,22 @@ class Driver:
             self.open(fragment)
             return
         with self.answering():
-            self.page.evaluate("fragment => { document.activeElement.blur(); location.hash = fragment }", fragment)
+            self.page.evaluate(
+                """fragment => { window.fetch = window.plainFetch ?? window.fetch;
+                    document.activeElement.blur(); location.hash = fragment }""",
+                fragment,
+            )
 
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""
-        self.page.goto(self.address + fragment, timeout=PATIENCE)
+        if self.page.url.startswith(self.address):
+            # Another fragment alone would not load the page anew.
+            with self.page.expect_navigation(timeout=PATIENCE):
+                self.page.evaluate(
+                    "given => { history.replaceState(null, '', '/' + given); location.reload() }", fragment
+                )
+        else:
+            self.page.goto(self.address + fragment, timeout=PATIENCE)
         self.page.wait_for_selector("html[data-runs]", timeout=PATIENCE)
         self.settle()
 
@@ -146,6 +157,15 @@ class Driver:
         yield
         self.page.wait_for_selector(f"html[data-{what}]:not([data-{what}='{before}'])", timeout=PATIENCE)
         self.settle()
+
+    def without_exact(self) -> None:
+        """Leave questions for the exact law open until the next start; no other answers take as long."""
+        self.page.evaluate(
+            """() => { const fetch = window.fetch; window.plainFetch = fetch;
+                window.fetch = (path, options) => path !== '/api/exact' ? fetch(path, options)
+                    : new Promise((_, reject) => { const { signal } = options;
+                        signal.addEventListener('abort', () => reject(signal.reason)) }) }"""
+        )
 
     def row(self, path: str) -> Locator:
         """The control for a key of the scenario."""
