@@ -83,14 +83,16 @@ def test_loading_the_package_loads_nothing_heavy() -> None:
     assert out.stdout.strip() == "[]"
 
 
-def test_building_a_model_loads_no_compiler_and_no_plots() -> None:
+def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(tmp_path: Path) -> None:
+    (tmp_path / "k2.toml").write_text("[network]\ngenerator = 'k2'\n[run]\nsteps = 3\n")
     heavy = ("numba", "matplotlib", "pandas", "xarray")
     code = (
-        "import sys, peerpressure as pp; pp.Model(pp.networks.k2(), [1, 2]); "
-        f"print([n for n in {heavy} if n in sys.modules])"
+        "import sys, peerpressure as pp, peerpressure.cli; pp.Model(pp.networks.k2(), [1, 2]); "
+        "pp.cli.invoke(['check', 'k2.toml']); "
+        f"sys.exit(str([name for name in {heavy} if name in sys.modules]))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.stdout[:15], done.stderr) == ("k2.toml: Model(", "[]\n")
 
 
 def test_the_public_names_are_few_and_all_there() -> None:

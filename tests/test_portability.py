@@ -88,7 +88,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def command(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT.parent)])}
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         cwd=folder,
