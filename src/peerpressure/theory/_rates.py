@@ -35,7 +35,7 @@ from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
-from peerpressure.theory._onset import ModePath, mode_path, network_onset
+from peerpressure.theory._onset import Law, ModePath, mode_path, network_onset
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import NoiselessLimit
 
@@ -124,35 +124,6 @@ def lag(model: Model) -> float:
     found = float(d @ z / d.sum())
     # By symmetry it may be 0, and what is left is rounding.
     return found if abs(found) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
-
-
-@final
-@dataclass(frozen=True)
-class Law:
-    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula.
-
-    The exponent is ∞ for what falls faster than every power of t. ``onset`` is the time from which the law holds up to
-    a tenth, ∞ where that is beyond 10^300, and None where it is not computed.
-    """
-
-    exponent: float
-    constant: float | None = None
-    log: bool = False
-    onset: float | None = None
-
-    def __call__(self, t: float) -> float:
-        """Return the value at t, nan if the constant is not known."""
-        if self.constant is None or self.exponent == math.inf:
-            return math.nan
-        return self.constant * math.pow(t, -self.exponent) * (math.log(t) if self.log else 1.0)
-
-    def __str__(self) -> str:
-        if self.exponent == 0:
-            return "constant"
-        if self.exponent == math.inf:
-            return "faster than every power of t"
-        power = f"t^{-self.exponent:.3g}".replace("-", "−")
-        return f"{power} log t" if self.log else power
 
 
 @final
