@@ -108,7 +108,9 @@ def test_the_script_comes_as_a_file_and_is_spelt_out(asker: Asker) -> None:
 def test_every_preset_has_a_script_that_is_python(preset: Any) -> None:
     import ast
 
-    ast.parse(script(scenario_from(preset.state["scenario"])))
+    tree = ast.parse(script(scenario_from(preset.state["scenario"])))
+    made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assert {"model", "run"} <= made
 
 
 def test_hostile_labels_stay_labels_in_a_script() -> None:
