@@ -71,6 +71,19 @@ SMALL: dict[str, Any] = {
 }
 
 
+# Go to a fragment, with questions for the exact law held back.
+HOLDING = """fragment => {
+    window.plainFetch ??= window.fetch;
+    window.heldBack = true;
+    window.askExact = null;
+    window.fetch = (path, options) => path !== '/api/exact' || !window.heldBack ? window.plainFetch(path, options)
+        : new Promise((resolve, reject) => {
+            options.signal.addEventListener('abort', () => reject(options.signal.reason));
+            window.askExact = () => window.plainFetch(path, options).then(resolve, reject) });
+    document.activeElement.blur();
+    location.hash = fragment }"""
+
+
 def fragment_of(state: object) -> str:
     """A state as an address holds it, packed by other means than the page's own."""
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
@@ -113,19 +126,22 @@ class Driver:
         self.forget()
 
     def start_again(self) -> None:
-        """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it."""
+        """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it.
+
+        The exact law takes longest to compute, so that the question for it is held back until it is asked for.
+        """
+        if not self.page.url.startswith(self.address):
+            self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
         self.forget()
         self.starts += 1
-        fragment = fragment_of({"scenario": SMALL, "start": self.starts})
-        if not self.page.url.startswith(self.address):
-            self.open(fragment)
-            return
         with self.answering():
-            self.page.evaluate(
-                """fragment => { window.fetch = window.plainFetch ?? window.fetch;
-                    document.activeElement.blur(); location.hash = fragment }""",
-                fragment,
-            )
+            self.page.evaluate(HOLDING, fragment_of({"scenario": SMALL, "start": self.starts}))
+        self.page.wait_for_function("() => window.askExact", timeout=PATIENCE)
+
+    def wait_for_exact(self) -> None:
+        """Put the question for the exact law, and wait for the answer."""
+        with self.answering("exacts"):
+            pass
 
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""
@@ -154,18 +170,11 @@ class Driver:
     def answering(self, what: str = "runs") -> Iterator[None]:
         """Wait after an action for its answer to be shown."""
         before = self.page.locator("html").get_attribute(f"data-{what}") or "0"
+        if what == "exacts":
+            self.page.evaluate("() => { window.heldBack = false; window.askExact?.(); window.askExact = null }")
         yield
         self.page.wait_for_selector(f"html[data-{what}]:not([data-{what}='{before}'])", timeout=PATIENCE)
         self.settle()
-
-    def without_exact(self) -> None:
-        """Leave questions for the exact law open until the next start; no other answers take as long."""
-        self.page.evaluate(
-            """() => { const fetch = window.fetch; window.plainFetch = fetch;
-                window.fetch = (path, options) => path !== '/api/exact' ? fetch(path, options)
-                    : new Promise((_, reject) => { const { signal } = options;
-                        signal.addEventListener('abort', () => reject(signal.reason)) }) }"""
-        )
 
     def row(self, path: str) -> Locator:
         """The control for a key of the scenario."""

@@ -30,7 +30,6 @@ def choose(driver: Driver, path: str, kind: str) -> None:
 
 
 def test_every_slider_sets_its_key_and_leaves_the_others(driver: Driver) -> None:
-    driver.without_exact()
     paths = driver.page.locator(".controls .parameter").evaluate_all("rows => rows.map(row => row.dataset.path)")
     assert {"network.n", "network.m", "pressure.slope", "noise.std", "run.steps", "run.replicates", "run.seed"} <= set(
         paths
@@ -58,7 +57,6 @@ def test_a_number_can_be_typed(driver: Driver) -> None:
 
 
 def test_every_kind_of_network_law_schedule_and_noise_can_be_chosen(driver: Driver, catalogue: dict[str, Any]) -> None:
-    driver.without_exact()
     for option in catalogue["generators"]:
         if option["id"] != "barabasi_albert":
             choose(driver, "network", option["id"])
@@ -81,7 +79,6 @@ def test_every_kind_of_network_law_schedule_and_noise_can_be_chosen(driver: Driv
 
 
 def test_noise_through_time_and_stubbornness(driver: Driver) -> None:
-    driver.without_exact()
     choose(driver, "noise.temporal", "frozen")
     assert driver.scenario()["noise"]["temporal"] == "frozen"
     choose(driver, "noise.temporal", "ar1")
@@ -129,7 +126,6 @@ def test_work_beyond_the_bound_is_refused_with_the_bound(driver: Driver, catalog
 
 
 def test_every_preset_opens(driver: Driver, catalogue: dict[str, Any]) -> None:
-    driver.without_exact()
     groups = {"paper": "From the paper", "beyond": "Beyond the paper", "extensions": "Extensions"}
     for preset in catalogue["presets"]:
         driver.page.get_by_label(groups[preset["group"]], exact=True).check()
@@ -149,7 +145,7 @@ def test_axes_can_be_logarithmic(driver: Driver) -> None:
     def ink(name: str) -> str:
         return str(driver.page.locator(f"#plot-{name} canvas").evaluate("canvas => canvas.toDataURL()"))
 
-    driver.page.wait_for_selector("html[data-exacts]")
+    driver.wait_for_exact()
     driver.frame()
     plain: dict[str, str] = {}
     # Exact curves and the forecast are drawn when they arrive, one after the other.

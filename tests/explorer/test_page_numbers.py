@@ -49,7 +49,7 @@ def test_spread_and_distance_are_two_plots(driver: Driver) -> None:
 
 def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     scenario = described(driver)
-    driver.page.wait_for_selector("html[data-exacts]")
+    driver.wait_for_exact()
     verdict = pp.diagnose(scenario.model(), scenario.run.steps)
     assert verdict.forecast is not None
     panel = driver.page.locator("#verdict")
