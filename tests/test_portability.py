@@ -113,7 +113,10 @@ def test_every_module_can_be_imported_and_every_command_works_without_unix(folde
     ]
     code = (
         "import importlib, json, sys\nfrom peerpressure import cli\nnames, commands = map(json.loads, sys.argv[1:])\n"
-        "for name in names: importlib.import_module(name)\nprint([cli.invoke(words) for words in commands])"
+        "for name in names: importlib.import_module(name)\n"
+        # The state of pyplot is the user's.
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+        "print([cli.invoke(words) for words in commands])"
     )
     process = command(folder, code, json.dumps(names), json.dumps(commands))
     out, err = process.communicate()
