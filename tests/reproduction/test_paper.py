@@ -29,7 +29,7 @@ def told() -> list[str]:
 
 @pytest.fixture(scope="module")
 def tables(told: list[str]) -> dict[str, pd.DataFrame]:
-    return paper_tables(seed=3, steps=100, replications=3, sizes=[20, 30], progress=told.append)
+    return paper_tables(seed=3, steps=200, replications=3, sizes=[20, 30], progress=told.append)
 
 
 def documented() -> dict[str, str]:
@@ -68,7 +68,7 @@ def test_stages_are_reported(told: list[str], tables: dict[str, pd.DataFrame]) -
 
 
 def test_two_runs_give_the_same_bytes(tables: dict[str, pd.DataFrame]) -> None:
-    again = paper_tables(seed=3, steps=100, replications=3, sizes=[20, 30])
+    again = paper_tables(seed=3, steps=200, replications=3, sizes=[20, 30])
     assert {name: table.to_csv(index=False) for name, table in again.items()} == {
         name: table.to_csv(index=False) for name, table in tables.items()
     }
