@@ -307,6 +307,8 @@ def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     noisy = long_run.noise is not NoiseEffect.NONE and structure.components[-1].agents.size == 1
     if structure.adapting is not None and noisy:
         reasons.append(Reason(ReasonCode.ISOLATED_RANDOM_WALKS))
+    elif long_run.noise is NoiseEffect.WANDERS and structure.opinions.random_walk:
+        reasons.append(Reason(ReasonCode.COMPONENTS_WANDER))
     return reasons
 
 

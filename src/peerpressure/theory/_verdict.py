@@ -301,8 +301,9 @@ def _law(law: Law) -> str:
 
 
 def _limit_text(limit: ConsensusLimit) -> str:
-    if math.isinf(limit.std):
-        return f"{limit.mean:.6g} on average, with unbounded variance"
+    if not math.isfinite(limit.std):
+        variance = "unbounded variance" if math.isinf(limit.std) else "a variance that does not vanish"
+        return f"{limit.mean:.6g} on average, with {variance}"
     values = [(limit.mean, limit.std)]
     if limit.phases is not None:
         values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
