@@ -157,19 +157,27 @@ steps = 40
 replicates = 20
 record = "{record}"
 [privacy]
+[output]
+figures = false
+report = {report}
 """
 
 
 def ran(
-    capfd: pytest.CaptureFixture[str], folder: Path, *options: str, start: str = '"hidden"', record: str = "all"
+    capfd: pytest.CaptureFixture[str],
+    folder: Path,
+    *options: str,
+    start: str = '"hidden"',
+    record: str = "all",
+    report: str = "false",
 ) -> Any:
     file = folder / "study.toml"
-    file.write_text(SCENARIO.format(start=start, record=record), encoding="utf-8")
+    file.write_text(SCENARIO.format(start=start, record=record, report=report), encoding="utf-8")
     return command(capfd, "run", file, *options)
 
 
 def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    answer = ran(capfd, tmp_path)
+    answer = ran(capfd, tmp_path, report="true")
     words = " ".join(answer.out.split())
     assert "ε of the recorded data ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
     assert "ε of one run, y₀ unobserved" in words

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, TooLargeError, message
-from peerpressure.files import umask
+from peerpressure.files import amount, umask
 from peerpressure.measures import Experiment, results, states
 from peerpressure.plotting import network, run
 from peerpressure.plotting.style import render, styled
@@ -303,20 +303,6 @@ def check_space(out: Path, needed: int) -> None:
         rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
         remedy = "free some, name another folder with --out, or record less, for instance record = 'summaries'"
         raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
-
-
-def amount(size: float) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> amount(2_722_720_000)
-    '2.72 GB'
-    """
-    # Decimal units, as disks and file managers count.
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
 
 
 def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
