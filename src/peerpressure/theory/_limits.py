@@ -25,7 +25,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.simulation import simulate
-from peerpressure.statespace import with_model
+from peerpressure.statespace import initial_state, state_layout, transition, with_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
@@ -49,6 +49,8 @@ GROWING = 3.0
 TURN = np.array([[1.0, 1.0], [1.0, -1.0]])
 # Order s/(ρd) of disagreement up to which it is taken to follow 1/ρ.
 SMALL = 0.2
+# Steps that are taken one by one before the engine, which takes longer to load, takes over.
+BY_HAND = 2_048
 # Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
 ROUNDING = 1e-12
 
@@ -366,8 +368,7 @@ def _unsettled_deviation(long_run: LongRun) -> float | None:
 def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
     """Yield the means of the conserved sums, with the disagreement that the bound is for."""
     quiet, before = _without_noise(long_run), None
-    for T, conserved in sums.items():
-        y, x = _mean_state(quiet.system, T)
+    for (T, conserved), (y, x) in zip(sums.items(), _mean_states(quiet.system, sums), strict=True):
         apart = _disagreement(quiet, component, y, x, T)
         rho = float(long_run.model.pressure(T))
         order = _next_order(long_run, component, T)
@@ -379,13 +380,22 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
 
-def _mean_state(system: Model | SDE, T: float) -> tuple[Vector, Vector]:
-    """Return the mean public and hidden opinions at a time."""
-    if isinstance(system, SDE):
-        return mean_flow(system, T)[:, 0], system.x0
-    # The engine runs a model without noise exactly, and far faster than a recursion with sparse products.
-    final = simulate(system, int(T), record="final").final
-    return final.public[0], system.x0 if final.hidden is None else final.hidden[0]
+def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[Vector, Vector]]:
+    """Yield the mean public and hidden opinions at increasing times."""
+    n, at, start = system.n, state_layout(system), initial_state(system)
+    state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
+    for T in times:
+        if isinstance(system, SDE):
+            yield mean_flow(system, T)[:, 0], system.x0
+        elif T <= BY_HAND:
+            while t < T:
+                t += 1
+                state = transition(system, t, layout=at).forward(state, hidden=system.x0)
+            yield state[:n], state[n:] if at.has_hidden else system.x0
+        else:
+            # The engine runs a model without noise exactly, and far faster, once it is loaded.
+            final = simulate(system, int(T), record="final").final
+            yield final.public[0], system.x0 if final.hidden is None else final.hidden[0]
 
 
 def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector, T: float) -> float:
