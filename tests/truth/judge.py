@@ -64,6 +64,9 @@ def _part_trend(case: Case, truth: Truth, name: str) -> Trend:
         floors = [share] * len(readings)
     t, q = [r.t for r in readings], [getattr(r, name) for r in readings]
     found = trend(t, q, floors)
+    if found == "finite" and "t*sqrt(1 + log" in case.pressure and abs(q[-1] / q[-3] - 1) > 1e-3:
+        # What is forgotten like exp(−√log t) hardly moves.
+        return "open"
     if found == "infinite" and name == "std" and not case.adapts and not _grows(case, t[-1]):
         # Public opinions are averages: their deviations exceed those of the noise at no time.
         return "open"
@@ -95,7 +98,8 @@ def _last_of_a_fading_decay(case: Case, t: Array, q: Array) -> tuple[float, bool
     if left is None or len(t) < 6:
         return 0.0, False
     decay = -np.diff(np.log(q)) / np.diff(np.log(t))
-    expected = (t[-1] / t[-5]) * float(np.divide(*pressure(t[[-5, -1]])))
+    with np.errstate(invalid="ignore"):
+        expected = (t[-1] / t[-5]) * float(np.divide(*pressure(t[[-5, -1]])))
     sure = bool(abs(decay[-1] / decay[-5] / expected - 1) < 0.25)
     # Noise that is averaged ever less has another exponent than the start, and settles no later.
     fades = sure or bool(decay[-1] < 0.9 * decay[-3]) or case.scale != "1"

@@ -284,7 +284,7 @@ def classify(system: Model | SDE) -> LongRun:
         # Classes that never mix come to the same value nevertheless, as starts are forgotten.
         value = float(model.x0[0])
         agreed = tuple(
-            replace(part, limit=NoiselessLimit.CONSENSUS, value=value)
+            replace(part, limit=NoiselessLimit.CONSENSUS, value=value, divided=True)
             if part.limit is NoiselessLimit.PERIODIC
             else part
             for part in structure.components

@@ -260,7 +260,12 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
     # The mass that an interval moves from m to the hidden opinions is the weight of their noise.
     moved = -np.expm1(-parts.to_hidden) * keep[1:]
     if adapts:
-        moved = np.where(parts.is_step, np.expm1(parts.to_hidden * parts.is_step), parts.to_hidden) * keep[:-1]
+        # In each interval m has its logarithmic mean, which is exact where it decays and where it is in equilibrium.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            between = np.diff(keep) / np.diff(np.log(keep))
+        between = np.where(np.isfinite(between) & (between > 0), between, keep[:-1])
+        by_step = np.expm1(parts.to_hidden * parts.is_step) * keep[:-1]
+        moved = np.where(parts.is_step, by_step, parts.to_hidden * between)
     # What is not m at the end has come from it still later.
     last = 0.0 if not parts.scale.size else (1 - keep[-1]) * float(parts.scale[-1])
     if for_ever and parts.scale.size:

@@ -205,7 +205,10 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
         ratio=r if regime is Regime.LINEAR else None,
         estimated=growth.estimated or noise.growth.estimated,
     )
-    return _with_onsets(long_run, rate) if constants and model.is_plain and not long_run.continuous else rate
+    if constants and model.is_plain and not long_run.continuous:
+        return _with_onsets(long_run, rate)
+    apart = rate.disagreement
+    return rate if apart is None else replace(rate, disagreement=replace(apart, onset=None))
 
 
 def _mode_path(long_run: LongRun) -> ModePath:
