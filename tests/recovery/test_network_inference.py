@@ -93,9 +93,8 @@ def _problem(symmetric: bool, n: int = 6) -> AgentProblem | SymmetricProblem:
     moments = sum_products(steps, np.arange(n), np.arange(2, 41), free=True)
     if not symmetric:
         return AgentProblem.of(moments, 2)
-    return SymmetricProblem.of(
-        [moments], np.argwhere(np.triu(np.ones((n, n)), 1)), np.linspace(1, 2, n), np.linspace(0.4, 0.6, n)
-    )
+    pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
+    return SymmetricProblem.of([moments], pairs, np.linspace(1, 2, n), np.linspace(0.4, 0.6, n))
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

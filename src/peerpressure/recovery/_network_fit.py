@@ -21,7 +21,7 @@ from peerpressure.recovery._network_likelihood import (
     Index,
     Mask,
     Problem,
-    Sums,
+    ProductSums,
     SymmetricProblem,
     gradient,
     information,
@@ -246,7 +246,7 @@ def row_covariance(found: EdgeFit, deviation: float, scale: float, excess: float
     return (covariance + np.outer(move, move) / scale) / tau**2, 1 / (scale * (tau * deviation) ** 2)
 
 
-def hidden_opinion(moments: Sums, at: int, tau: float, covariance: Vector, w: Vector, support: Index) -> Vector:
+def hidden_opinion(moments: ProductSums, at: int, tau: float, covariance: Vector, w: Vector, support: Index) -> Vector:
     """Return an agent's x₀, less the centre of opinions, and its standard error."""
     # x = mean of y + Σ_j w_j (mean of the j-th regressor) + a mean of the noise, which is independent of the weights.
     lever = (moments.du[at] - moments.eu[support]) / moments.uu
@@ -257,7 +257,7 @@ def hidden_opinion(moments: Sums, at: int, tau: float, covariance: Vector, w: Ve
 # The test of single edges: no bounds, no penalty, closed form but for the degree.
 
 
-def edge_tests(moments: Sums, allowed: Mask, tau: Vector, excess: float) -> tuple[Vector, Vector, int]:
+def edge_tests(moments: ProductSums, allowed: Mask, tau: Vector, excess: float) -> tuple[Vector, Vector, int]:
     """Return estimates θ and errors (g, n) without bounds, NaN where steps are too few, and degrees of freedom.
 
     The agents' matrices are the shared one less a row, plus one of rank 2, so one inverse serves all of them.
@@ -294,7 +294,7 @@ def _unbounded(inverse: Vector, c: Vector, q: float, right: Vector) -> tuple[Vec
 
 
 def _edge_test(
-    moments: Sums, ends: tuple[Vector, Vector, Vector], tau: float, nu: float, excess: float
+    moments: ProductSums, ends: tuple[Vector, Vector, Vector], tau: float, nu: float, excess: float
 ) -> tuple[Vector, Vector]:
     ones, b, diagonal = ends
     rho, weight, total = moments.rho, nu * moments.count, float(ones.sum())

@@ -34,7 +34,7 @@ from peerpressure.recovery._network_likelihood import (
     Index,
     Mask,
     Steps,
-    Sums,
+    ProductSums,
     SymmetricProblem,
     objective,
     sum_products,
@@ -250,7 +250,7 @@ def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...])
     return allowed
 
 
-def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[Sums]:
+def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     """Return the sums for each set of agents that can use the same steps, ``alike`` for all agents the same ones."""
     n = len(allowed)
     missing = np.stack([np.isnan(steps.states[:, row]).any(axis=0) for row in range(steps.times.size)])
@@ -299,7 +299,7 @@ def _check_size(n: int, usable: Mask) -> None:
 @dataclass(frozen=True, eq=False)
 class _Task:
     steps: Steps
-    groups: list[Sums]
+    groups: list[ProductSums]
     allowed: Mask
     deviation: Vector
     std: Deviations
@@ -307,7 +307,7 @@ class _Task:
     excess: float
 
     @cached_property
-    def places(self) -> list[tuple[Sums, int]]:
+    def places(self) -> list[tuple[ProductSums, int]]:
         """The group of each agent, and its position there."""
         found = {int(i): (group, at) for group in self.groups for at, i in enumerate(group.agents)}
         return [found[i] for i in range(len(found))]

@@ -102,8 +102,8 @@ class Steps:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over the usable steps of a group of agents, after x₀ is eliminated where it is unknown.
+class ProductSums:
+    """ProductSums over the usable steps of a group of agents, after x₀ is eliminated where it is unknown.
 
     ``agents`` are the group; with D, E, B and u as in `Steps.blocks`, ``s`` (n, n) is EᵀE, ``c`` (g, n) is DᵀE, ``q``
     (g,) D·D, ``be`` (g, n) BᵀE, ``bd`` and ``bb`` (g,) B·D and B·B, and ``du``, ``eu``, ``bu`` are products with u.
@@ -133,7 +133,7 @@ class Sums:
         return self.rho.size * self.count
 
 
-def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> Sums:
+def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> ProductSums:
     """Return the sums for a group of agents that share their usable steps; ``free`` if their x₀ is unknown."""
     n, g = steps.states.shape[2], agents.size
     s, c, be = np.zeros((n, n)), np.zeros((g, n)), np.zeros((g, n))
@@ -154,11 +154,11 @@ def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> Sum
         q, bd, bb = q - du**2 / uu, bd - bu * du / uu, bb - bu**2 / uu
     rho, count = steps.rho[rows], steps.states.shape[0]
     log_scale = count * float(np.log(steps.scale[rows]).sum())
-    return Sums(agents, s, c, q, be, bd, bb, du, eu, bu, uu, rho, count, log_scale, free)
+    return ProductSums(agents, s, c, q, be, bd, bb, du, eu, bu, uu, rho, count, log_scale, free)
 
 
 # Problems have the form ½βᵀMβ − Σ_r ν_r Σ_t log(τ_r + ρ_t d_r) over β ≥ 0, with τ and d linear in β: ``tau_map`` and
-# ``degree_map`` (rows, variables) are these maps, ``times`` returns Mβ, ``gram`` a part of M; ``diagonal`` is that of M.
+# ``degree_map`` (rows, variables) are these maps, ``times`` returns Mβ, ``gram`` a part of M.
 
 
 @final
@@ -166,7 +166,7 @@ def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> Sum
 class AgentProblem:
     """The problem of one agent; the variables are θ_i1 … θ_in and τ_i, of which θ_ii is never used."""
 
-    moments: Sums
+    moments: ProductSums
     at: int
     nu: Vector
     rho: Vector
@@ -176,7 +176,7 @@ class AgentProblem:
     diagonal: Vector
 
     @classmethod
-    def of(cls, moments: Sums, at: int, nu: float = 1.0) -> AgentProblem:
+    def of(cls, moments: ProductSums, at: int, nu: float = 1.0) -> AgentProblem:
         """Return the problem of the agent at this position of its group."""
         n = moments.s.shape[0]
         diagonal = np.append(np.diag(moments.s) - 2 * moments.c[at] + moments.q[at], moments.bb[at])
@@ -215,7 +215,7 @@ class SymmetricProblem:
     ``r`` (n,) is 1/(s_i deviation_i) and τ_i = τ/deviation_i, where all deviations are known up to one factor.
     """
 
-    groups: Sequence[Sums]
+    groups: Sequence[ProductSums]
     pairs: Index
     r: Vector
     deviation: Vector
@@ -227,7 +227,9 @@ class SymmetricProblem:
     diagonal: Vector
 
     @classmethod
-    def of(cls, groups: Sequence[Sums], pairs: Index, stubbornness: Vector, deviation: Vector) -> SymmetricProblem:
+    def of(
+        cls, groups: Sequence[ProductSums], pairs: Index, stubbornness: Vector, deviation: Vector
+    ) -> SymmetricProblem:
         """Return the problem of these pairs (m, 2)."""
         n, m = stubbornness.size, len(pairs)
         (a, b), r = pairs.T, 1 / (stubbornness * deviation)
