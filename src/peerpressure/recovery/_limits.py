@@ -32,10 +32,8 @@ NEGLIGIBLE_ERROR = 0.05
 CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
 # Relative curvature below which a likelihood is flat in some direction.
 FLAT = 1e-11
-# Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor e.
-LEAST_INFORMATION = 1.0
-# The same for one agent, whose likelihood is far from normal; an error of a factor √e.
-LEAST_OWN_INFORMATION = 4.0
+# Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor √e.
+LEAST_INFORMATION = 4.0
 
 # Sizes.
 

@@ -45,7 +45,7 @@ class NetworkEstimate:
     scale_std : array of shape (n,)
         Standard error of log σ_i. The factor (w, x, σ) → c·(w, x, σ) is common to all of an agent's unknowns and is
         determined only by steps in which ρ_t d_i is small; errors of ``std`` and ``hidden_std`` contain it. Infinite
-        where the outputs do not determine it to a factor of e: weights and x₀ then have an arbitrary scale.
+        where the outputs do not determine it to a factor of √e: weights and x₀ then have an arbitrary scale.
     penalty : array of shape (n,)
         The penalty of each agent, in units of √(2 log n) standard errors; 0 if there was none.
     steps : array of shape (n,)
@@ -75,7 +75,7 @@ class NetworkEstimate:
 
     @property
     def scale_identified(self) -> Mask:
-        """Where the scale of an agent's weights is determined, to a factor of e or better."""
+        """Where the scale of an agent's weights is determined, to a factor of √e or better."""
         return np.isfinite(self.scale_std)
 
     @property

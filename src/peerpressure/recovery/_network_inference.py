@@ -16,19 +16,7 @@ from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._network_estimate import NetworkEstimate
-from peerpressure.recovery._network_fit import (
-    EdgeFit,
-    Penalty,
-    common_scale,
-    confidence,
-    each,
-    edge_tests,
-    fit,
-    hidden_opinion,
-    own_scale,
-    row_covariance,
-    start_of,
-)
+from peerpressure.recovery._network_fit import Penalty, covariance_of, each, fit, hidden_opinion
 from peerpressure.recovery._network_likelihood import (
     AgentProblem,
     Index,
@@ -38,6 +26,14 @@ from peerpressure.recovery._network_likelihood import (
     SymmetricProblem,
     objective,
     sum_products,
+)
+from peerpressure.recovery._network_unbounded import (
+    Unbounded,
+    common_scale,
+    confidence,
+    edge_tests,
+    own_scales,
+    unbounded,
 )
 from peerpressure.recovery._observation import Observation, outputs_of
 from peerpressure.schedules import Schedule, as_schedule
@@ -137,6 +133,7 @@ def infer_network(
             remedy = "pass partial=True for weights without standard errors"
             raise InvalidInputError(message(rule, got=f"{missing} of {run.model.n} unobserved", remedy=remedy))
         labels = tuple(run.model.network.labels[i] for i in agents)
+        _check_memory(agents.size, 1)
         allowed = _candidates(candidates, labels)
         groups = _groups(steps, allowed, alike=symmetric)
         deviation = law.deviations(run.model.n)[agents].astype(float)
@@ -263,7 +260,8 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     usable = steps.consecutive()[:, None] & ~lost
     if alike:
         usable[:] = usable.all(axis=1, keepdims=True)
-    _check_size(n, usable)
+    _check_steps(usable)
+    _check_memory(n, np.unique(usable, axis=1).shape[1])
     free = np.isnan(steps.known)
     keys: dict[bytes, list[int]] = {}
     for i in range(n):
@@ -274,16 +272,18 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     ]
 
 
-def _check_size(n: int, usable: Mask) -> None:
-    import psutil
-
+def _check_steps(usable: Mask) -> None:
     count = usable.sum(axis=0)
     if count.min() < 3:
         rule = "each agent needs 3 steps or more that are observed together with their predecessors"
         got = f"{int(count.min())} for agent number {int(count.argmin())}"
         remedy = "record every step, or name candidates, so that gaps of others do not count"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    patterns = np.unique(usable, axis=1).shape[1]
+
+
+def _check_memory(n: int, patterns: int) -> None:
+    import psutil
+
     # The sums of each pattern, an inverse, and the four matrices of the result.
     needed, available = 8 * n * n * (patterns + 3 + 6), psutil.virtual_memory().available
     if needed > 0.8 * available:
@@ -312,102 +312,104 @@ class _Task:
         found = {int(i): (group, at) for group in self.groups for at, i in enumerate(group.agents)}
         return [found[i] for i in range(len(found))]
 
+    @cached_property
+    def unbounded(self) -> list[Unbounded | None]:
+        """The likelihood of each agent without bounds, None where it has too few steps."""
+        found: list[Unbounded | None] = [None] * len(self.allowed)
+        for group in self.groups:
+            for i, agent in zip(group.agents, unbounded(self.steps, group, self.allowed[group.agents]), strict=True):
+                found[i] = agent
+        return found
+
+    @cached_property
+    def scales(self) -> tuple[Vector, Vector]:
+        """The τ_i of each agent and the information about it, 0 where it is known or lost."""
+        if self.std == "known":
+            return 1 / self.deviation, np.zeros(self.deviation.size)
+        if self.std == "agent":
+            return own_scales(self.unbounded, self.deviation)
+        factor, information = common_scale(self.unbounded, self.deviation)
+        return factor / self.deviation, information * self.deviation**2
+
+    @property
+    def scale_std(self) -> Vector:
+        """The standard error of log τ_i, infinite where it is lost."""
+        tau, information = self.scales
+        if self.std == "known":
+            return np.zeros(tau.size)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / (tau * np.sqrt(information)))
+
 
 def _directed(task: _Task) -> NetworkEstimate:
-    n, known = len(task.allowed), task.std == "known"
+    n = len(task.allowed)
+    tau, scale = task.scales
     rows = [AgentProblem.of(group, at) for group, at in task.places]
-
-    def one(i: int, factor: float | None, start: Vector) -> EdgeFit:
-        tau = None if factor is None else factor / task.deviation[i]
-        return fit(rows[i], task.allowed[i], n, task.penalty, tau, start)
-
-    found = each(lambda i: one(i, 1.0 if known else None, start_of(rows[i])), n)
-    scale, lost = 0.0, np.zeros(n, dtype=bool)
-    if task.std == "agent":
-        found, lost = own_scale(found, task.deviation)
-    elif task.std == "common":
-        # Selected first with a free scale for each agent, then again with the common one that these edges imply.
-        found, factor, _ = common_scale(found, task.deviation)
-        found = each(lambda i: one(i, factor, start_of(rows[i])), n)
-        found, _, scale = common_scale(found, task.deviation)
-        lost[:] = not scale
-    tau = np.array([f.beta[-1] for f in found])
-    weights, std, scale_std = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros(n)
-    hidden = np.zeros((n, 2))
-    for i, f in enumerate(found):
-        covariance, variance = row_covariance(f, float(task.deviation[i]), scale, task.excess)
-        weights[i, f.support] = f.beta[f.support] / tau[i]
-        std[i, f.support], scale_std[i] = np.sqrt(np.diag(covariance)), np.sqrt(variance)
-        hidden[i] = _hidden(task, i, float(tau[i]), covariance, weights[i, f.support], f.support)
-    value, error, spare = _tests(task, tau)
+    found = each(lambda i: fit(rows[i], task.allowed[i], n, task.penalty, float(tau[i])), n)
+    weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))
+    for i, own in enumerate(found):
+        covariance = covariance_of(own, scale[i] or np.inf, task.excess)
+        weights[i, own.support] = own.beta[own.support] / tau[i]
+        std[i, own.support] = np.sqrt(np.diag(covariance))
+        hidden[i] = _hidden(task, i, covariance, weights[i, own.support], own.support)
+    value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     if task.penalty is None:
         # Weights that are 0 take part in the fit, so that errors given these would be too small.
-        std = np.where(weights > 0, error / tau[:, None], np.nan)
-    std[lost], scale_std[lost] = np.where(weights[lost] > 0, np.inf, np.nan), np.inf
-    hidden[lost & np.isnan(task.steps.known), 1] = np.inf
-    likelihood = -float(np.sum([objective(replace(f.problem, nu=np.ones(1)), f.beta) for f in found]))
-    return NetworkEstimate(
-        (), weights, std, confidence(value, error, spare), hidden[:, 0], hidden[:, 1], 1 / tau, scale_std,
-        np.array([f.penalty for f in found]), _counts(task), likelihood + _constant(task), False, 0,
-    )  # fmt: skip
+        std = np.where(weights > 0, np.hypot(error / tau[:, None], weights * task.scale_std[:, None]), np.nan)
+    likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in found]))
+    penalties = np.array([own.penalty for own in found])
+    return _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)
 
 
 def _symmetric(task: _Task, stubbornness: Vector) -> NetworkEstimate:
     n = len(task.allowed)
+    tau, scale = task.scales
+    factor = float(tau[0] * task.deviation[0])
     pairs = np.argwhere(np.triu(task.allowed | task.allowed.T))
     problem = SymmetricProblem.of(task.groups, pairs, stubbornness, task.deviation)
-    known = 1.0 if task.std == "known" else None
-    found = fit(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, known, start_of(problem))
-    lost = False
-    if found.free:
-        (found,), (lost,) = own_scale([found], np.ones(1))
-    covariance, variance = row_covariance(found, 1.0, 0.0, task.excess)
-    if lost:
-        covariance, variance = covariance + np.inf, np.inf
-    (a, b), tau = pairs[found.support].T, found.beta[-1] / task.deviation
-    edge = found.beta[found.support] / found.beta[-1]
-    weights, std = np.zeros((n, n)), np.full((n, n), np.nan)
+    found = fit(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, factor)
+    covariance = covariance_of(found, scale[0] / task.deviation[0] ** 2 or np.inf, task.excess)
+    (a, b), edge = pairs[found.support].T, found.beta[found.support] / factor
+    weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))
     for i, j in ((a, b), (b, a)):
         weights[i, j], std[i, j] = edge / stubbornness[i], np.sqrt(np.diag(covariance)) / stubbornness[i]
-    hidden = np.zeros((n, 2))
     for i in range(n):
         here = np.flatnonzero((a == i) | (b == i))
         j = (a + b)[here] - i
         own = covariance[np.ix_(here, here)] / stubbornness[i] ** 2
-        hidden[i] = _hidden(task, i, float(tau[i]), own, weights[i, j], j)
-    value, error, spare = _tests(task, tau)
+        hidden[i] = _hidden(task, i, own, weights[i, j], j)
+    value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     # The two agents of a pair have independent noise, so both tell about the same edge.
     unit = stubbornness * task.deviation
     value, precision = value * unit[:, None], 1 / (error * unit[:, None]) ** 2
     both = precision + precision.T
     mean = (value * precision + value.T * precision.T) / both
-    likelihood = -objective(replace(found.problem, nu=np.ones(n)), found.beta) + _constant(task)
+    likelihood = -objective(replace(found.problem, nu=np.ones(n)), found.beta)
+    sure = confidence(mean, np.sqrt(1 / both), spare)
+    return replace(_result(task, weights, std, sure, hidden, np.full(n, found.penalty), likelihood), symmetric=True)
+
+
+def _result(
+    task: _Task, weights: Vector, std: Vector, sure: Vector, hidden: Vector, penalty: Vector, likelihood: float
+) -> NetworkEstimate:
+    lost = np.isinf(task.scale_std)
+    std[lost] = np.where(weights[lost] > 0, np.inf, np.nan)
+    hidden[lost & np.isnan(task.steps.known), 1] = np.inf
+    steps = np.array([group.rows for group, _ in task.places])
+    tau, _ = task.scales
     return NetworkEstimate(
-        (), weights, std, confidence(mean, np.sqrt(1 / both), spare), hidden[:, 0], hidden[:, 1], 1 / tau,
-        np.full(n, np.sqrt(variance)), np.full(n, found.penalty), _counts(task), likelihood, True, 0,
+        (), weights, std, sure, hidden[:, 0], hidden[:, 1], 1 / tau, task.scale_std, penalty, steps,
+        likelihood + _constant(task), symmetric=False, unobserved=0,
     )  # fmt: skip
 
 
-def _hidden(task: _Task, i: int, tau: float, covariance: Vector, w: Vector, support: Index) -> Vector:
+def _hidden(task: _Task, i: int, covariance: Vector, w: Vector, support: Index) -> Vector:
     group, at = task.places[i]
     if not group.free:
         return np.array([task.steps.known[i], 0.0])
-    value = hidden_opinion(group, at, tau, covariance, w, support)
+    value = hidden_opinion(group, at, float(task.scales[0][i]), covariance, w, support)
     value[0] += task.steps.centre
     return value
-
-
-def _tests(task: _Task, tau: Vector) -> tuple[Vector, Vector, Vector]:
-    shape = task.allowed.shape
-    value, error, spare = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros((shape[0], 1))
-    for group in task.groups:
-        own = group.agents
-        value[own], error[own], spare[own] = edge_tests(group, task.allowed[own], tau[own], task.excess)
-    return value, error, spare
-
-
-def _counts(task: _Task) -> Index:
-    return np.array([group.rows for group, _ in task.places])
 
 
 def _constant(task: _Task) -> float:

@@ -105,13 +105,15 @@ class Steps:
 class ProductSums:
     """ProductSums over the usable steps of a group of agents, after x₀ is eliminated where it is unknown.
 
-    ``agents`` are the group; with D, E, B and u as in `Steps.blocks`, ``s`` (n, n) is EᵀE, ``c`` (g, n) is DᵀE, ``q``
+    ``agents`` are the group, and ``at`` the places of its usable steps. With D, E, B and u as in `Steps.blocks`, ``s``
+    (n, n) is EᵀE, ``c`` (g, n) is DᵀE, ``q``
     (g,) D·D, ``be`` (g, n) BᵀE, ``bd`` and ``bb`` (g,) B·D and B·B, and ``du``, ``eu``, ``bu`` are products with u.
     ``rho`` (T,) are the pressures of the steps, of which each has ``count`` rows, and ``log_scale`` is the sum of the
     logarithms of the noise's scale over all rows.
     """
 
     agents: Index
+    at: Index
     s: Vector
     c: Vector
     q: Vector
@@ -154,7 +156,7 @@ def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> Pro
         q, bd, bb = q - du**2 / uu, bd - bu * du / uu, bb - bu**2 / uu
     rho, count = steps.rho[rows], steps.states.shape[0]
     log_scale = count * float(np.log(steps.scale[rows]).sum())
-    return ProductSums(agents, s, c, q, be, bd, bb, du, eu, bu, uu, rho, count, log_scale, free)
+    return ProductSums(agents, rows, s, c, q, be, bd, bb, du, eu, bu, uu, rho, count, log_scale, free)
 
 
 # Problems have the form ½βᵀMβ − Σ_r ν_r Σ_t log(τ_r + ρ_t d_r) over β ≥ 0, with τ and d linear in β: ``tau_map`` and
