@@ -284,8 +284,8 @@ def _check_steps(usable: Mask) -> None:
 def _check_memory(n: int, patterns: int) -> None:
     import psutil
 
-    # The sums of each pattern, an inverse, and the four matrices of the result.
-    needed, available = 8 * n * n * (patterns + 3 + 6), psutil.virtual_memory().available
+    # The sums of each pattern, an inverse, five numbers for each pair without bounds, and the matrices of the result.
+    needed, available = 8 * n * n * (patterns + 3 + 5 + 6), psutil.virtual_memory().available
     if needed > 0.8 * available:
         rule = f"the matrices of {n:,} agents must fit into memory"
         got = f"{needed / 1e9:.3g} GB of {available / 1e9:.3g} GB"
