@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.explorer.limits import Limits
+from peerpressure.explorer.requests import Limits
 
 Found = TypeVar("Found")
 SMALL: dict[str, Any] = {

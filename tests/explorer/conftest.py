@@ -81,6 +81,6 @@ def driver(one_page: Driver) -> Iterator[Driver]:
 def catalogue() -> dict[str, Any]:
     """All that the page offers, as the server lists it."""
     from peerpressure.explorer.catalogue import catalogue
-    from peerpressure.explorer.limits import Limits
+    from peerpressure.explorer.requests import Limits
 
     return dict(catalogue(Limits(), None))

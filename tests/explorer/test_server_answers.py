@@ -11,9 +11,9 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.explorer.answers import exact_answer, run_answer
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.requests import Limits
 from peerpressure.reproduction import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean

@@ -20,9 +20,8 @@ import pytest
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import page_state
-from peerpressure.explorer.requests import RequestError
+from peerpressure.explorer.requests import Limits, RequestError
 from peerpressure.explorer.security import LOOPBACK
 from peerpressure.explorer.server import PORT, address_of, is_loopback, names_for, open_socket
 from peerpressure.scenario import load_scenario, scenario_from

@@ -21,9 +21,9 @@ import peerpressure as pp
 from peerpressure import cli
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.requests import Limits
 from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable

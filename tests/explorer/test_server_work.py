@@ -19,9 +19,8 @@ from peerpressure.explorer import app, models
 from peerpressure.explorer.answers import forecast_facts, run_answer, verdict_facts
 from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.jobs import JobQueue
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import BuiltScenario, ModelCache
-from peerpressure.explorer.requests import RequestError, SupersededError, TimeLimitError, error_answer
+from peerpressure.explorer.requests import Limits, RequestError, SupersededError, TimeLimitError, error_answer
 from peerpressure.progress import cancellable, checkpoint
 from peerpressure.scenario import Scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
@@ -188,7 +187,7 @@ def test_a_forecast_is_not_lost_with_advice_that_takes_long(monkeypatch: pytest.
         while True:
             checkpoint()
 
-    monkeypatch.setattr("peerpressure.theory._verdict.advice", endless)
+    monkeypatch.setattr("peerpressure.theory._diagnosis.advice", endless)
     facts = forecast_facts(built, Limits(verdict_seconds=0.5))
     assert facts is not None
     assert facts["advice"] is None

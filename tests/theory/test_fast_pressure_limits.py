@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, complete, cycle
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
-from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
+from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.simulation import simulate
-from peerpressure.theory import ConsensusLimit, consensus_limit, moments
+from peerpressure.theory import ConsensusLimit, Outcome, consensus_limit, diagnose, moments
 from peerpressure.theory._classification import classify
 from peerpressure.theory._conserved import Tail, tails
 
@@ -26,6 +26,8 @@ NOISES: dict[str, Noise] = {
     "over time": Gaussian(1.0, time_scale=Power(-0.2)),
     "ar1": Laplace(0.5, temporal=AR1(0.6)),
     "frozen": Gaussian(BY_AGENT, temporal=Frozen()),
+    "growing": Gaussian(BY_AGENT, time_scale=Power(0.4)),
+    "growing, frozen": Gaussian(BY_AGENT, time_scale=Power(0.1), temporal=Frozen()),
 }
 
 
@@ -171,6 +173,26 @@ def test_pressure_that_forgets_the_start_leads_to_the_consensus_value(pressure: 
     assert consensus_limit(model) == ConsensusLimit(model.consensus_value, 0.0)
 
 
-def test_noise_that_grows_is_rejected() -> None:
-    with pytest.raises(InvalidInputError, match="stays bounded"):
-        consensus_limit(build(cycle(5), Power(1.5), Gaussian(1.0, time_scale=Power(0.5))))
+def test_noise_that_adds_up_for_ever_has_no_limit() -> None:
+    frozen = Gaussian(1.0, time_scale=Power(0.5), temporal=Frozen())
+    for noise in (frozen, Gaussian(1.0, time_scale=Power(0.8))):
+        with pytest.raises(InvalidInputError, match="finite Σ σ_t²/ρ_t²"):
+            consensus_limit(build(cycle(5), Power(1.2), noise))
+
+
+def test_a_bipartite_network_at_rest_after_changes_has_two_phases() -> None:
+    path, star = np.diag(np.ones(3), 1), np.zeros((4, 4))
+    star[0, 1:] = 1
+    changing = TemporalNetwork.from_snapshots([star + star.T, path + path.T], period=None)
+    model = Model(changing, [0.0, 1.0, 3.0, 7.0], [1.0, 0.5, 2.0, 1.0], Power(2), Gaussian(0.3))
+    limit = consensus_limit(model, tolerance=1e-7)
+    assert limit.phases is not None
+    state = model.start_state
+    for t in range(1, 20_001):
+        state = model.update(t)(state)
+    assert limit.phases.at(20_000)[0] == pytest.approx(state, abs=5e-4)
+    assert diagnose(model).outcome is Outcome.OSCILLATION
+    # Pressure that nearly forgets the start leaves nothing of the difference.
+    assert (
+        diagnose(replace(model, pressure=Formula("0.01*1.02^t"), noise=NoNoise())).outcome is Outcome.BIASED_CONSENSUS
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, complete, cycle, named, path, star
+from peerpressure.networks import Network, TemporalNetwork, complete, cycle, k2, named, path, star
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
-from peerpressure.schedules import Power
+from peerpressure.schedules import Linear, Power
 from peerpressure.sde import SDE
-from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, diagnose, moments
+from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, consensus_limit, diagnose, moments
 
 from .reasons import codes, values
 
@@ -269,3 +270,69 @@ def test_vanishing_pressure_never_averages_the_noise_that_agents_adapt_to() -> N
     adaptation = Adaptation(0.05, [0.0, 1.0, 1.0])
     model = Model(path(3), [0, 1, 2], pressure="1/sqrt(t)", noise=Gaussian(0.5), adaptation=adaptation)
     assert diagnose(model).consensus_limit is None
+
+
+def test_frozen_noise_adds_up_long_after_adapting_opinions_have_mixed() -> None:
+    # The deviation is σ̄ Σ a_t with 1/a_t = 1/η_t + ρ_t/κ, a sum that takes 10^100 steps and more.
+    noise = Gaussian([0.78, 0.82], temporal="frozen")
+    model = Model(k2(), [-1.0, 1.0], pressure=Power(1.01), noise=noise, adaptation=Adaptation("1/(1 + log(t))"))
+    limit = diagnose(model).consensus_limit
+    assert limit is not None
+    t = np.arange(1.0, 1e6)
+    steps = np.sum(1 / (1 + np.log(t) + t**1.01)) + 100 * 1e6**-0.01
+    assert limit.std == pytest.approx(math.hypot(0.78, 0.82) / 2 * steps, rel=2e-3)
+
+
+def test_a_deviation_that_has_no_limit_is_not_computed() -> None:
+    # σ_t²/ρ_t keeps moving between two bounds.
+    uneven = Model(
+        complete(4), [0.0, 1.0, 2.0, 3.0], pressure="2^floor(log2(t))", noise=Gaussian(1.0, time_scale="t^0.5")
+    )
+    verdict = diagnose(uneven)
+    assert verdict.consensus_limit is not None
+    assert math.isnan(verdict.consensus_limit.std)
+    assert "does not vanish" in str(verdict)
+    assert verdict.to_dict()["consensus_limit"]["std"] is None
+    unbounded = diagnose(replace(uneven, noise=Gaussian(1.0, time_scale="t^0.7")))
+    assert unbounded.consensus_limit is not None
+    assert unbounded.consensus_limit.std == math.inf
+
+
+def test_residuals_count_what_different_opinions_still_add_to_a_swing() -> None:
+    model = Model(k2(), [0.8, -0.26], [0.144, 0.744], "0.01*1.02^t")
+    limit, state = consensus_limit(model, tolerance=1e-3), model.start_state
+    for t in range(1, 3_001):
+        state = model.update(t)(state)
+    assert abs(limit.mean - state.mean()) <= limit.residual
+
+
+def test_frozen_noise_makes_the_parity_of_pressure_count() -> None:
+    model = Model(path(3), np.full(3, 0.7), pressure="(2 + t - 2*floor(t/2))*t", noise=Gaussian(0.5, temporal="frozen"))
+    assert diagnose(model).outcome is Outcome.OSCILLATION
+    # Noise that averages out does not, nor does the rounding of equal means.
+    white = replace(model, noise=Gaussian(0.5), stubbornness=np.array([1.9, 0.8, 0.7]))
+    assert diagnose(white).outcome is Outcome.CONSENSUS
+
+
+def test_classes_that_never_mix_agree_on_equal_opinions() -> None:
+    line, pair = np.diag(np.ones(2), 1), np.zeros((3, 3))
+    pair[0, 1] = 1.0
+    network = TemporalNetwork.from_snapshots([line + line.T, pair + pair.T], period=2)
+    same = Model(network, np.full(3, 0.7), start=[0.0, 1.0, 2.0])
+    assert diagnose(same).outcome is Outcome.CONSENSUS
+    # The agent who is alone in every other step shows its own noise.
+    assert diagnose(replace(same, noise=Gaussian(0.5))).outcome is Outcome.DISAGREEMENT
+
+
+def test_components_that_wander_by_themselves_have_no_common_opinion() -> None:
+    parts = np.zeros((4, 4))
+    parts[0, 1] = parts[2, 3] = 1.0
+    network = TemporalNetwork.from_snapshots([complete(4).adjacency.toarray(), parts + parts.T], period=None)
+    bounded = Model(network, [0.0, 1.0, 2.0, 3.0], pressure=1.0, noise=Gaussian(0.5), adaptation=0.5)
+    assert diagnose(bounded).outcome is Outcome.DISAGREEMENT
+    growing = diagnose(replace(bounded, pressure=Power(0.5)))
+    assert growing.outcome is Outcome.CLUSTERS
+    assert Code.COMPONENTS_WANDER in codes(growing)
+    # From another start, components that adapt come to different values even if all opinions are equal.
+    moved = replace(bounded, hidden=np.ones(4), start=bounded.x0, noise=NoNoise(), pressure=Linear())
+    assert diagnose(moved).outcome is Outcome.CLUSTERS

@@ -26,8 +26,8 @@ from peerpressure.networks import (
 from peerpressure.noise import Gaussian, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, consensus_limit, diagnose
-from peerpressure.theory._random_networks import expected_coupling, stationary_mean
 from peerpressure.theory._regime import Regime
+from peerpressure.theory._stationary import expected_coupling, stationary_mean
 
 from .changing import mean_path
 from .reasons import codes, values

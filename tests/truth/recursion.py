@@ -315,12 +315,15 @@ def _blocks(batch: _Batch, begin: int) -> Iterator[Map]:
     shares = (0.5 + np.arange(SAMPLES // period) * 0.6180339887498949) % 1
     first = begin + steps * np.arange(BLOCKS)[:, None] + period * np.floor(shares * (steps // period))
     residues = [batch.coefficients(first + k) for k in range(1, period + 1)]
-    for block in zip(*residues, strict=True):
+    for number, block in enumerate(zip(*residues, strict=True)):
         if batch.continuous:
             yield _power(batch.flow(block[0], batch.network(begin + 1), 0), steps)
             continue
         parts = [batch.step(one, batch.network(begin + k)) for k, one in enumerate(block, start=1)]
-        yield _power(reduce(_after, parts), steps // period)
+        # Odd lengths, so that the jumps of the pressure between blocks move the two sides of a bipartite network to and
+        # fro, as its gradual growth does, and not always the same way.
+        odd = (1, -1)[number % 2] if period == 1 else 0
+        yield _power(reduce(_after, parts), steps // period + odd)
 
 
 def _split(name: str, J: Array, mean: Array, covariance: Array, share: Array) -> dict[str, Array]:

@@ -36,7 +36,8 @@ def trend(t: Sequence[float], values: Sequence[float], floors: Sequence[float]) 
     e = exponents(t, np.maximum(q, floor / 10).tolist())
     # Two each, because alternating times may have phases of their own.
     last, before = float(e[-2:].mean()), float(e[-6:-4].mean() if len(e) > 5 else e[:-2].mean())
-    if last >= STEADY and last >= SHARE * before:
+    falls = bool(np.all(q[2:][-3:] < q[:-2][-3:]))
+    if last >= STEADY and last >= SHARE * before and falls:
         return _zero_or_a_small_limit(q, last, np.log(t[-2]) / np.log(t[-1]))
     if last <= -STEADY and last <= SHARE * before:
         return "infinite"
@@ -68,7 +69,7 @@ def _zero_or_a_small_limit(q: Array, exponent: float, ratio: float) -> Trend:
         limits.append(values[-1] + now * factor / (1 - factor) if 0 < factor < 1 else 0.0)
     falls = 1 - limits[1] / limits[0] if limits[0] > 0 else 1.0
     if limits[1] > 0.05 * q[-1] and abs(falls) < 0.3 * (1 - ratio**exponent):
-        return "finite"
+        return "finite" if limits[1] > 0.3 * q[-1] else "open"
     return "open" if limits[1] > 1.25 * q[-1] / (1 + exponent) else "zero"
 
 

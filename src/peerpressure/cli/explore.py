@@ -33,8 +33,8 @@ def explore(
     """
     # Before any import that loads NumPy.
     _limit_blas_threads()
-    from peerpressure.explorer.limits import Limits
     from peerpressure.explorer.models import page_state
+    from peerpressure.explorer.requests import Limits
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
 
     # Validated before a port is opened, so that errors in the file are reported like those of other commands.

@@ -94,7 +94,7 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
 
 def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) -> None:
     from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
-    from peerpressure.theory._rendering import heading
+    from peerpressure.theory._verdict import heading
 
     rows = outcome_rows(experiment)
     rows += [

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from peerpressure.errors import CancelledError, PeerPressureError, message
 from peerpressure.explorer.encoding import pack, plain_labels
 from peerpressure.explorer.layout import Drawing
-from peerpressure.explorer.limits import Limits, Thinning, thinned
 from peerpressure.explorer.models import BuiltScenario, network_facts
-from peerpressure.explorer.requests import FATAL, RequestError, error_text
+from peerpressure.explorer.requests import FATAL, Limits, RequestError, Thinning, error_text, thinned
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.privacy import exposure

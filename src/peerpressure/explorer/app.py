@@ -28,9 +28,8 @@ from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.encoding import MEDIA_TYPE, json_bytes
 from peerpressure.explorer.exports import KINDS, SUBJECTS, csv_file, netcdf_file, picture, toml_file
 from peerpressure.explorer.jobs import JobQueue
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import ModelCache, upload_answer
-from peerpressure.explorer.requests import RequestError, error_answer, error_body, read_bytes, read_json
+from peerpressure.explorer.requests import Limits, RequestError, error_answer, error_body, read_bytes, read_json
 from peerpressure.explorer.script import script
 from peerpressure.explorer.security import LOOPBACK, Guard
 

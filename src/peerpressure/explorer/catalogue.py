@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
 
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.presets import DEFAULT, PRESETS
+from peerpressure.explorer.requests import Limits
 from peerpressure.networks import GENERATORS, NAMED, named
 from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults

@@ -13,9 +13,8 @@ import numpy as np
 from peerpressure.errors import message
 from peerpressure.explorer.answers import FAILURES, MAX_EDGES, experiment_of, first_replicate, last_observed
 from peerpressure.explorer.layout import Drawing
-from peerpressure.explorer.limits import Limits
 from peerpressure.explorer.models import BuiltScenario, ModelCache
-from peerpressure.explorer.requests import FATAL, RequestError
+from peerpressure.explorer.requests import FATAL, Limits, RequestError
 from peerpressure.measures import estimates, summaries
 from peerpressure.progress import checkpoint
 from peerpressure.report.store import to_csv

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias, TypeVar, final
 import numpy as np
 
 from peerpressure.errors import CancelledError, message
-from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.requests import RequestError, SupersededError, TimeLimitError
+from peerpressure.explorer.requests import Limits, RequestError, SupersededError, TimeLimitError
 from peerpressure.progress import cancellable
 
 Client: TypeAlias = tuple[str, str]  # a tab and a route

@@ -18,8 +18,7 @@ from pydantic import ValidationError
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, message
 from peerpressure.explorer.encoding import json_bytes, plain_labels
 from peerpressure.explorer.layout import Drawing, drawing
-from peerpressure.explorer.limits import Limits
-from peerpressure.explorer.requests import RequestError
+from peerpressure.explorer.requests import Limits, RequestError
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.progress import checkpoint
@@ -31,7 +30,7 @@ from peerpressure.scenario._problems import dotted, explain
 from peerpressure.scenario._system import OptimalSection
 from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE
-from peerpressure.theory._horizon_distance import pass_work
+from peerpressure.theory._optimal_schedule import pass_work
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 

@@ -26,13 +26,13 @@ def two_colouring(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np
 
     ``starts`` holds one agent of each connected component.
     """
-    colours = _odd_depths(adjacency, starts)
+    colours = odd_depths(adjacency, starts)
     # The colour of the row's agent for each stored entry; an edge within one colour closes an odd cycle.
     rows = np.repeat(colours, np.diff(adjacency.indptr))
     return None if np.any(rows == colours[adjacency.indices]) else colours
 
 
-def _odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
+def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return whether each agent has an odd depth in the breadth-first tree that grows from the starts."""
     n = int(adjacency.shape[0])
     # One extra root with edges to all starts lets a single search cover all components.

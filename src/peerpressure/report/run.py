@@ -23,7 +23,7 @@ from peerpressure.privacy import Budget
 from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.storage import write_netcdf
-from peerpressure.theory._rendering import heading, rows as verdict_rows
+from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from peerpressure.noise import Gaussian
 from peerpressure.reproduction.design import NOISE, SEED, agents_drawn, log_spaced_times, scale_free_model, stream
 from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.sde import SDE, DensityPath, solve_density
-from peerpressure.sde._convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
+from peerpressure.sde._paths import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import Record, simulate
 from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode

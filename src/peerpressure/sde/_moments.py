@@ -62,6 +62,8 @@ def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
     opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
     tolerance[..., n] *= size * opinions
     tolerance[..., n + 1 :] *= size**2 * (float(sde.noise_size(begin).max()) ** 2 or 1.0)
+    # Weights may be so small that their squares underflow, and a tolerance of 0 has no meaning.
+    tolerance = np.maximum(tolerance, np.finfo(np.float64).tiny)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         return lambda t, flat: _rate(piece, t, flat.reshape(state.shape)).ravel()

@@ -15,9 +15,16 @@ from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, forecast
-from peerpressure.theory._horizon_distance import HorizonDistance, pass_work
 from peerpressure.theory._moments import LARGEST_COVARIANCE
-from peerpressure.theory._optimal_schedule import best_averaging, best_line, noise_exponent, optimum, tuned_line
+from peerpressure.theory._optimal_schedule import (
+    HorizonDistance,
+    best_averaging,
+    best_line,
+    noise_exponent,
+    optimum,
+    pass_work,
+    tuned_line,
+)
 from peerpressure.theory._rates import with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime

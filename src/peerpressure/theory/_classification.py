@@ -144,12 +144,16 @@ class LongRun:
 
     @property
     def _random_walk(self) -> Outcome | None:
-        if self.noise is not NoiseEffect.WANDERS or self.structure.anchored or not self.structure.opinions.random_walk:
+        structure = self.structure
+        if self.noise is not NoiseEffect.WANDERS or structure.anchored or not structure.opinions.random_walk:
+            return None
+        if len(structure.components) > 1:
+            # Each component wanders by itself, so that there is no common opinion.
             return None
         # Where pressure vanishes, so does what keeps agents together; and growing noise drives them apart.
         bounded = self.regime is Regime.BOUNDED
         apart = (bounded and fades_out(self.model.pressure)) or (
-            self.noise_grows and (bounded or self.structure.intermittent)
+            self.noise_grows and (bounded or structure.intermittent)
         )
         return Outcome.DISAGREEMENT if apart and not self.hidden_agrees else Outcome.RANDOM_WALK
 
@@ -190,8 +194,10 @@ class LongRun:
 
     @property
     def _same_values(self) -> bool:
-        """Whether all components have one value, because their constant opinions are equal."""
+        """Whether all components have one value, because their opinions are equal and nothing moves them."""
         values = [part.value for part in self.structure.components]
+        if not self.structure.constant_opinions and np.any(self.model.start_state != self.model.x0):
+            return False
         # An agent without neighbours has nobody to average its noise with.
         alone = any(part.agents.size == 1 for part in self.structure.components)
         averaged = self.noise is NoiseEffect.NONE or (self.noise is NoiseEffect.VANISHES and not alone)
@@ -218,7 +224,7 @@ class LongRun:
         averages = part.limit is not NoiselessLimit.PERIODIC or self._averages_phases(part)
         if not averages or self.noise is NoiseEffect.NONE:
             return averages
-        return hidden_noise_vanishes(
+        found = hidden_noise_vanishes(
             model,
             opinions,
             intermittent=structure.intermittent and not self._one_source,
@@ -226,6 +232,15 @@ class LongRun:
             source=part.sources is not None,
             swings=part.periodic and self.regime.reaches_value,
         )
+        return None if found is False and self.phi == 1 and not still.size and self._may_be_heard_alike(part) else found
+
+    def _may_be_heard_alike(self, part: Component) -> bool:
+        """Whether all agents may adapt to the same frozen noise: of one agent, or of classes that they take turns in."""
+        networks = self.structure.networks
+        if networks is None:
+            return False
+        turns = part.divided and networks.is_bipartite and self._averages_phases(part) is not False
+        return turns or np.count_nonzero(networks.intermittent) == 1
 
     def _averages_phases(self, part: Component) -> bool | None:
         """Whether hidden opinions average over the phases of a component that is periodic under fast pressure."""
@@ -263,6 +278,16 @@ def classify(system: Model | SDE) -> LongRun:
         # Sides that have the same average at all times do not oscillate.
         (component,) = structure.components
         structure = replace(structure, components=(replace(component, limit=NoiselessLimit.CONSENSUS),))
+    if regime.reaches_value and structure.constant_opinions and not np.ptp(model.x0):
+        # Classes that never mix come to the same value nevertheless, as starts are forgotten.
+        value = float(model.x0[0])
+        agreed = tuple(
+            replace(part, limit=NoiselessLimit.CONSENSUS, value=value)
+            if part.limit is NoiselessLimit.PERIODIC
+            else part
+            for part in structure.components
+        )
+        structure = replace(structure, components=agreed)
     parity = _sides_are_heard_alike(model, regime, structure)
     if parity is not True:
         # Each side then has a limit of its own, which alternates with the other's.
@@ -359,7 +384,10 @@ def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -
     if not model.is_plain or sides is None:
         return None
     means = [np.average(model.x0[part], weights=weights[part]) for part in (sides == 0, sides == 1)]
-    if abs(means[0] - means[1]) <= SAME * float(np.ptp(model.x0)):
+    # Frozen noise shifts the means, too.
+    shifted = not model.noise.is_zero and model.noise.autocorrelation == 1 and not fades_out(model.noise.time_scale)
+    rounding = 1e-13 * float(np.abs(model.x0).max())
+    if abs(means[0] - means[1]) <= SAME * float(np.ptp(model.x0)) + rounding and not shifted:
         return True
     shares = [
         model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS

@@ -144,9 +144,9 @@ def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, found
 
     In every step δ changes its sign, and so do its effect Σ w sign δ/ρ_t on m and that of Σ w sign (x − m)/ρ_t on it.
     """
-    sides, phi, public = long_run.model.network.sides, long_run.phi, omega.probability[0]
-    assert sides is not None
-    sign, parity = np.where(sides, -1.0, 1.0), (-1.0) ** int(tail.time)
+    networks, phi, public = long_run.structure.networks, long_run.phi, omega.probability[0]
+    assert networks is not None
+    sign, parity = np.where(networks.sides, -1.0, 1.0), (-1.0) ** int(tail.time)
     alternating = _alternating_sum(long_run, tail.time)
     keep, uneven = math.exp(-tail.change), sign * omega.influence
     weights = np.concatenate([found.weights, np.zeros_like(found.weights)])
@@ -263,7 +263,9 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
     if adapts:
         moved = np.where(parts.is_step, np.expm1(parts.to_hidden * parts.is_step), parts.to_hidden) * keep[:-1]
     # What is not m at the end has come from it still later.
-    last = 0.0 if for_ever or not parts.scale.size else (1 - keep[-1]) * float(parts.scale[-1])
+    last = 0.0 if not parts.scale.size else (1 - keep[-1]) * float(parts.scale[-1])
+    if for_ever and parts.scale.size:
+        last = keep[-1] * _later_rates(long_run, parts) * float(parts.scale[-1])
     constant = np.append(_backwards(moved * parts.scale), 0.0) + last
     phi = long_run.phi if omega.rates.shape[0] == 1 else 0.0
     squares, swing_squares = (_squares(parts, keep, moved, memory) for memory in (phi, -phi))
@@ -390,7 +392,12 @@ def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_eve
     if for_ever:
         # A distribution far out is forgotten on the way back, and its equilibrium serves as well.
         mixed = np.cumsum(exchange) * (coarse[1] - coarse[0])
-        last = min(last, int(np.searchsorted(mixed, mixed[0] + FORGOTTEN)) + 1, coarse.size - 1)
+        forgotten = min(last, int(np.searchsorted(mixed, mixed[0] + FORGOTTEN)) + 1, coarse.size - 1)
+        near = np.linspace(start, coarse[forgotten], count + 1)
+        # Noise adds up nevertheless, in equilibrium, so that few intervals will do.
+        noisy = not long_run.model.noise.is_zero and forgotten < last
+        far = np.linspace(coarse[forgotten], coarse[last], count // 4) if noisy else near
+        return np.union1d(near, far)
     return np.linspace(start, coarse[last], count + 1)
 
 
@@ -460,6 +467,14 @@ def _implicit(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tupl
     p1, q1 = solved(p, q)
     ratio = (1 - gamma) / gamma
     return solved(p + ratio * (p1 - p), q + ratio * (q1 - q))
+
+
+def _later_rates(long_run: LongRun, parts: _Intervals) -> float:
+    """Return Σ κ/ρ_t beyond the farthest time for pressure that grows like a power of t; 0 for other pressure."""
+    p, (before, now) = long_run.growth.exponent, np.log(parts.begin[-2:])
+    if p is None or p <= 1 or now < FARTHEST - 1:
+        return 0.0
+    return float(parts.to_hidden[-1]) / float(now - before) / (p - 1)
 
 
 def _beyond(long_run: LongRun, parts: _Intervals) -> float:

@@ -2,6 +2,9 @@
 
 Where Σ 1/ρ_t converges, the classification cannot tell whether the limit is v or whether two sides differ: that takes
 numbers. A number counts as 0 if it is smaller than what its computation resolves.
+
+The difference δ between the two sides of a bipartite network changes its sign in every step and loses the share κ/ρ_t
+at least. Where Σ 1/ρ_t converges only just, as for t^1.01, what is left of it in the end is too small to be seen.
 """
 
 from __future__ import annotations
@@ -11,15 +14,113 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import cumulative_simpson
 
+from peerpressure.model import Model, Vector
 from peerpressure.theory._classification import LongRun, Outcome
-from peerpressure.theory._limits import ConsensusLimit, limit_of
-from peerpressure.theory._regime import NoiseEffect
-from peerpressure.theory._structure import SAME, NoiselessLimit
-from peerpressure.theory._swing import without_negligible_swing
+from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
+from peerpressure.theory._moments import adjoint_moments
+from peerpressure.theory._recurrence import AbsoluteProbability
+from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._structure import SAME, Component, NoiselessLimit
+
+# Steps that are followed exactly, and products that they may take in all.
+FOLLOWED = 2_048
+MOST_WORK = 1e9
+# Periodic components that are looked at, each of which takes a limit of its own.
+MOST_COMPONENTS = 16
+# log t of the farthest time, and nodes of the quadrature over log t.
+FARTHEST = 690.0
+NODES = 20_001
+
+
+def without_negligible_swings(long_run: LongRun, scale: float) -> LongRun:
+    """Return the classification with agreement in bipartite components whose sides differ by next to nothing.
+
+    One component of constant opinions is left to the phases of its limit, and what is not computed is left as it is.
+    """
+    structure, networks = long_run.structure, long_run.structure.networks
+    periodic = [part for part in structure.components if part.limit is NoiselessLimit.PERIODIC]
+    found = (
+        long_run.outcome is Outcome.OSCILLATION and long_run.regime is Regime.FAST and len(periodic) <= MOST_COMPONENTS
+    )
+    if not (periodic and found) or long_run.continuous or networks is None or networks.count > 1:
+        return long_run
+    parts = (_without_swing(long_run, part, scale) if part in periodic else part for part in structure.components)
+    return replace(long_run, structure=replace(structure, components=tuple(parts)))
+
+
+def _without_swing(long_run: LongRun, part: Component, scale: float) -> Component:
+    structure, networks = long_run.structure, long_run.structure.networks
+    assert networks is not None
+    swing, negligible, value = math.inf, SAME, None
+    if not structure.constant_opinions:
+        affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
+        if affordable and part.omega is not None:
+            # Only a bound, which what later steps still average out keeps above zero.
+            swing, negligible = _swing_left(long_run.model, part.omega, networks.sides), CLOSE
+    elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
+        limit = component_limit(long_run, part, tolerance=SAME)
+        swing, value = _between_phases(limit) + limit.residual, limit.mean
+    if not swing <= negligible * scale:
+        return part
+    return replace(part, limit=NoiselessLimit.CONSENSUS, periodic=False, value=value)
+
+
+def _between_phases(limit: ConsensusLimit) -> float:
+    """Return the root mean square of the difference between two phases."""
+    if limit.phases is None:
+        return 0.0
+    apart = np.array([1.0, -1.0])
+    # Rounding may leave a negative variance.
+    return math.hypot(apart @ limit.phases.mean, math.sqrt(max(0.0, apart @ limit.phases.covariance @ apart)))
+
+
+def _swing_left(model: Model, omega: AbsoluteProbability, sides: NDArray[np.bool_]) -> float:
+    """Return a bound on the root mean square of 2δ as t → ∞."""
+    signed = np.where(sides, -1.0, 1.0) * omega.probability[0]
+    weights = np.concatenate([signed, np.zeros(model.n)])[None]
+    found = adjoint_moments(model, weights, np.array([FOLLOWED]))
+    now = math.hypot(float(found.mean[0, 0]), math.sqrt(max(0.0, float(found.covariance[0, 0]))))
+    share, noise = _tail(model, omega)
+    # Differences between constant opinions enter with alternating signs, of which the first term is a bound.
+    first = omega.kappa * float(model.pressure.reciprocal(np.array([float(FOLLOWED)]))[0])
+    steady = first * float(np.ptp(np.concatenate([model.x0, model.start_state])))
+    return 2 * (share * (now + steady) + noise)
+
+
+def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
+    """Return the share of δ that later steps leave, and the deviation that their noise adds."""
+    log_t = np.linspace(math.log(FOLLOWED + 0.5), FARTHEST, NODES)
+    times = np.exp(log_t)
+    with np.errstate(all="ignore"):
+        pull = omega.kappa * model.pressure.reciprocal(times)
+        passed = _integral(np.log1p(pull) * times, log_t)
+        kept = np.exp(passed - passed[-1])
+        weights = pull * kept * _noise_scale(model, times)
+        added = math.sqrt(_integral(weights**2 * times, log_t)[-1])
+    phi = abs(model.noise.autocorrelation)
+    if phi == 1:
+        # Frozen noise enters with alternating signs, and a sum of terms that rise and fall is at most twice the largest.
+        phi, added = 0.0, 2 * float(weights.max())
+    # AR(1) noise counts at most as if its sign alternated too.
+    sigma = 0.0 if model.noise.is_zero else omega.noise(model.noise.deviations(model.n), phi)
+    return float(kept[0]), sigma * added
+
+
+def _noise_scale(model: Model, times: Vector) -> Vector:
+    return np.zeros_like(times) if model.noise.is_zero else np.asarray(model.noise.time_scale.pressure(times))
+
+
+def _integral(values: Vector, x: Vector) -> Vector:
+    return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
+
 
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
+# Multiple of the resolution, itself an estimate, from which a size is taken as it is.
+CLEARLY = 10.0
 # A limit this close to v, as a share of the range of opinions, is called v even if a smaller difference is unresolved.
 CLOSE = 1e-6
 
@@ -34,7 +135,7 @@ class Departure:
     bias : float
         |E limit − v|, for the average of the two phases where the limit is periodic.
     std : float
-        Standard deviation of the limit over the noise, ∞ where it is unbounded.
+        Standard deviation of the limit over the noise, ∞ where it is unbounded and nan where it is not computed.
     swing : float
         Root mean square of the difference between the two phases of a periodic limit, 0 for others.
     resolution : float
@@ -52,12 +153,12 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
 
     ``tolerance`` is that of the limit, as a share of the range of opinions; it is lowered where a size is unclear.
     """
-    long_run = without_negligible_swing(long_run, _scale(long_run))
+    long_run = without_negligible_swings(long_run, _scale(long_run))
     limit = limit_of(long_run, tolerance=tolerance)
     if limit is None:
         return long_run, None, None
     found = departure(long_run, limit)
-    if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or math.isinf(limit.std):
+    if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or not math.isfinite(limit.std):
         return long_run, limit, found
     threshold = SAME * _scale(long_run)
     if not _is_clear(long_run, found) and found.resolution > threshold:
@@ -72,12 +173,8 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
 
 def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
     """Return the sizes of a limit's departure from v."""
-    model, phases, swing = long_run.model, limit.phases, 0.0
-    if phases is not None:
-        apart = np.array([1.0, -1.0])
-        # Rounding may leave a negative variance.
-        swing = math.hypot(apart @ phases.mean, math.sqrt(max(0.0, apart @ phases.covariance @ apart)))
-    elif _is_driven(long_run):
+    model, swing = long_run.model, _between_phases(limit)
+    if _is_driven(long_run):
         # The difference of the sides is half the swing. It obeys the recursion of the common value with alternating
         # signs, for which noise of autocorrelation φ is noise of autocorrelation −φ.
         swing = 2 * limit.std * (1 - long_run.phi) / (1 + long_run.phi)
@@ -104,9 +201,8 @@ def _scale(long_run: LongRun) -> float:
 
 def _is_clear(long_run: LongRun, found: Departure) -> bool:
     """Whether the sizes that decide clearly exceed what is resolved: the swing, or else bias and deviation."""
-    if long_run.outcome is Outcome.OSCILLATION:
-        return found.swing > 2 * found.resolution
-    return max(found.bias, found.std) > 2 * found.resolution
+    size = found.swing if long_run.outcome is Outcome.OSCILLATION else max(found.bias, found.std)
+    return size > CLEARLY * found.resolution
 
 
 def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:

@@ -18,12 +18,11 @@ from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._random_networks import stationary_mean
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
-from peerpressure.theory._stationary import fluctuation
+from peerpressure.theory._stationary import fluctuation, stationary_mean
 from peerpressure.theory._structure import NoiselessLimit
 
 # Components that are named with their values.
@@ -308,6 +307,8 @@ def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     noisy = long_run.noise is not NoiseEffect.NONE and structure.components[-1].agents.size == 1
     if structure.adapting is not None and noisy:
         reasons.append(Reason(ReasonCode.ISOLATED_RANDOM_WALKS))
+    elif long_run.noise is NoiseEffect.WANDERS and structure.opinions.random_walk:
+        reasons.append(Reason(ReasonCode.COMPONENTS_WANDER))
     return reasons
 
 

@@ -31,7 +31,7 @@ from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._rates import rate_of
-from peerpressure.theory._regime import NoiseEffect, Regime, fades_out
+from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_adds_up, noise_outgrows_averaging
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ MOST_WORK = 1e9
 PER_STEP = 1e5
 PER_ENGINE_STEP = 4e3
 PER_TIME = 5e4
+# Order s/(ρd) of disagreement up to which it is taken to follow 1/ρ.
+SMALL = 0.2
 # Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
 ROUNDING = 1e-12
 
@@ -74,8 +76,9 @@ class Phases:
 @final
 @dataclass(frozen=True)
 class ConsensusLimit:
-    """Limit of the common value: its mean and standard deviation over the noise, ∞ where that grows without bound.
+    """Limit of the common value: its mean and standard deviation over the noise.
 
+    ``std`` is ∞ where it grows without bound, and nan where noise keeps moving the value by an amount not computed.
     ``phases`` has the two values of a periodic limit, whose average over a period is the common value. Closed forms
     have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and extrapolated to
     the limit; ``residual`` estimates the error that this leaves.
@@ -95,7 +98,7 @@ class ConsensusLimit:
 
 
 def _plus_minus(mean: float, std: float) -> str:
-    return f"{mean:.4g}" + (f" ± {std:.2g}" if 0 < std < math.inf else "")
+    return f"{mean:.4g}" + (" ± unknown" if math.isnan(std) else f" ± {std:.2g}" if 0 < std < math.inf else "")
 
 
 def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> ConsensusLimit:
@@ -121,7 +124,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
     Raises
     ------
     InvalidInputError
-        If the agents do not agree, if that is not known, or if start, pressure and growing noise all count.
+        If the agents do not agree, if that is not known, or if noise adds up without bound where starts count.
 
     See Also
     --------
@@ -163,22 +166,29 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     if structure.law is not None:
         # The limit on a random network depends on which edges are present, unless an opinion fixes it.
         return _closed_form(long_run, component)
-    # Only a static bipartite network has exactly two phases, both computed from conserved sums.
-    two_sided = component.limit is NoiselessLimit.PERIODIC and long_run.model.is_plain
-    two_sided = two_sided and long_run.regime is Regime.FAST
-    if not (component.limit is NoiselessLimit.CONSENSUS or two_sided) or _noise_is_in_the_way(long_run):
+    alternates = component.limit is NoiselessLimit.PERIODIC and has_two_phases(long_run)
+    if not (component.limit is NoiselessLimit.CONSENSUS or alternates) or noise_is_in_the_way(long_run):
         return None
     return component_limit(long_run, component, tolerance=tolerance)
 
 
-def _noise_is_in_the_way(long_run: LongRun) -> bool:
+def has_two_phases(long_run: LongRun) -> bool:
+    """Whether the parts of a periodic component exchange two values, which conserved sums of constant opinions give."""
+    networks = long_run.structure.networks
+    static = networks is not None and networks.count == 1 and not long_run.continuous
+    return static and long_run.structure.constant_opinions and long_run.regime is Regime.FAST
+
+
+def noise_is_in_the_way(long_run: LongRun) -> bool:
     """Whether noise is never forgotten, and its share in the limit is not computed."""
     model = long_run.model
     if model.adaptation is not None and not model.noise.is_zero and fades_out(model.pressure):
         # Agents adapt to their own noise while the pressure that would average it vanishes.
         return True
-    noisy = not long_run.model.noise.is_zero and not long_run.model.noise.time_scale.growth.bounded
-    return long_run.regime is Regime.FAST and long_run.structure.constant_opinions and noisy
+    noisy = not model.noise.is_zero and not model.noise.time_scale.growth.bounded
+    return (
+        long_run.regime is Regime.FAST and long_run.structure.constant_opinions and noisy and not noise_adds_up(model)
+    )
 
 
 def _no_limit(long_run: LongRun) -> InvalidInputError:
@@ -188,8 +198,8 @@ def _no_limit(long_run: LongRun) -> InvalidInputError:
         got = f"{long_run.model.pressure} ({long_run.growth.basis}); the outcome is not known"
         remedy = f"give schedules in closed form, such as Power(1.5), or {remedy}"
         return InvalidInputError(message(rule, got=got, remedy=remedy))
-    if _noise_is_in_the_way(long_run):
-        rule = "where Σ 1/ρ_t converges, a limit is computed for noise whose scale over time stays bounded"
+    if noise_is_in_the_way(long_run):
+        rule = "where Σ 1/ρ_t converges, a limit needs noise with finite Σ σ_t²/ρ_t² (Σ σ_t/ρ_t if frozen)"
         return InvalidInputError(message(rule, got=str(long_run.model.noise), remedy=remedy))
     if long_run.structure.law is not None and long_run.structure.limit is NoiselessLimit.CONSENSUS:
         rule = "on a random network the limit depends on which edges are present, and is not computed"
@@ -283,7 +293,8 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     if not (structure.anchored and long_run.regime.reaches_value):
         return None
     if noise is NoiseEffect.WANDERS or long_run.noise_grows:
-        return ConsensusLimit(value, _wandering_deviation(long_run))
+        # Frozen noise that grows is not averaged at all.
+        return ConsensusLimit(value, math.inf if long_run.phi == 1 else _wandering_deviation(long_run))
     if component.omega is None:
         return None
     # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so that only the weights of the
@@ -294,11 +305,13 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
 
 
 def _wandering_deviation(long_run: LongRun) -> float:
-    """Return the standard deviation of a value that growing noise keeps moving: finite where σ_t²/ρ_t is."""
+    """Return the standard deviation of a value that growing noise keeps moving; nan where it is not computed."""
     law = rate_of(long_run, constants=False).variance
-    if law is None or law.constant is None or abs(law.exponent) > 1e-9 or law.log:
-        return math.inf
-    return math.sqrt(law.constant)
+    if law is not None and law.constant is not None and abs(law.exponent) <= 1e-9 and not law.log:
+        return math.sqrt(law.constant)
+    # Where Σ 1/ρ_t converges, all variances add up; elsewhere the variance is of order σ_t²/ρ_t, which may be bounded
+    # without having a limit.
+    return math.inf if long_run.regime is Regime.FAST or noise_outgrows_averaging(long_run.model) else math.nan
 
 
 @final
@@ -320,10 +333,9 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
     # Opinions may all be equal, in which case noise sets the scale.
     scale = float(np.ptp(opinions)) + float(long_run.deviations.max())
     enough = tolerance * scale + ROUNDING * float(np.abs(opinions).max())
-    frozen = long_run.noise is NoiseEffect.STAYS and long_run.structure.anchored and long_run.noise_grows
-    unbounded = long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) or frozen
-    # Only the mean is followed then; the standard deviation is ∞ by the classification.
-    if unbounded:
+    std = _unsettled_deviation(long_run)
+    # Only the mean is followed then.
+    if std is not None:
         long_run = _without_noise(long_run)
     horizons, with_noise = _horizons(long_run)
     sums = dict(zip(horizons, conserved_at(long_run, component, horizons), strict=True))
@@ -334,7 +346,17 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
         laws = _covariances(long_run, component, {T: sums[T] for T in horizons[:with_noise]})
         flat, last, error = _extrapolated(laws, enough, _distance_of_deviations)
         covariance, horizon, residual = flat.reshape(count, count), max(horizon, last), max(residual, error)
-    return _result(long_run, mean, covariance, horizon, residual, unbounded=unbounded)
+    return _result(long_run, mean, covariance, horizon, residual, std)
+
+
+def _unsettled_deviation(long_run: LongRun) -> float | None:
+    """Return ∞ or nan where noise never settles, so that its variance cannot be followed; None elsewhere."""
+    anchored, remembers = long_run.structure.anchored, long_run.regime is Regime.FAST
+    if long_run.noise is NoiseEffect.WANDERS and anchored:
+        return _wandering_deviation(long_run)
+    # Frozen noise that grows moves a value that forgets, and adds up to a finite sum in one that remembers.
+    frozen = long_run.noise is NoiseEffect.STAYS and anchored and long_run.noise_grows and not remembers
+    return math.inf if frozen or long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) else None
 
 
 def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
@@ -344,12 +366,13 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         y, x = _mean_state(quiet.system, T)
         apart = _disagreement(quiet, component, y, x, T)
         rho = float(long_run.model.pressure(T))
-        # Disagreement that has followed 1/ρ since the last horizon will go on to do so.
-        settled = before is not None and apart * rho <= 1.5 * before
+        order = _next_order(long_run, component, T)
+        # Disagreement that has followed 1/ρ since the last horizon, and is small, will go on to do so.
+        settled = before is not None and apart * rho <= 1.5 * before and order <= SMALL
         before = apart * rho
         bound = apart * (conserved.settled if settled else min(1.0, conserved.neglected))
         bound += conserved.uncertain * float(np.ptp(np.concatenate([y, x])))
-        yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, _next_order(long_run, component, T))
+        yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
 
 def _mean_state(system: Model | SDE, T: float) -> tuple[Vector, Vector]:
@@ -373,13 +396,18 @@ def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector,
     assert long_run.structure.networks is not None
     weights = omega.probability[long_run.structure.networks.index(int(T))]
     apart = y - weights @ y
-    sides = model.network.sides if component.limit is NoiselessLimit.PERIODIC else None
+    sides = long_run.structure.networks.sides if component.limit is NoiselessLimit.PERIODIC else None
     if sides is None:
-        return float(np.abs(apart[agents]).max())
-    # The difference between the two sides is a part of the sums, up to terms of next order.
+        # Where networks alternate, agents may be closer at this step than at others.
+        count = omega.rates.shape[0]
+        driven = count * float(np.ptp(x[agents])) * _next_order(long_run, component, T) if count > 1 else 0.0
+        return max(float(np.abs(apart[agents]).max()), driven)
+    # The difference between the two sides is a part of the sums, up to terms of next order: its own effect on the
+    # disagreement, and what later steps add to it because the sides hold different opinions.
     sign = np.where(sides, -1.0, 1.0)
     swing = float(sign * weights @ y)
-    return float(np.abs(apart - swing * sign).max()) + abs(swing) * _next_order(long_run, component, T)
+    driven = max(abs(swing), float(np.ptp(x))) * _next_order(long_run, component, T)
+    return float(np.abs(apart - swing * sign).max()) + driven
 
 
 def _covariances(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
@@ -410,7 +438,8 @@ def _next_order(long_run: LongRun, component: Component, T: float) -> float:
     """Return the order of magnitude of s/(ρd), by which disagreement is smaller than opinions; 1 if it is not small."""
     if component.omega is None or long_run.regime is Regime.BOUNDED:
         return 1.0
-    s, d = long_run.model.s[component.agents], long_run.model.network.degrees[component.agents]
+    assert long_run.structure.networks is not None
+    s, d = long_run.model.s[component.agents], long_run.structure.networks.degrees.mean(axis=0)[component.agents]
     return min(1.0, max(float((s / d).max() * long_run.model.pressure.reciprocal(T)), 1 / T))
 
 
@@ -497,13 +526,13 @@ def _horizons(long_run: LongRun) -> tuple[list[float], int]:
 
 
 def _result(
-    long_run: LongRun, mean: Vector, covariance: Vector, horizon: float, residual: float, *, unbounded: bool
+    long_run: LongRun, mean: Vector, covariance: Vector, horizon: float, residual: float, unsettled: float | None
 ) -> ConsensusLimit:
-    std = math.inf if unbounded else math.sqrt(max(covariance[0, 0], 0.0))
+    std = math.sqrt(max(covariance[0, 0], 0.0)) if unsettled is None else unsettled
     phases = None
     if mean.size == 2:
         # The modes m and δ make the values m + δ and m − δ of the two sides.
-        turn, sides = np.array([[1.0, 1.0], [1.0, -1.0]]), long_run.model.network.sides
-        assert sides is not None
-        phases = Phases(turn @ mean, turn @ covariance @ turn.T, sides.astype(np.int8))
+        turn, networks = np.array([[1.0, 1.0], [1.0, -1.0]]), long_run.structure.networks
+        assert networks is not None
+        phases = Phases(turn @ mean, turn @ covariance @ turn.T, networks.sides.astype(np.int8))
     return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)

@@ -1,4 +1,4 @@
-"""Onset of the rates: from which t on a law describes the consensus mode and the agents' disagreement.
+"""Power laws and their onset: from which t on a law describes the consensus mode and the agents' disagreement.
 
 The mode forgets its start like exp(−κ Σ 1/ρ_t), which may take longer than any run before the lag behind the fixed
 point or later noise dominate. Its bias b and variance V are followed through the scalar recursion
@@ -14,15 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model, Vector
-
-if TYPE_CHECKING:
-    from peerpressure.theory._rates import Law
 
 # Steps that are taken one by one; later ones are grouped into intervals in which t grows by this factor.
 EXACT_STEPS = 128
@@ -33,6 +30,35 @@ FARTHEST = 690.0
 WITHIN = 0.1
 # Agents up to which the spectrum of the network is computed, which takes a tenth of a second.
 MOST_AGENTS = 500
+
+
+@final
+@dataclass(frozen=True)
+class Law:
+    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula.
+
+    The exponent is ∞ for what falls faster than every power of t. ``onset`` is the time from which the law holds up to
+    a tenth, ∞ where that is beyond 10^300, and None where it is not computed.
+    """
+
+    exponent: float
+    constant: float | None = None
+    log: bool = False
+    onset: float | None = None
+
+    def __call__(self, t: float) -> float:
+        """Return the value at t, nan if the constant is not known."""
+        if self.constant is None or self.exponent == math.inf:
+            return math.nan
+        return self.constant * math.pow(t, -self.exponent) * (math.log(t) if self.log else 1.0)
+
+    def __str__(self) -> str:
+        if self.exponent == 0:
+            return "constant"
+        if self.exponent == math.inf:
+            return "faster than every power of t"
+        power = f"t^{-self.exponent:.3g}".replace("-", "−")
+        return f"{power} log t" if self.log else power
 
 
 @final

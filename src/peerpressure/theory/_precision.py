@@ -238,7 +238,7 @@ def _final_error(long_run: LongRun) -> float | None:
     if long_run.noise is NoiseEffect.SCATTERS or (opinions.detached and opinions.random_walk):
         return math.inf
     limit = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
-    if limit is not None:
+    if limit is not None and not math.isnan(limit.std):
         # What the limit leaves open may be in favour of the precision.
         away = math.hypot(limit.mean - long_run.model.consensus_value, limit.std)
         return max(away - limit.residual, 0.0) if math.isfinite(away) else away

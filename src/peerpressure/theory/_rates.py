@@ -35,7 +35,7 @@ from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
-from peerpressure.theory._onset import ModePath, mode_path, network_onset
+from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import NoiselessLimit
 
@@ -124,35 +124,6 @@ def lag(model: Model) -> float:
     found = float(d @ z / d.sum())
     # By symmetry it may be 0, and what is left is rounding.
     return found if abs(found) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
-
-
-@final
-@dataclass(frozen=True)
-class Law:
-    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula.
-
-    The exponent is ∞ for what falls faster than every power of t. ``onset`` is the time from which the law holds up to
-    a tenth, ∞ where that is beyond 10^300, and None where it is not computed.
-    """
-
-    exponent: float
-    constant: float | None = None
-    log: bool = False
-    onset: float | None = None
-
-    def __call__(self, t: float) -> float:
-        """Return the value at t, nan if the constant is not known."""
-        if self.constant is None or self.exponent == math.inf:
-            return math.nan
-        return self.constant * math.pow(t, -self.exponent) * (math.log(t) if self.log else 1.0)
-
-    def __str__(self) -> str:
-        if self.exponent == 0:
-            return "constant"
-        if self.exponent == math.inf:
-            return "faster than every power of t"
-        power = f"t^{-self.exponent:.3g}".replace("-", "−")
-        return f"{power} log t" if self.log else power
 
 
 @final
@@ -255,7 +226,9 @@ def _with_onsets(long_run: LongRun, rate: Rate) -> Rate:
             return None
         onset = (law.onset or 1.0) if of == "disagreement" else path.onset(law, of=of)
         if of == "disagreement" and rate.bias is not None and model.network.sides is not None:
-            # The difference between two sides forgets its start as the mode does.
+            # The difference between two sides forgets its start as the mode does, even where the mode is at v.
+            if not math.isfinite(rate.bias.exponent) or rate.bias.constant == 0:
+                return law if law.exponent == math.inf else replace(law, onset=None)
             onset = max(onset, path.onset(rate.bias, of="bias"))
         # The recursion of the mode is exact where s ∝ d; elsewhere agents must be close to each other.
         if of == "disagreement" or not is_proportional(model):
@@ -333,7 +306,7 @@ def _scale(schedule: Schedule, exponent: float) -> float:
     return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
 
 
-def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -> Law:
+def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -> Law | None:
     model = long_run.model
     # Its constant has a closed form on one network in discrete time.
     closed_form = model.is_plain and not long_run.continuous
@@ -344,6 +317,9 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -
         at_v = bool(np.all(np.concatenate([model.start_state, model.x0]) == model.x0[0]))
         return Law(r, _remembered(model, r) if known else 0.0 if at_v else None)
     lead = lag(model) / c if constants and closed_form else None
+    if lead == 0:
+        # By symmetry: what is left is the start, and terms of order 1/ρ², whose constant is not known.
+        return Law(r) if r < 2 * p else None
     if r == math.inf:
         return Law(p, lead)
     # At r = 1 both terms decay like 1/t and resonate, which gives the logarithm; the tolerance absorbs rounding in κ/c.
@@ -404,7 +380,10 @@ def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, period
         exponents.append(p)
     elif not (model.is_plain and is_proportional(model)):
         exponents.append(p + r)
-    ratio = 0.1
+    if long_run.phi == 1 and r == math.inf:
+        # The common value lags behind noise that changes, by the ρ_t steps that it takes to follow.
+        exponents.append(1 - gamma)
+    ratio = 0.1 * _contrast(long_run)
     if periodic:
         exponents.append(r)
         if long_run.phi < 1:
@@ -413,6 +392,18 @@ def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, period
                 # The noise that drives the parts apart is that of autocorrelation −φ, and may be small.
                 ratio *= math.sqrt((1 - long_run.phi) / (1 + long_run.phi))
     return Law(min(exponents), onset=_outlasted(exponents, ratio))
+
+
+def _contrast(long_run: LongRun) -> float:
+    """Return the size of disagreement that is due to noise, relative to that of opinions; 1 where it is not computed.
+
+    Where a network relaxes slowly, opinions have the time 1/gap to part, and noise the root of it.
+    """
+    model, range_ = long_run.model, float(np.ptp(long_run.model.x0))
+    if not model.is_plain or model.noise.is_zero or not range_ or model.n > MOST_AGENTS:
+        return 1.0
+    gap = spectral_gaps(model)[0] if long_run.phi < 1 else 1.0
+    return min(1.0, math.sqrt(gap) * float(long_run.deviations.max()) / range_)
 
 
 def _outlasted(exponents: list[float], ratio: float) -> float:

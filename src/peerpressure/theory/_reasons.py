@@ -85,6 +85,7 @@ class ReasonCode(StrEnum):
     COMPONENT_LIMITS_DIFFER = "component_limits_differ"
     COMPONENTS_NOT_NAMED = "components_not_named"
     ISOLATED_RANDOM_WALKS = "isolated_random_walks"
+    COMPONENTS_WANDER = "components_wander"
     ISOLATED_SOURCES = "isolated_sources"
     SEVERAL_CLOSED_CLASSES = "several_closed_classes"
     CYCLE_RANGE = "cycle_range"
@@ -310,6 +311,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",
     ReasonCode.ISOLATED_RANDOM_WALKS: (
         "Agents that nobody influences adapt to their own noise for ever, and drift apart."
+    ),
+    ReasonCode.COMPONENTS_WANDER: (
+        "Hidden opinions adapt to noise for ever, so that each component's value wanders without bound."
     ),
     ReasonCode.ISOLATED_SOURCES: (
         "However high the pressure, all public opinions can be traced back to {agents:agents} isolated at times: "

@@ -30,6 +30,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
+from peerpressure.networks._connectivity import odd_depths
 from peerpressure.progress import checkpoint
 from peerpressure.theory._regime import LATE
 
@@ -63,6 +64,18 @@ class RecurrentNetworks:
     def is_static(self) -> bool:
         """Whether one network is in force from the first step on."""
         return self.count == self.begin == 1
+
+    @cached_property
+    def sides(self) -> Mask:
+        """The side of each agent in its component of the union, where that is bipartite; shape (agents,)."""
+        _, label = self.components()
+        return odd_depths(self.union, np.unique(label, return_index=True)[1].astype(np.int32))
+
+    @property
+    def is_bipartite(self) -> bool:
+        """Whether every edge of every network links the two sides of a component."""
+        rows = np.repeat(self.sides, np.diff(self.union.indptr))
+        return not np.any(rows == self.sides[self.union.indices])
 
     @property
     def isolated(self) -> Mask:

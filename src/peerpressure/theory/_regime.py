@@ -146,7 +146,7 @@ def _growing_noise(model: Model, regime: Regime) -> NoiseEffect:
         return NoiseEffect.STAYS
     # Where Σ 1/ρ_t converges, early noise is never forgotten and its variances add up; elsewhere the variance of the
     # common value follows σ²/ρ.
-    averages = _sums_up(model) if regime is Regime.FAST else _outgrows(model, 2.0)
+    averages = noise_adds_up(model) if regime is Regime.FAST else _outgrows(model, 2.0)
     if averages is None:
         return NoiseEffect.UNKNOWN
     return NoiseEffect.VANISHES if averages else NoiseEffect.WANDERS
@@ -176,10 +176,19 @@ def _outgrows(model: Model, power: float) -> bool | None:
     return _tends_to_infinity(lambda t: _ratio(model, power, t))
 
 
-def _sums_up(model: Model) -> bool | None:
-    """Whether Σ σ_t²/ρ_t² is finite, so that the consensus limit has a finite variance."""
+def noise_outgrows_averaging(model: Model) -> bool:
+    """Whether σ_t²/ρ_t is known to tend to infinity."""
+    proved = _noise_ratio(model, 2.0)
+    if proved is not None:
+        return proved.limit == 0
+    return bool(_tends_to_infinity(lambda t: 1 / _ratio(model, 2.0, t)))
+
+
+def noise_adds_up(model: Model) -> bool | None:
+    """Whether Σ σ_t²/ρ_t², or Σ σ_t/ρ_t for frozen noise, is finite, so that what noise adds to a limit is."""
     found = _noise_ratio(model, 1.0) or estimate_growth(lambda t: _ratio(model, 1.0, t))
-    return None if found.square_sum_diverges is None else not found.square_sum_diverges
+    diverges = found.reciprocal_sum_diverges if _is_constant(model) else found.square_sum_diverges
+    return None if diverges is None else not diverges
 
 
 def converges_almost_surely(model: Model) -> bool | None:
@@ -191,7 +200,7 @@ def converges_almost_surely(model: Model) -> bool | None:
     heavy tails may move an agent by more than ε.
     """
     noise = model.noise
-    if noise.is_zero or _is_constant(model) or _sums_up(model):
+    if noise.is_zero or _is_constant(model) or noise_adds_up(model):
         return True
     log, spread, size = Logarithmic().growth, _noise_ratio(model, 2.0), _noise_ratio(model, 1.0)
     needed = None if spread is None else growth_of_ratio(spread, log)

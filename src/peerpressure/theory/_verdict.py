@@ -1,43 +1,31 @@
-"""Verdicts: whether the agents agree, on what, how fast, and where they are after a number of steps."""
+"""Verdicts, and their rendering: text for a terminal, HTML for a notebook, plain values for JSON."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, final
+import textwrap
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from typing import Any, TypeAlias, final
 
-import numpy as np
+from peerpressure.schedules import Table
+from peerpressure.theory._advice import Advice, Suggestion
+from peerpressure.theory._classification import Outcome
+from peerpressure.theory._departure import Departure
+from peerpressure.theory._forecast import Forecast
+from peerpressure.theory._limits import ConsensusLimit
+from peerpressure.theory._moments import LARGEST_COVARIANCE
+from peerpressure.theory._onset import Law
+from peerpressure.theory._rates import Rate
+from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph, rounded, shown_digit
 
-from peerpressure.model import Model
-from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
-from peerpressure.progress import ShouldStop, cancellable, checkpoint
-from peerpressure.schedules import Formula
-from peerpressure.sde import SDE
-from peerpressure.statespace import model_of
-from peerpressure.theory._advice import Advice, advice
-from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._departure import Departure, decide
-from peerpressure.theory._explanation import explain
-from peerpressure.theory._forecast import Forecast, forecast
-from peerpressure.theory._limits import ConsensusLimit, with_component_values
-from peerpressure.theory._moments import step_count
-from peerpressure.theory._rates import Rate, rate_of
-from peerpressure.theory._reasons import Reason, ReasonCode, paragraph
-from peerpressure.theory._rendering import as_dict, as_html, as_text
-from peerpressure.theory._retention import retention
-from peerpressure.theory._structure import SAME
-
-# Up to this size the constants of the rates, which take a linear solve, are computed too.
-_LARGEST_SOLVE = 5_000
-# Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
-# may take many times the steps.
-_TOLERANCE = 1e-3
-# Components whose values are computed where that takes more than their opinions.
-_NAMED_COMPONENTS = 3
-# Steps whose pressures are evaluated together.
-_AT_ONCE = 2**16
-# Share of the windows that must be jointly connected for a window length to be called usual.
-_MOSTLY = 0.75
+WIDTH = 88
+# Intervals without joint connectivity that are named.
+NAMED = 2
+# Laws that hold this soon are shown without their onset.
+_SOON = 100
+_ONE_LINE = 64
+Rows: TypeAlias = list[tuple[str, str]]
 
 
 @final
@@ -177,143 +165,229 @@ class Verdict:
         return as_html(self)
 
 
-def diagnose(
-    model: Model | SDE, steps: int | None = None, *, advise: bool = True, should_stop: ShouldStop | None = None
-) -> Verdict:
-    """Decide whether the agents will agree, on what, and how fast.
-
-    Parameters
-    ----------
-    model : Model or SDE
-        Any model.
-    steps : int, optional
-        A number of steps after which to compute exactly where the agents are, and which schedules would bring them
-        closer to v by then. In continuous time steps are those of the equation.
-    advise : bool, default True
-        Whether to look for such schedules, which takes most of the time where ``steps`` is given.
-    should_stop : callable, optional
-        Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
-
-    Returns
-    -------
-    Verdict
-        The outcome, its reasons and its rates; ``print`` gives a page of text.
-
-    See Also
-    --------
-    consensus_limit : The limit of the public opinions where all agents agree.
-    consensus_rate : Only the rates.
-    moments : The exact law of the state after a number of steps.
-    optimal_schedule : The best schedule for a number of steps, for larger models than a diagnosis looks at.
-
-    References
-    ----------
-    .. [1] M. H. DeGroot, "Reaching a consensus", J. Am. Stat. Assoc. 69 (1974).
-    .. [2] N. E. Friedkin, E. C. Johnsen, "Social influence and opinions", J. Math. Sociol. 15 (1990).
-    .. [3] A. Jadbabaie, J. Lin, A. S. Morse, "Coordination of groups of mobile autonomous agents using nearest neighbor
-       rules", IEEE Trans. Autom. Control 48 (2003).
-    .. [4] B. Touri, A. Nedić, "On ergodicity, infinite flow, and consensus in random models", IEEE Trans. Autom.
-       Control 56 (2011).
-
-    Examples
-    --------
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.schedules import Power
-    >>> diagnose(Model(k2(), hidden=[0, 1])).outcome.value
-    'consensus on v'
-    >>> diagnose(Model(k2(), hidden=[0, 1], pressure=Power(2))).outcome.value
-    'permanent oscillation between the two sides'
-    """
-    with cancellable(should_stop):
-        return _diagnose(model, None if steps is None else step_count(steps), advise=advise)
+def as_text(verdict: Verdict) -> str:
+    """Return a heading, a paragraph and a table."""
+    table = rows(verdict)
+    column = max(len(name) for name, _ in table) + 2
+    lines = [f"  {name:<{column}}{value}" for name, value in table]
+    return "\n".join([heading(verdict), *textwrap.wrap(verdict.reason, WIDTH), "", *lines])
 
 
-def _check_schedules(system: Model | SDE, steps: int) -> None:
-    """Raise for a formula that is illegal at one of the steps, before any work is done."""
-    model, unit = model_of(system), system.step if isinstance(system, SDE) else 1.0
-    for first in range(1, steps + 1, _AT_ONCE):
-        checkpoint()
-        times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))
-        if isinstance(model.pressure, Formula):
-            model.pressure(times)
-        if isinstance(model.noise.time_scale, Formula):
-            model.noise.scale(times)
-
-
-def _diagnose(model: Model | SDE, horizon: int | None, *, advise: bool) -> Verdict:
-    if horizon is not None:
-        _check_schedules(model, horizon)
-    long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
-    ahead = None if horizon is None else forecast(long_run.system, horizon)
-    better = advice(long_run, ahead) if advise and ahead is not None else None
-    long_run, limit, departure = decide(long_run, _TOLERANCE)
-    # Passed on, because for temporal networks it takes a backward run over all steps.
-    weight = None if ahead is None else ahead.start_weight
-    return Verdict(
-        outcome=long_run.outcome,
-        reasons=explain(long_run, limit, departure, horizon, weight),
-        estimated=long_run.estimated,
-        value=long_run.model.consensus_value,
-        kappa=long_run.kappa,
-        pressure=str(long_run.model.pressure),
-        rate=rate_of(long_run, constants=long_run.model.n <= _LARGEST_SOLVE),
-        forecast=ahead,
-        advice=better,
-        consensus_limit=limit,
-        departure=departure,
-        hidden=_hidden(long_run, limit),
-        connectivity=_connectivity(long_run, horizon),
-        step=long_run.system.step if isinstance(long_run.system, SDE) else None,
+def as_html(verdict: Verdict) -> str:
+    """Return the same as HTML, with every text escaped."""
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows(verdict)
     )
+    head = f"<strong>{escape(heading(verdict))}</strong>"
+    return f"<div>{head}<p style='max-width:44em'>{escape(verdict.reason)}</p><table>{body}</table></div>"
 
 
-def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None:
-    temporal_network, structure = long_run.model.temporal_network, long_run.structure
-    if temporal_network is None:
-        return None
-    law = structure.law
-    # Joint connectivity is that of the record, if a random process goes on after it.
-    horizon = temporal_network.span if horizon is None and law is not None else horizon
-    usual, broken = _usual_window(temporal_network, horizon)
-    never = np.zeros((1, long_run.model.n), dtype=np.bool_)
-    isolated = never if structure.networks is None else structure.networks.isolated
-    at_times = int(np.count_nonzero(np.any(isolated, axis=0)))
-    return Connectivity(
-        period=temporal_network.period,
-        last_change=temporal_network.last_change,
-        until=horizon,
-        window=shortest_window(temporal_network, horizon),
-        usual=usual,
-        broken=broken,
-        components=tuple(component.agents.size for component in structure.components),
-        values=tuple(component.value for component in structure.components),
-        isolated=float(isolated.mean()) if law is None else law.isolation,
-        isolated_agents=at_times if law is None else long_run.model.n * (law.isolation > 0),
-    )
+def as_dict(verdict: Verdict) -> dict[str, Any]:
+    """Return plain values, fit for JSON."""
+    rate, limit, ahead, better = verdict.rate, verdict.consensus_limit, verdict.forecast, verdict.advice
+    laws = {name: getattr(rate, name) for name in ("bias", "variance", "disagreement")}
+    return {
+        "outcome": verdict.outcome.name.lower(),
+        "words": verdict.outcome.value,
+        "agrees": verdict.agrees,
+        "convergence": verdict.convergence,
+        "reason": verdict.reason,
+        "reasons": [reason.to_dict() for reason in verdict.reasons],
+        "estimated": verdict.estimated,
+        "value": verdict.value,
+        "kappa": verdict.kappa,
+        "pressure": verdict.pressure,
+        "regime": rate.regime.name.lower(),
+        "ratio": rate.ratio,
+        "step": verdict.step,
+        "rates": {name: None if law is None else _plain_law(law) for name, law in laws.items()},
+        "forecast": None if ahead is None else _plain_forecast(ahead),
+        "advice": None if better is None else _plain_advice(better),
+        "consensus_limit": None if limit is None else _plain_limit(limit),
+        "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
+        "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
+        "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
+    }
 
 
-def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | None, tuple[tuple[int, int], ...]]:
-    """Return the first window of 1, 2, 4, … steps that is mostly connected, and the intervals where it is not."""
-    end = network.span if horizon is None else horizon
-    window = 1
-    while window <= end:
-        joined = joint_connectivity(network, window, end)
-        if joined.connected.mean() >= _MOSTLY:
-            return window, tuple(joined.broken)
-        # Powers of two: each test passes over all steps, and only the order of magnitude is reported.
-        window *= 2
-    return None, ()
+def _plain_law(law: Law) -> dict[str, Any]:
+    # JSON has no infinity, and None means that it is not computed.
+    onset = None if law.onset is None else min(law.onset, 1e300)
+    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
 
 
-def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | None:
-    if long_run.structure.constant_opinions:
-        return None
-    # One step is enough: half-life and information do not depend on how many are asked for.
-    kept = retention(long_run.model, 1)
-    life = (float(kept.half_life.min()), float(kept.half_life.max()))
-    agrees, still = long_run.hidden_agrees, long_run.model.x0[~long_run.structure.opinions.movable]
-    if agrees is False and long_run.structure.opinions.lasting and still.size and limit is not None:
-        # Agents who adapt follow a public consensus, which may be the opinion of those who do not.
-        apart = float(np.abs(still - limit.mean).max()) + limit.std
-        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= SAME * float(np.ptp(long_run.model.x0))
-    return HiddenOutcome(agrees, life, float(kept.information.max()))
+def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
+    plain = {field.name: getattr(ahead, field.name) for field in fields(ahead)}
+    for name in ("mean", "std"):
+        # Numbers of more agents than that are for arrays, not for a text format.
+        listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
+        plain[name] = plain[name].tolist() if listed else None
+    return plain
+
+
+def _plain_limit(limit: ConsensusLimit) -> dict[str, Any]:
+    plain = {"mean": limit.mean, "std": json_number(limit.std), "horizon": limit.horizon, "residual": limit.residual}
+    phases = limit.phases
+    return plain | {
+        "phases": None if phases is None else {"mean": phases.mean.tolist(), "std": phases.std.tolist()},
+    }
+
+
+def _plain_departure(departure: Departure) -> dict[str, Any]:
+    return {name: json_number(value) for name, value in asdict(departure).items()}
+
+
+def _plain_advice(better: Advice) -> dict[str, Any]:
+    return {
+        "rms_distance": better.rms_distance,
+        "suggestions": [
+            {
+                "name": one.name,
+                "schedule": one.schedule.to_dict(),
+                "text": str(one.schedule),
+                "rms_distance": one.rms_distance,
+                "gain": json_number(one.gain),
+                "outcome": None if one.outcome is None else one.outcome.name.lower(),
+            }
+            for one in better.suggestions
+        ],
+        "omitted": None if better.omitted is None else better.omitted.to_dict(),
+    }
+
+
+def heading(verdict: Verdict) -> str:
+    """Return the outcome as a title."""
+    words = verdict.outcome.value
+    # An unknown outcome claims nothing that could be estimated.
+    return words[0].upper() + words[1:] + " (estimated)" * (verdict.estimated and words != "unknown")
+
+
+def rows(verdict: Verdict) -> Rows:
+    """Return the table of names and values."""
+    kappa = f"{verdict.kappa:.4g}"
+    if verdict.rate.ratio is not None:
+        kappa += f", and κ/c = {verdict.rate.ratio:.4g} for ρ_t ~ c t"
+    name = "κ = Σs/Σd" if verdict.connectivity is None else "κ"
+    table = [("peer pressure", verdict.pressure), ("consensus value v", f"{verdict.value:.6g}"), (name, kappa)]
+    limit = verdict.consensus_limit
+    if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
+        table.append(("consensus limit", _limit_text(limit)))
+        if verdict.departure is not None and math.isfinite(limit.std):
+            table.append(("distance to v", _departure_text(verdict.departure)))
+    if verdict.hidden is not None:
+        table += _hidden_rows(verdict.hidden)
+    if verdict.connectivity is not None:
+        table.append(("joint connectivity", _connectivity_text(verdict.connectivity)))
+    rate = verdict.rate
+    laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
+    known = [f"{name} {_law(law)}" for name, law in laws if law is not None]
+    # On one line if they are short, and one below the other if they have their onsets.
+    parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
+    table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
+    if verdict.forecast is not None:
+        table += _forecast_rows(verdict.forecast, verdict.step)
+    if verdict.advice is not None:
+        table += _advice_rows(verdict.advice)
+    return table
+
+
+def _law(law: Law) -> str:
+    if law.constant == 0:
+        return "0"
+    if law.onset is None:
+        return f"{law} as t → ∞"
+    return str(law) + ("" if law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
+
+
+def _limit_text(limit: ConsensusLimit) -> str:
+    if not math.isfinite(limit.std):
+        variance = "unbounded variance" if math.isinf(limit.std) else "a variance that does not vanish"
+        return f"{limit.mean:.6g} on average, with {variance}"
+    values = [(limit.mean, limit.std)]
+    if limit.phases is not None:
+        values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
+    digit = shown_digit([mean for mean, _ in values], limit.residual) if len(values) > 1 else limit.residual
+    text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
+    turns = ", alternating" if limit.phases is not None else ""
+    return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
+
+
+def _departure_text(departure: Departure) -> str:
+    named = [("bias", departure.bias), ("standard deviation", departure.std), ("swing", departure.swing)]
+    sizes = [f"{name} {size:.2g}" if size > departure.resolution else f"{name} 0" for name, size in named]
+    return ", ".join(sizes) + f", resolved to {departure.resolution:.1g}"
+
+
+def _hidden_rows(hidden: HiddenOutcome) -> Rows:
+    known = {True: "agree in the long run", False: "do not agree in the long run", None: "not known whether they agree"}
+    low, high = ("∞" if math.isinf(life) else f"{life:,.0f}" for life in hidden.half_life)
+    total = hidden.information
+    information = f"; information about x₀ equal to {total:.3g} first steps" if math.isfinite(total) else ""
+    life = f"half-life of {low if low == high else f'{low}–{high}'} steps{information}"
+    return [("hidden opinions", known[hidden.agrees]), ("retention", life)]
+
+
+def _connectivity_text(found: Connectivity) -> str:
+    when = "" if found.until is None else f" up to t = {found.until:,}"
+    if len(found.components) > 1 and found.until is None:
+        text = f"in the long run only within {len(found.components):,} components"
+    elif found.window is not None:
+        text = f"within any {found.window:,} steps{when}" if found.window > 1 else f"in every step{when}"
+    else:
+        text = f"never of all agents{when}" if found.until else "not of all agents for ever"
+    if found.usual is not None and found.usual != found.window:
+        text += f", mostly within {found.usual:,}"
+    named = ", ".join(f"{a:,}–{b:,}" if a < b else f"{a:,}" for a, b in found.broken[:NAMED])
+    more = f" and {len(found.broken) - NAMED:,} more" if len(found.broken) > NAMED else ""
+    return text + (f" but not in {named}{more}" if named else "")
+
+
+def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
+    after = f"after {ahead.steps:,} step{'s' * (ahead.steps != 1)}"
+    if step is not None:
+        after = f"at time {ahead.steps * step:,.6g}"
+    table = [
+        (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
+        ("  consensus mode", f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}"),
+        ("  RMS distance to v", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
+        ("  RMS disagreement", _estimate(ahead.disagreement, ahead.disagreement_stderr)),
+    ]
+    if ahead.hidden_disagreement is not None:
+        apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
+        table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
+    return table
+
+
+def _estimate(value: float, stderr: float) -> str:
+    return f"{value:.3g} " + (f"(standard error {stderr:.1g})" if stderr else "(exact)")
+
+
+def _advice_rows(advice: Advice) -> Rows:
+    """Return two rows for each better schedule, or why the best one was not computed."""
+    if not advice.suggestions and advice.omitted is not None:
+        return [("optimal schedule", str(advice.omitted))]
+    return [row for one in advice.suggestions for row in _suggestion_rows(one, advice.rms_distance)]
+
+
+_ADVISED = {
+    "optimal": "optimal schedule",
+    "averaging": "line, then averaging",
+    "line": "best line",
+    "tuned": "tuned schedule",
+}
+
+
+def _suggestion_rows(one: Suggestion, now: float) -> Rows:
+    compared = f"{one.gain:.3g} times smaller" if math.isfinite(one.gain) else "none is left"
+    after = "for this horizon only" if one.outcome is None else f"in the long run {one.outcome.value}"
+    how = _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
+    distance = f"RMS distance {one.rms_distance:.3g} instead of {now:.3g}, {compared}"
+    return [(_ADVISED[one.name], distance), ("", f"{how}; {after}")]
+
+
+def _course(schedule: Table) -> str:
+    """Describe a table by its first, its middle and its last pressure."""
+    last = schedule.values.size
+    shown = sorted({1, -(-last // 2), last})
+    return ", ".join(f"ρ_{t} = {schedule.values[t - 1]:.3g}" for t in shown)
