@@ -90,9 +90,11 @@ class Unbounded:
 @final
 @dataclass(frozen=True, eq=False)
 class _Inverse:
-    """G⁻¹ of an agent, as A⁻¹ − VWVᵀ: A⁻¹ belongs to the neighbours' matrix, and V (candidates, 2) to the agent."""
+    """G⁻¹ of an agent as A⁻¹ − VWVᵀ, where A⁻¹ is that of its neighbours; arrays over all agents, 0 for no neighbours.
 
-    neighbours: Index
+    ``shared`` if A is the matrix of all agents but one, so that its inverse follows from that of all.
+    """
+
     shared: bool
     ones: Vector
     b: Vector
@@ -105,17 +107,17 @@ class _Inverse:
 def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
     """Return the likelihoods of a group's agents, None where steps are too few."""
     spare = sums.rows - allowed.sum(axis=1) - sums.free
-    enough = (spare >= _SPARE) & allowed.any(axis=1)
-    if not enough.any():
-        return [None] * len(spare)
+    enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
+    found: list[Unbounded | None] = [None] * len(spare)
+    if not enough.size:
+        return found
     base = linalg.inv(sums.s + _ridge(sums))
-    inverses = [_inverse(sums, at, allowed[at], base) if ok else None for at, ok in enumerate(enough)]
-    weight = _weights(steps, sums, inverses, base)
-    found: list[Unbounded | None] = []
-    for at, one in enumerate(inverses):
-        parts = None if one is None else (one.neighbours, one.ones, one.b, one.diagonal, one.inner)
-        rest = (float(sums.bb[at]), sums.rho, weight[at], int(spare[at]))
-        found.append(None if parts is None else Unbounded(*parts, *rest))
+    inverses = [_inverse(sums, int(at), allowed[at], base) for at in enough]
+    weight = _weights(steps, sums, enough, inverses, allowed, base)
+    for at, one, own in zip(enough, inverses, weight, strict=True):
+        j = np.flatnonzero(allowed[at])
+        parts = (j, one.ones[j], one.b[j], one.diagonal[j], one.inner, float(sums.bb[at]))
+        found[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
     return found
 
 
@@ -124,56 +126,58 @@ def _ridge(sums: ProductSums) -> float:
     return float(np.trace(sums.s)) / len(sums.s) ** 2
 
 
-def _neighbours_inverse(sums: ProductSums, at: int, j: Index, base: Vector) -> Vector:
-    """Return A⁻¹ for some neighbours, from that for all agents where only the agent itself is left out."""
-    i = int(sums.agents[at])
-    if j.size == len(base) - 1:
-        return np.asarray(base[np.ix_(j, j)] - np.outer(base[j, i], base[i, j]) / base[i, i])
-    return np.asarray(linalg.inv(sums.s[np.ix_(j, j)] + _ridge(sums)))
-
-
 def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Vector) -> _Inverse:
     """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity."""
     checkpoint()
-    j = np.flatnonzero(allowed)
-    inverse, c = _neighbours_inverse(sums, at, j, base), sums.c[at, j]
-    u = np.stack([np.ones(j.size), c], axis=1)
-    v = inverse @ u
-    w = np.linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v)
-    right = sums.bd[at] - sums.be[at, j]
-    ones, b = (part - v @ (w @ (u.T @ part)) for part in (v[:, 0], inverse @ right))
-    diagonal = np.diag(inverse) - ((v @ w) * v).sum(axis=1)
-    return _Inverse(j, j.size == len(base) - 1, ones, b, diagonal, float(right @ b), v, w)
+    i, n = int(sums.agents[at]), len(base)
+    shared = int(allowed.sum()) == n - 1
+    right = np.where(allowed, [np.ones(n), sums.c[at], sums.bd[at] - sums.be[at]], 0.0).T
+    if shared:
+        # Leaving out agent i takes a term of rank 1 from the inverse, and makes row i of the products 0.
+        through = base @ right
+        through -= np.outer(base[:, i], through[i] / base[i, i])
+        diagonal = np.diag(base) - base[:, i] ** 2 / base[i, i]
+    else:
+        j = np.flatnonzero(allowed)
+        inverse = _part(sums, j)
+        through, diagonal = np.zeros((n, 3)), np.zeros(n)
+        through[j], diagonal[j] = inverse @ right[j], np.diag(inverse)
+    u, v = right[:, :2], through[:, :2]
+    w = np.asarray(linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v))
+    ones, b = (part - v @ (w @ (u.T @ part)) for part in (through[:, 0], through[:, 2]))
+    return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), float(right[:, 2] @ b), v, w)
 
 
-def _weights(steps: Steps, sums: ProductSums, inverses: Sequence[_Inverse | None], base: Vector) -> Vector:
-    """Return Σ (1 − leverage) over the rows of each step, (g, T): what the fit leaves of the logarithms.
+def _part(sums: ProductSums, j: Index) -> Vector:
+    return np.asarray(linalg.inv(sums.s[np.ix_(j, j)] + _ridge(sums)))
+
+
+def _weights(
+    steps: Steps, sums: ProductSums, which: Index, inverses: Sequence[_Inverse], allowed: Mask, base: Vector
+) -> Vector:
+    """Return Σ (1 − leverage) over the rows of each step, (agents, T): what the fit leaves of the logarithms.
 
     A residual keeps 1 − h of its own noise, h being the leverage of its row. Early steps, which determine the scale,
     have most of it.
     """
-    found, begin = np.zeros((len(inverses), sums.rho.size)), 0
+    found, begin = np.zeros((which.size, sums.rho.size)), 0
     # x₀ is one more unknown, whose part of the leverage is u²/Σu².
-    share = 1 / sums.uu if sums.free else 0.0
+    share, agents = 1 / sums.uu if sums.free else 0.0, sums.agents[which]
+    ones = np.stack([one.ones for one in inverses])
+    v, w = np.stack([one.v for one in inverses]), np.stack([one.w for one in inverses])
     for all_d, all_e, _, u in steps.blocks(sums.at):
-        d, e = all_d[:, sums.agents] - share * np.outer(u, sums.du), all_e - share * np.outer(u, sums.eu)
+        checkpoint()
+        d, e = all_d[:, agents] - share * np.outer(u, sums.du[which]), all_e - share * np.outer(u, sums.eu)
         through = e @ base
-        square = (through * e).sum(axis=1)
+        leverage = (through * e).sum(axis=1)[:, None] - through[:, agents] ** 2 / np.diag(base)[agents]
+        for k in (k for k, one in enumerate(inverses) if not one.shared):
+            j = np.flatnonzero(allowed[which[k]])
+            leverage[:, k] = ((e[:, j] @ _part(sums, j)) * e[:, j]).sum(axis=1)
+        first, second = e @ v[:, :, 0].T, e @ v[:, :, 1].T
+        leverage -= w[:, 0, 0] * first**2 + 2 * w[:, 0, 1] * first * second + w[:, 1, 1] * second**2
+        leverage += d**2 * ones.sum(axis=1) - 2 * d * (e @ ones.T) + share * u[:, None] ** 2
         end = begin + u.size // sums.count
-        for at, one in enumerate(inverses):
-            if one is None:
-                continue
-            checkpoint()
-            j, i = one.neighbours, int(sums.agents[at])
-            near, own = e[:, j], d[:, at]
-            if one.shared:
-                rest = square - through[:, i] ** 2 / base[i, i]
-            else:
-                rest = ((near @ _neighbours_inverse(sums, at, j, base)) * near).sum(axis=1)
-            side = near @ one.v
-            leverage = own**2 * one.ones.sum() - 2 * own * (near @ one.ones) + share * u**2
-            leverage += rest - ((side @ one.w) * side).sum(axis=1)
-            found[at, begin:end] = (1 - leverage).reshape(sums.count, -1).sum(axis=0)
+        found[:, begin:end] = (1 - leverage).reshape(sums.count, -1, which.size).sum(axis=0).T
         begin = end
     return found
 
