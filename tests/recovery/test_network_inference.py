@@ -117,15 +117,12 @@ def test_the_log_likelihood_is_that_of_the_outputs() -> None:
         assert found.log_likelihood == pytest.approx(expected, abs=1e-6)
 
 
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_cancelled_on_the_way() -> None:
     model, run = small(6, 60)
-    alone = infer_network(run, model.pressure)
-    monkeypatch.setattr("peerpressure.recovery._network_fit._THREADED", 2)
-    monkeypatch.setattr("peerpressure.recovery._network_fit.available_threads", lambda: 3)
-    np.testing.assert_array_equal(infer_network(run, model.pressure).weights, alone.weights)
     calls = iter(range(10**6))
     with pytest.raises(CancelledError):
         infer_network(run, model.pressure, should_stop=lambda: next(calls) > 40)
+    assert next(calls) == 42
 
 
 def _problem(symmetric: bool, n: int = 6) -> AgentProblem | SymmetricProblem:

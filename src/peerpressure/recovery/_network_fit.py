@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypeVar, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 from scipy import linalg
 
-from peerpressure.engine.plan import available_threads
 from peerpressure.model import Vector
-from peerpressure.progress import checkpoint
 from peerpressure.recovery._network_likelihood import (
     STATIONARY,
     AgentProblem,
@@ -28,7 +23,6 @@ from peerpressure.recovery._network_likelihood import (
 )
 
 Penalty: TypeAlias = Literal["bic"] | float | None
-Result = TypeVar("Result")
 # The number of penalties that "bic" tries, and the least, in units of √(2 log n) standard errors of the score. The
 # largest follows from the number of rows: the score of a true edge grows with it, and its standard error with its root.
 _PENALTIES, _LEAST = 14, 0.3
@@ -36,8 +30,6 @@ _PENALTIES, _LEAST = 14, 0.3
 _ROUGH = 1e-3
 # Supports without a better criterion after which the path of penalties ends.
 _PATIENCE = 4
-# Agents from which on threads gain more than they cost.
-_THREADED = 200
 
 
 @final
@@ -130,25 +122,6 @@ def _restricted(problem: Problem, beta: Vector) -> Problem:
 
 def _share(unknowns: Vector, rows: int) -> Vector:
     return np.maximum(1 - unknowns / rows, 1 / rows)
-
-
-def each(work: Callable[[int], Result], count: int) -> list[Result]:
-    """Return the results for 0 … count − 1, computed by threads where there are many."""
-    threads = available_threads()
-    if count < _THREADED or threads == 1:
-        return [work(i) for i in range(count)]
-    with ThreadPoolExecutor(threads) as pool:
-        # Each in a context of its own, so that callbacks that cancel the work are found in the threads as well.
-        jobs = [pool.submit(copy_context().run, work, i) for i in range(count)]
-        try:
-            found = []
-            for job in jobs:
-                checkpoint()
-                found.append(job.result())
-            return found
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
 
 
 # Covariances.
