@@ -54,7 +54,7 @@ def network_leak(leak: pd.DataFrame, defence: pd.DataFrame) -> Figure:
         panel(axes, letter, subject)
     for axes in (top[0], bottom[0]):
         axes.set_ylabel("average precision of edges")
-        axes.set_ylim(0, 1.03)
+        axes.set_ylim(0, 1.12)
     return figure
 
 
@@ -70,7 +70,7 @@ def _methods(axes: Axes, leak: pd.DataFrame) -> None:
     # Room on the right for the names.
     last = float(leak["steps"].max())
     axes.set_xlim(float(leak["steps"].min()) / 1.15, last * (last / float(leak["steps"].min())) ** 0.6)
-    axes.set_ylim(0, 1.03)
+    axes.set_ylim(0, 1.12)
     name_ends(axes, last * 1.1, ends)
     panel(axes, "a", "scale-free network of 30 agents")
 
@@ -82,7 +82,9 @@ def _defences(axes: Axes, defence: pd.DataFrame, curves: Mapping[str, tuple[str,
         strength = 100 * own["strength"] if name == "fraction" else own["strength"]
         axes.plot(strength, own["average_precision"], color=colour, marker="o", markersize=3)
         if title:
-            middle = own.iloc[len(own) // 2]
-            label(axes, title, (middle["strength"], middle["average_precision"]), xytext=(0, -12), color=colour)
+            # Names on different sides of their curves, which may run together.
+            middle, side = own.iloc[len(own) // 2], 6 if name == "noise" else -12
+            spot = (float(middle["strength"]), float(middle["average_precision"]))
+            label(axes, title, spot, xytext=(0, side), ha="center", color=colour)
     if len(curves) > 1:
         axes.set_xscale("log")
