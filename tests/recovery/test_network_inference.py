@@ -320,6 +320,19 @@ def test_fewer_steps_than_agents_need_the_penalty_and_have_no_confidence() -> No
     assert found.average_precision(network) > 0.45
 
 
+def test_residuals_tell_whether_the_model_made_the_outputs() -> None:
+    model, run = small(8, 400)
+    found = infer_network(run, model.pressure, std="known")
+    assert found.goodness_of_fit.min() > 0.001
+    assert "another model" not in str(found)
+    rounded = replace(run, states=np.round(np.asarray(run.states), 2))
+    assert "another model" in str(infer_network(rounded, model.pressure, std="known"))
+    correlated, run = small(8, 400, noise=Gaussian(0.5, temporal=AR1(0.5)))
+    assert "another model" in str(infer_network(run, correlated.pressure, noise=Gaussian(0.5), std="known"))
+    right = infer_network(run, correlated.pressure, std="known")
+    assert right.goodness_of_fit.min() > 0.001
+
+
 def test_unobserved_agents_are_refused_or_flagged() -> None:
     model, run = small(8, 200)
     look = Observation(agents=[0, 1, 2, 3, 4, 5])

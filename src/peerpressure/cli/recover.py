@@ -142,6 +142,7 @@ def _show_network(found: NetworkEstimate, edges: pd.DataFrame, out: Path | None,
             "hidden_std": found.hidden_std.tolist(),
             "noise_std": found.noise_std.tolist(),
             "scale_std": found.scale_std.tolist(),
+            "goodness_of_fit": found.goodness_of_fit.tolist(),
             "steps": found.steps.tolist(),
         }
         rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]

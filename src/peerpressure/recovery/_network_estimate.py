@@ -46,6 +46,10 @@ class NetworkEstimate:
         Standard error of log σ_i. The factor (w, x, σ) → c·(w, x, σ) is common to all of an agent's unknowns and is
         determined only by steps in which ρ_t d_i is small; errors of ``std`` and ``hidden_std`` contain it. Infinite
         where the outputs do not determine it to a factor of √e: weights and x₀ then have an arbitrary scale.
+    goodness_of_fit : array of shape (n,)
+        p-values of the test that an agent's residuals are uncorrelated from one step to the next, and of the same size
+        early and late. Small ones mean that another model made the outputs, such as rounded opinions or noise with
+        memory; unobserved neighbours do not show.
     penalty : array of shape (n,)
         The penalty of each agent, in units of √(2 log n) standard errors; 0 if there was none.
     steps : array of shape (n,)
@@ -67,6 +71,7 @@ class NetworkEstimate:
     hidden_std: Vector
     noise_std: Vector
     scale_std: Vector
+    goodness_of_fit: Vector
     penalty: Vector
     steps: Index
     log_likelihood: float
@@ -142,6 +147,9 @@ class NetworkEstimate:
             f"  noise             {np.median(self.noise_std):.4g} (median agent), known to {scale:.2g} of itself",
             f"  scale of weights  identified for {int(self.scale_identified.sum()):,} of {n:,} agents",
         ]
+        # Bonferroni's correction: the smallest of many p-values is small by chance.
+        if float(self.goodness_of_fit.min()) * n < 1e-4:
+            lines.append("  note              residuals depend on time: another model made these outputs")
         if self.unobserved:
             lines.append(f"  note              {self.unobserved:,} agents are not observed: weights are biased")
         return "\n".join(lines)

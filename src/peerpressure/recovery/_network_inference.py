@@ -25,6 +25,7 @@ from peerpressure.recovery._network_likelihood import (
     Steps,
     SymmetricProblem,
     objective,
+    residual_tests,
     sum_products,
 )
 from peerpressure.recovery._network_unbounded import (
@@ -400,8 +401,15 @@ def _result(
     hidden[lost & np.isnan(task.steps.known), 1] = np.inf
     steps = np.array([group.rows for group, _ in task.places])
     tau, _ = task.scales
+    # Two tests with one degree of freedom each; the p-value of a χ² with two is its exponential.
+    chi = np.zeros(tau.size)
+    for group in task.groups:
+        own = group.agents
+        relative = np.where(np.isnan(task.steps.known[own]), hidden[own, 0] - task.steps.centre, 0.0)
+        both = residual_tests(task.steps, group, tau[own], weights[own], relative, task.excess)
+        chi[own] = np.square(both).sum(axis=0)
     return NetworkEstimate(
-        (), weights, std, sure, hidden[:, 0], hidden[:, 1], 1 / tau, task.scale_std, penalty, steps,
+        (), weights, std, sure, hidden[:, 0], hidden[:, 1], 1 / tau, task.scale_std, np.exp(-chi / 2), penalty, steps,
         likelihood + _constant(task), symmetric=False, unobserved=0,
     )  # fmt: skip
 

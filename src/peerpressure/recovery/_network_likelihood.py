@@ -159,6 +159,34 @@ def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> Pro
     return ProductSums(agents, rows, s, c, q, be, bd, bb, du, eu, bu, uu, rho, count, log_scale, free)
 
 
+def residual_tests(
+    steps: Steps, sums: ProductSums, tau: Vector, weights: Vector, hidden: Vector, excess: float
+) -> tuple[Vector, Vector]:
+    """Return two tests of a group's residuals, in standard errors, (g,) each.
+
+    The first is their correlation from one step to the next, the second the trend of their squares over time.
+    ``tau`` and ``hidden`` (g,) and ``weights`` (g, n) are the estimates; hidden opinions are relative to the centre,
+    and 0 where they are known. ``excess`` is the excess kurtosis of the noise.
+    """
+    g, total, begin = sums.agents.size, sums.rho.size, 0
+    product, trend, square, pairs = np.zeros(g), np.zeros(g), np.zeros(g), 0
+    # The times of steps on a scale with mean 0, so that the mean square drops out of the trend.
+    scale = np.linspace(-1, 1, total)
+    for d, e, b, u in steps.blocks(sums.at):
+        unit = b[:, sums.agents] + d[:, sums.agents] * weights.sum(axis=1) - e @ weights.T - np.outer(u, hidden)
+        residual = (tau * unit).reshape(sums.count, -1, g)
+        here = slice(begin, begin + residual.shape[1])
+        # Pairs across two blocks are left out, as are those across a gap.
+        first = np.flatnonzero(np.diff(steps.times[sums.at[here]]) == 1)
+        product += (residual[:, first] * residual[:, first + 1]).sum(axis=(0, 1))
+        squares = (residual**2).sum(axis=0)
+        trend, square = trend + scale[here] @ squares, square + squares.sum(axis=0)
+        pairs, begin = pairs + first.size * sums.count, here.stop
+    mean = np.maximum(square / (total * sums.count), np.finfo(float).tiny)
+    spread = np.sqrt(max(2 + excess, 1e-3) * sums.count * float((scale**2).sum()))
+    return product / (mean * np.sqrt(max(pairs, 1))), trend / (mean * spread)
+
+
 # Problems have the form ½βᵀMβ − Σ_r ν_r Σ_t log(τ_r + ρ_t d_r) over β ≥ 0, with τ and d linear in β: ``tau_map`` and
 # ``degree_map`` (rows, variables) are these maps, ``times`` returns Mβ, ``gram`` a part of M.
 
