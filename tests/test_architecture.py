@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,11 +49,16 @@ def _package(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def _imports(path: Path) -> set[str]:
     """Return the top-level modules and packages that a file imports anywhere, types included."""
     package = ("peerpressure", *path.relative_to(ROOT).parts[:-1])
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -72,7 +78,7 @@ def test_imports_go_down_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_evaluates_text_or_unpickles(path: Path) -> None:
-    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(_tree(path)) if isinstance(node, ast.Name)}
     assert not names & {"eval", "exec", "compile", "pickle", "__import__"}
 
 
@@ -83,14 +89,16 @@ def test_loading_the_package_loads_nothing_heavy() -> None:
     assert out.stdout.strip() == "[]"
 
 
-def test_building_a_model_loads_no_compiler_and_no_plots() -> None:
+def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(tmp_path: Path) -> None:
+    (tmp_path / "k2.toml").write_text("[network]\ngenerator = 'k2'\n[run]\nsteps = 3\n")
     heavy = ("numba", "matplotlib", "pandas", "xarray")
     code = (
-        "import sys, peerpressure as pp; pp.Model(pp.networks.k2(), [1, 2]); "
-        f"print([n for n in {heavy} if n in sys.modules])"
+        "import sys, peerpressure as pp, peerpressure.cli; pp.Model(pp.networks.k2(), [1, 2]); "
+        "pp.cli.invoke(['check', 'k2.toml']); "
+        f"sys.exit(str([name for name in {heavy} if name in sys.modules]))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.stdout[:15], done.stderr) == ("k2.toml: Model(", "[]\n")
 
 
 def test_the_public_names_are_few_and_all_there() -> None:
@@ -114,7 +122,7 @@ def test_no_module_is_shadowed_by_a_function_of_its_name() -> None:
 
 def _defines(path: Path, name: str) -> bool:
     """Return whether a file binds a name to something other than the module of that name."""
-    for node in ast.parse(path.read_text()).body:
+    for node in _tree(path).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return True
         # "from package import module" binds the module itself; "from package.module import name" does not.
@@ -132,7 +140,7 @@ MAY_ASK = {"theory", "simulation"}
 def _asks_for_the_kind(path: Path) -> set[int]:
     """Return the lines of a file on which a condition depends on what a model consists of."""
     conditions: list[ast.AST] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.If | ast.IfExp | ast.While):
             conditions.append(node.test)
         elif isinstance(node, ast.comprehension):
@@ -159,7 +167,7 @@ def test_readers_of_a_model_rarely_ask_for_its_kind() -> None:
 def test_no_two_classes_have_one_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.parse(path.read_text()).body:
+        for node in _tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert not {name: files for name, files in homes.items() if len(files) > 1}

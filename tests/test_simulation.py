@@ -61,7 +61,7 @@ def test_huge_pressure_is_the_neighbours_mean() -> None:
 # --- bit-identity ---------------------------------------------------------------------------------------------------
 
 
-def _same(a: pp.Trajectory, b: pp.Trajectory, rows: slice = slice(None)) -> None:
+def assert_same_bits(a: pp.Trajectory, b: pp.Trajectory, rows: slice = slice(None)) -> None:
     for name in ("states", "minimum", "maximum", "mean"):
         np.testing.assert_array_equal(getattr(a, name)[rows], getattr(b, name))
     np.testing.assert_array_equal(a.final.public[rows], b.final.public)
@@ -74,7 +74,7 @@ def test_splitting_replicates_changes_no_bit(noise: str) -> None:
     for part in (range(20, 40), range(7, 8), range(3, 36), range(1, 140), [39]):
         for threads in (1, 3):
             run = pp.simulate(model, 12, replicates=part, seed=3, threads=threads)
-            _same(whole, run, slice(part[0], part[-1] + 1))
+            assert_same_bits(whole, run, slice(part[0], part[-1] + 1))
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "ar1", "ar1 custom", "frozen"])
@@ -89,7 +89,7 @@ def test_threads_and_sharing_of_agents_change_no_bit(
     monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
     monkeypatch.setattr(runner, "_SEGMENT", 1)
     for threads in (2, 3):
-        _same(alone, pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads))
+        assert_same_bits(alone, pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads))
 
 
 @pytest.mark.parametrize("noise", NOISES)

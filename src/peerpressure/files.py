@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""Atomic writing of files, and their sizes in words."""
 
 from __future__ import annotations
 
@@ -58,3 +58,17 @@ def umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def amount(size: float) -> str:
+    """Return a number of bytes with a unit.
+
+    >>> amount(2_722_720_000)
+    '2.72 GB'
+    """
+    # Decimal units, as disks and file managers count.
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"

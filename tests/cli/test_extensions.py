@@ -51,32 +51,32 @@ def test_check_says_what_will_be_run(file: Path, kind: str, capfd: Captured) -> 
     assert words[kind] in answer.out
 
 
-def test_run_writes_what_there_is_to_tell(file: Path, kind: str, capfd: Captured, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    answer = run(capfd, "run", file, "--out", out, "--json")
-    assert (answer.status, answer.err) == (0, "")
-    assert {path.stem for path in out.glob("*.pdf")} == FIGURES[kind]
-    page = (out / "report.html").read_text()
-    assert page.count("<figure>") == len(FIGURES[kind])
-    experiment = Experiment(load_scenario(file))
-    assert answer.json["verdict"]["outcome"] == diagnose(experiment.system).outcome.name.lower()
-    with xarray.open_dataset(out / "run.nc") as data:
-        assert np.array_equal(data["public"], np.asarray(experiment.run.states))
-        assert np.array_equal(data["time"], experiment.run.times)
-        assert ("time" in data["hidden"].dims) == (kind == "adapting")
-        assert np.array_equal(data["hidden"], np.asarray(experiment.run.hidden))
-        assert np.array_equal(data["initial_hidden"], experiment.model.x0)
-    words = {"adapting": "spread of hidden opinions", "failing": "repeated", "flowing": "continuous time"}
-    assert words[kind] in page
+WORDS = {"adapting": "spread of hidden opinions", "failing": "repeated", "flowing": "continuous time"}
+ALWAYS = {"run.nc", "verdict.json", "scenario.toml", "report.html", "agents.csv", "summaries.csv"}
+TABLES = {"adapting": {"estimates", "budget"}, "failing": {"network"}, "flowing": {"estimates"}}
 
 
-def test_a_second_run_of_another_kind_leaves_nothing_of_the_first(capfd: Captured, tmp_path: Path) -> None:
-    for text, there in ((GIVING_WAY, "hidden.png"), (FAILING, "network.csv")):
-        (tmp_path / "study.toml").write_text(f"{text}[output]\nreport = false\n")
-        assert run(capfd, "run", tmp_path / "study.toml").status == 0
-        names = {path.name for path in (tmp_path / "study-results").iterdir()}
-        assert there in names
-    assert not {"hidden.png", "hidden.pdf", "budget.csv", "budget.png", "exposure_map.pdf"} & names
+def test_run_writes_what_there_is_to_tell_and_leaves_nothing_of_a_run_of_another_kind(
+    capfd: Captured, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    for kind, text in TEXTS.items():
+        file.write_text(text)
+        answer = run(capfd, "run", file, "--out", out, "--json")
+        assert (answer.status, answer.err) == (0, "")
+        drawn = {f"{name}.{ending}" for name in FIGURES[kind] for ending in ("pdf", "png")}
+        assert {path.name for path in out.iterdir()} == ALWAYS | drawn | {f"{name}.csv" for name in TABLES[kind]}
+        page = (out / "report.html").read_text()
+        assert page.count("<figure>") == len(FIGURES[kind])
+        assert WORDS[kind] in page
+        experiment = Experiment(load_scenario(file))
+        assert answer.json["verdict"]["outcome"] == diagnose(experiment.system).outcome.name.lower()
+        with xarray.open_dataset(out / "run.nc") as data:
+            assert np.array_equal(data["public"], np.asarray(experiment.run.states))
+            assert np.array_equal(data["time"], experiment.run.times)
+            assert ("time" in data["hidden"].dims) == (kind == "adapting")
+            assert np.array_equal(data["hidden"], np.asarray(experiment.run.hidden))
+            assert np.array_equal(data["initial_hidden"], experiment.model.x0)
 
 
 def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> None:

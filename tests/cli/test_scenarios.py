@@ -121,12 +121,6 @@ def test_check_tells_what_it_found_in_the_files(tmp_path: Path, capfd: Captured)
     assert "commas, source from 'source', target from 'target', time from 'time'" in run(capfd, "check", file).out
 
 
-def test_check_as_a_process_of_a_file_that_is_not_there(tmp_path: Path) -> None:
-    answer = process("check", tmp_path / "none.toml")
-    assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
-    assert "check the path" in answer.err
-
-
 def test_run_writes_everything_the_file_asks_for(file: Path, capfd: Captured, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     answer = run(capfd, "run", file, "--out", out, "--json")
@@ -322,12 +316,6 @@ def test_recover_refuses_what_it_cannot_read(
     answer = run(capfd, "recover", file, "--outputs", observed, "--method", method)
     assert (answer.status, answer.out, answer.err.count("\n")) == (status, "", 1)
     assert says in answer.err
-
-
-def test_no_command_shows_colour_or_progress_outside_a_terminal(file: Path) -> None:
-    answer = process("diagnose", file, NO_COLOR="1")
-    assert (answer.status, answer.err) == (0, "")
-    assert "\x1b" not in answer.out
 
 
 def test_the_library_and_the_command_line_agree_on_the_version(capfd: Captured) -> None:

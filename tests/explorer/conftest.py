@@ -33,9 +33,9 @@ def explorer() -> Iterator[str]:
         at_work.wait(timeout=30)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def layout(request: pytest.FixtureRequest) -> Layout:
-    """The window and the fonts; a module whose tests could depend on them asks for more than one."""
+    """The window and the fonts; a test whose outcome could depend on them asks for more than one."""
     given: Layout = getattr(request, "param", PLAIN)
     return given
 
@@ -59,19 +59,33 @@ def open_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Calla
         driver.check()
 
 
-@pytest.fixture(scope="module")
-def one_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Driver]:
-    """A page that the tests of a module use one after the other, for opening one takes longer than most of them."""
-    context = browser.new_context(**layout.options)
-    driver = Driver(context.new_page(), explorer)
-    layout.dress(driver.page)
-    yield driver
-    context.close()
+@pytest.fixture(scope="session")
+def pages(browser: Browser, explorer: str) -> Iterator[Callable[[Layout], Driver]]:
+    """One page for each layout, which tests use one after the other: opening one takes longer than most of them."""
+    drivers: dict[str, Driver] = {}
+
+    def page_of(layout: Layout) -> Driver:
+        if layout.name not in drivers:
+            context = browser.new_context(**layout.options)
+            drivers[layout.name] = Driver(context.new_page(), explorer)
+            layout.dress(drivers[layout.name].page)
+        return drivers[layout.name]
+
+    yield page_of
+    for driver in drivers.values():
+        driver.page.context.close()
 
 
 @pytest.fixture
-def driver(one_page: Driver) -> Iterator[Driver]:
+def one_page(pages: Callable[[Layout], Driver], layout: Layout) -> Driver:
+    """The page of a layout, as the test before has left it."""
+    return pages(layout)
+
+
+@pytest.fixture
+def driver(one_page: Driver, layout: Layout) -> Iterator[Driver]:
     """A page that shows a small scenario, and has done nothing else yet."""
+    one_page.page.set_viewport_size(layout.options["viewport"])
     one_page.start_again()
     yield one_page
     one_page.check()

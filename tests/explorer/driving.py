@@ -54,7 +54,7 @@ def _answer(file: Path) -> Callable[[Route], None]:
 PLAIN = Layout("own fonts", 1400, 900)
 # DejaVu is a fifth wider than the page's own fonts.
 WIDE = Layout("wide fonts", 1280, 720, {"inter/*.woff2": "DejaVuSans.ttf", "stix*/*.woff2": "DejaVuSerif.ttf"})
-# For the tests of a module whose outcome could depend on where things are.
+# For tests whose outcome could depend on where things are.
 layouts = pytest.mark.parametrize("layout", [PLAIN, WIDE], ids=lambda layout: layout.name, indirect=True)
 
 # What most tests begin with: like the page's own start, and small.
@@ -69,6 +69,19 @@ SMALL: dict[str, Any] = {
     "noise": {"law": "gaussian", "std": 0.5},
     "run": {"steps": STEPS, "replicates": 3, "seed": 1},
 }
+
+
+# Go to a fragment, with questions for the exact law held back.
+HOLDING = """fragment => {
+    window.plainFetch ??= window.fetch;
+    window.heldBack = true;
+    window.askExact = null;
+    window.fetch = (path, options) => path !== '/api/exact' || !window.heldBack ? window.plainFetch(path, options)
+        : new Promise((resolve, reject) => {
+            options.signal.addEventListener('abort', () => reject(options.signal.reason));
+            window.askExact = () => window.plainFetch(path, options).then(resolve, reject) });
+    document.activeElement.blur();
+    location.hash = fragment }"""
 
 
 def fragment_of(state: object) -> str:
@@ -113,19 +126,33 @@ class Driver:
         self.forget()
 
     def start_again(self) -> None:
-        """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it."""
+        """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it.
+
+        The exact law takes longest to compute, so that the question for it is held back until it is asked for.
+        """
+        if not self.page.url.startswith(self.address):
+            self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
         self.forget()
         self.starts += 1
-        fragment = fragment_of({"scenario": SMALL, "start": self.starts})
-        if not self.page.url.startswith(self.address):
-            self.open(fragment)
-            return
         with self.answering():
-            self.page.evaluate("fragment => { document.activeElement.blur(); location.hash = fragment }", fragment)
+            self.page.evaluate(HOLDING, fragment_of({"scenario": SMALL, "start": self.starts}))
+        self.page.wait_for_function("() => window.askExact", timeout=PATIENCE)
+
+    def wait_for_exact(self) -> None:
+        """Put the question for the exact law, and wait for the answer."""
+        with self.answering("exacts"):
+            pass
 
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""
-        self.page.goto(self.address + fragment, timeout=PATIENCE)
+        if self.page.url.startswith(self.address):
+            # Another fragment alone would not load the page anew.
+            with self.page.expect_navigation(timeout=PATIENCE):
+                self.page.evaluate(
+                    "given => { history.replaceState(null, '', '/' + given); location.reload() }", fragment
+                )
+        else:
+            self.page.goto(self.address + fragment, timeout=PATIENCE)
         self.page.wait_for_selector("html[data-runs]", timeout=PATIENCE)
         self.settle()
 
@@ -143,6 +170,8 @@ class Driver:
     def answering(self, what: str = "runs") -> Iterator[None]:
         """Wait after an action for its answer to be shown."""
         before = self.page.locator("html").get_attribute(f"data-{what}") or "0"
+        if what == "exacts":
+            self.page.evaluate("() => { window.heldBack = false; window.askExact?.(); window.askExact = null }")
         yield
         self.page.wait_for_selector(f"html[data-{what}]:not([data-{what}='{before}'])", timeout=PATIENCE)
         self.settle()

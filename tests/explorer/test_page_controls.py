@@ -145,7 +145,7 @@ def test_axes_can_be_logarithmic(driver: Driver) -> None:
     def ink(name: str) -> str:
         return str(driver.page.locator(f"#plot-{name} canvas").evaluate("canvas => canvas.toDataURL()"))
 
-    driver.page.wait_for_selector("html[data-exacts]")
+    driver.wait_for_exact()
     driver.frame()
     plain: dict[str, str] = {}
     # Exact curves and the forecast are drawn when they arrive, one after the other.

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from tests.explorer.driving import PHONE, STEPS, Driver, layouts
-
-pytestmark = layouts
+from tests.explorer.driving import PHONE, SMALL, STEPS, Driver, fragment_of, layouts
 
 
 def luminance(colour: tuple[float, ...]) -> float:
@@ -53,8 +49,8 @@ def test_all_text_stands_out_from_its_ground_in_light_and_dark(driver: Driver) -
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (scheme, text, colour, behind)
 
 
-def test_the_button_turns_light_to_dark_and_the_choice_is_kept(open_page: Callable[..., Driver]) -> None:
-    driver = open_page(color_scheme="light")
+def test_the_button_turns_light_to_dark_and_the_choice_is_kept(driver: Driver) -> None:
+    driver.page.emulate_media(color_scheme="light", reduced_motion="reduce")
     ground = "() => getComputedStyle(document.body).backgroundColor"
     before, curve = (
         driver.page.evaluate(ground),
@@ -70,10 +66,12 @@ def test_the_button_turns_light_to_dark_and_the_choice_is_kept(open_page: Callab
     assert luminance(parsed(driver.page.evaluate(ground))) < 0.05
     driver.page.click("#theme")
     assert driver.page.evaluate(ground) == before
+    driver.page.evaluate("() => localStorage.clear()")
+    driver.leave()
 
 
-def test_no_width_needs_sideways_scrolling(open_page: Callable[..., Driver]) -> None:
-    driver = open_page()
+@layouts
+def test_no_width_needs_sideways_scrolling(driver: Driver) -> None:
     driver.page.click("#draw")
     with driver.answering("observations"):
         driver.page.click("#tab-observer")
@@ -92,7 +90,6 @@ def test_the_page_brings_its_fonts(driver: Driver) -> None:
 
 
 def test_the_page_does_without_fonts_that_cannot_be_had(driver: Driver) -> None:
-    driver.leave()
     driver.page.route("**/*.woff2", lambda route: route.abort())
     driver.expected.add("Failed to load resource")
     driver.open()
@@ -101,24 +98,25 @@ def test_the_page_does_without_fonts_that_cannot_be_had(driver: Driver) -> None:
     driver.page.goto("about:blank")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
-def test_the_wheel_over_the_network_does_not_scroll_the_page_away(
-    width: int, height: int, open_page: Callable[..., Driver]
-) -> None:
-    driver = open_page(viewport={"width": width, "height": height})
+@layouts
+def test_the_wheel_over_the_network_does_not_scroll_the_page_away(driver: Driver) -> None:
     with driver.answering("observations"):
         driver.page.click("#tab-observer")
-    for tab in ("#tab-observer", "#tab-curves"):
-        driver.page.click(tab)
-        assert driver.page.evaluate("() => document.documentElement.scrollHeight") == height
-    driver.page.hover("#network")
-    driver.page.mouse.wheel(0, 2_000)
-    driver.frame()
-    assert driver.page.evaluate("() => window.scrollY") == 0
+    for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
+        driver.page.set_viewport_size({"width": width, "height": height})
+        for tab in ("#tab-observer", "#tab-curves"):
+            driver.page.click(tab)
+            driver.frame()
+            assert driver.page.evaluate("() => document.documentElement.scrollHeight") == height
+        driver.page.hover("#network")
+        driver.page.mouse.wheel(0, 2_000)
+        driver.frame()
+        assert driver.page.evaluate("() => window.scrollY") == 0
 
 
+@layouts
 def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> None:
-    driver = open_page(viewport=PHONE, has_touch=True)
+    driver = open_page(fragment_of({"scenario": SMALL}), viewport=PHONE, has_touch=True)
     page = driver.page
     wide = page.evaluate(
         """() => [...document.querySelectorAll('button, input, select, canvas, summary')]
@@ -177,8 +175,8 @@ FOCUS = """() => { const e = document.activeElement;
 
 def test_a_walk_by_keyboard_alone_reaches_everything_and_is_seen(driver: Driver) -> None:
     # A page that was just loaded has its focus at its beginning.
-    driver.leave()
-    driver.start_again()
+    driver.page.reload()
+    driver.page.wait_for_selector("html[data-runs]")
     page = driver.page
     seen: list[Any] = []
     for _ in range(140):
@@ -265,7 +263,6 @@ def test_names_from_a_file_are_text_and_never_markup(driver: Driver) -> None:
         "await module.encodeState(given)",
         {"scenario": {"network": network, "run": {"steps": 9}}, "view": {"agents": network["labels"]}},
     )
-    driver.leave()
     driver.open(fragment)
     driver.page.wait_for_selector("#followed li")
     assert driver.page.locator("#followed li").first.get_attribute("data-agent") == network["labels"][0]

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.explorer.driving import Driver
+from tests.explorer.driving import PLAIN, Driver, Layout
 
 
 @pytest.fixture(scope="module")
-def page(one_page: Driver) -> Iterator[Driver]:
-    one_page.open()
-    yield one_page
-    one_page.check()
+def opened(pages: Callable[[Layout], Driver]) -> Driver:
+    driver = pages(PLAIN)
+    driver.open()
+    return driver
+
+
+@pytest.fixture
+def page(opened: Driver) -> Iterator[Driver]:
+    yield opened
+    opened.check()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._loading import scenario_from
-from tests.explorer.driving import STEPS, Driver, fragment_of
+from tests.explorer.driving import STEPS, WIDE, Driver, Layout, fragment_of
 
 SINGLE = 2e-7  # the page gets float32
 
@@ -49,7 +49,7 @@ def test_spread_and_distance_are_two_plots(driver: Driver) -> None:
 
 def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     scenario = described(driver)
-    driver.page.wait_for_selector("html[data-exacts]")
+    driver.wait_for_exact()
     verdict = pp.diagnose(scenario.model(), scenario.run.steps)
     assert verdict.forecast is not None
     panel = driver.page.locator("#verdict")
@@ -89,10 +89,8 @@ def test_an_agent_shows_and_thinks_what_the_run_has_for_it(driver: Driver) -> No
     assert len(seen) > 1
 
 
-def test_a_newcomer_sees_the_catalogues_own_scenario(
-    open_page: Callable[..., Driver], catalogue: dict[str, Any]
-) -> None:
-    driver = open_page()
+def test_a_newcomer_sees_the_catalogues_own_scenario(driver: Driver, catalogue: dict[str, Any]) -> None:
+    driver.open()
     plain = catalogue["default"]["scenario"]
     assert driver.scenario() == {key: value for key, value in plain.items() if key not in ("observe", "privacy")}
     run = simulated(described(driver))
@@ -137,30 +135,30 @@ def test_pressure_is_plotted_as_it_is_typed_with_its_verdict(driver: Driver) -> 
 
 
 def test_the_same_address_shows_the_same_numbers_in_another_page(
-    driver: Driver, open_page: Callable[..., Driver]
+    driver: Driver, pages: Callable[[Layout], Driver]
 ) -> None:
-    first = driver
+    first, second = driver, pages(WIDE)
     with first.answering():
         first.type("run.seed", 77)
     first.page.click("#log-time")
     first.go_to(9)
     first.page.keyboard.press("ArrowRight")
-    second = open_page(first.link())
+    second.forget()
+    second.open(first.link())
     assert second.scenario() == first.scenario()
     assert second.page.get_attribute("#log-time", "aria-pressed") == "true"
     assert second.number("#time-shown") == first.number("#time-shown")
     for key in ("minimum", "maximum", "mean", "spread", "max_distance"):
         assert second.legend(key) == first.legend(key)
+    second.check()
 
 
-def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(
-    open_page: Callable[..., Driver], catalogue: dict[str, Any]
-) -> None:
+def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(driver: Driver, catalogue: dict[str, Any]) -> None:
     """With this seed the least distance to v is 9.99·10⁻ᵏ, where the next multiple of 10⁻ᵏ is no power of ten."""
     (preset,) = [one for one in catalogue["presets"] if one["title"] == "More noise"]
     scenario = preset["state"]["scenario"]
     state = {"scenario": scenario | {"run": scenario["run"] | {"seed": 34}}, "view": preset["state"]["view"]}
-    driver = open_page(fragment_of(state))
+    driver.open(fragment_of(state))
     driver.frame()
     assert driver.page.get_attribute("#log-size", "aria-pressed") == "true"
     drawn = driver.page.locator("#plot-max_distance canvas").evaluate("c => c.toDataURL()")

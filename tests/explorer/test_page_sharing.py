@@ -145,7 +145,7 @@ STRANGE = {
 def test_a_damaged_address_gives_a_message_and_the_usual_start(
     fragment: str, one_page: Driver, catalogue: dict[str, Any]
 ) -> None:
-    one_page.leave()
+    one_page.forget()
     one_page.expected.add("422")
     one_page.open(fragment)
     assert one_page.page.is_visible("#message")
@@ -158,7 +158,6 @@ def test_a_damaged_address_gives_a_message_and_the_usual_start(
 def test_a_view_that_makes_no_sense_is_shown_plainly(driver: Driver) -> None:
     scenario = {"network": {"generator": "k2"}, "run": {"steps": 5}}
     view = {"tab": "<b>", "agents": [{"a": 1}], "logTime": "yes", "time": -4, "speed": 0, "colour": 7}
-    driver.leave()
     driver.open(fragment_of({"scenario": scenario, "view": view}))
     assert driver.scenario() == scenario
     assert driver.page.is_visible("#panel-curves")

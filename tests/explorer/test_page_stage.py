@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,8 +9,6 @@ from numpy.typing import NDArray
 from peerpressure.scenario._loading import scenario_from
 from tests.explorer.asking import Asker
 from tests.explorer.driving import AGENTS, SMALL, STEPS, Driver, layouts
-
-pytestmark = layouts
 
 
 def orange(pixels: NDArray[np.uint8]) -> int:
@@ -96,12 +92,16 @@ def test_playing_moves_on_and_stops_at_the_end(driver: Driver) -> None:
     driver.page.wait_for_selector("#play[data-playing=false]")
 
 
-def test_a_newcomer_finds_the_agents_in_motion_unless_stillness_is_wanted(open_page: Callable[..., Driver]) -> None:
-    moving = open_page(reduced_motion="no-preference")
-    moving.page.wait_for_selector("#time-shown:not([data-value='0'])")
-    still = open_page()
-    still.frame()
-    assert still.number("#time-shown") == 0
+def test_a_newcomer_finds_the_agents_in_motion_unless_stillness_is_wanted(one_page: Driver) -> None:
+    one_page.open()
+    one_page.frame()
+    assert one_page.number("#time-shown") == 0
+    one_page.page.emulate_media(reduced_motion="no-preference")
+    one_page.page.reload()
+    one_page.page.wait_for_selector("#time-shown:not([data-value='0'])")
+    one_page.check()
+    one_page.page.emulate_media(reduced_motion="reduce")
+    one_page.leave()
 
 
 def test_time_can_be_stepped(driver: Driver) -> None:
@@ -111,6 +111,7 @@ def test_time_can_be_stepped(driver: Driver) -> None:
         assert driver.number("#time-shown") == time
 
 
+@layouts
 def test_a_click_on_a_curve_goes_to_its_time(driver: Driver) -> None:
     over = driver.page.locator("#plot-opinions .u-over")
     box = over.bounding_box()
@@ -119,6 +120,7 @@ def test_a_click_on_a_curve_goes_to_its_time(driver: Driver) -> None:
     assert abs(driver.number("#time-shown") - STEPS / 2) <= 1
 
 
+@layouts
 def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     canvas = driver.page.locator("#network")
     driver.page.focus("#network")
@@ -150,6 +152,7 @@ def test_zoom_makes_dots_larger_and_back(driver: Driver) -> None:
     assert np.array_equal(plain, driver.pixels())
 
 
+@layouts
 def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
     with driver.answering():
         driver.page.click("#draw")
@@ -178,6 +181,7 @@ def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
     assert (lowered < hidden).sum() >= 1
 
 
+@layouts
 def test_the_brush_keeps_the_value_that_was_chosen(driver: Driver) -> None:
     with driver.answering():
         driver.page.click("#draw")

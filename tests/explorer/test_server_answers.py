@@ -219,7 +219,7 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     assert arrays["budget_epsilon"][-1] == pytest.approx(promised.epsilon)
     assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
     assert (facts["budget"]["sensitivity"], facts["budget"]["delta"]) == (2.0, 1e-6)
-    assert all(sentence in facts["budget"]["text"] for sentence in promised.assumptions)
+    assert all(sentence in facts["budget"]["text"] for sentence in promised.definition.terms.values())
     exported = f"an export records, ε is ∞ at δ = 1e-06 and Δ = 2, {scenario['run']['replicates']} runs with y₀"
     assert exported in facts["budget"]["text"]
 

@@ -62,20 +62,23 @@ def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
 def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None:
     for choice in tables.schedules():
         more = {"formula": choice.examples[0]} if choice.id == "formula" else {}
-        read(pressure=section(choice, "kind", ends) | more)
+        assert read(pressure=section(choice, "kind", ends) | more).model().pressure(1.0) >= 0
     for choice in tables.noises():
-        read(noise=section(choice, "law", ends))
+        assert read(noise=section(choice, "law", ends)).model().noise.law == choice.id
     for choice in tables.HIDDEN_LAWS:
-        read(agents={"hidden": section(choice, "law", ends)})
+        assert read(agents={"hidden": section(choice, "law", ends)}).model().x0.size == 2
     for choice in tables.STUBBORNNESS:
         made = section(choice, "law", ends)
-        read(agents={"stubbornness": made["value"] if choice.id == "number" else made})
+        assert (read(agents={"stubbornness": made["value"] if choice.id == "number" else made}).model().s > 0).all()
     for choice in tables.TEMPORALS:
         made = section(choice, "kind", ends)
         kind = {"ar1": made["ar1"]} if choice.id == "ar1" else choice.id
-        read(noise={"law": "gaussian", "std": 1.0, "temporal": kind})
-    read(privacy={parameter.name: value(parameter, ends) for parameter in tables.PRIVACY})
-    scenario_from({"network": {"generator": "k2"}, "run": {p.name: value(p, ends) for p in tables.RUN}})
+        noise = read(noise={"law": "gaussian", "std": 1.0, "temporal": kind}).model().noise
+        assert choice.id in repr(noise.temporal).lower()
+    assert read(privacy={parameter.name: value(parameter, ends) for parameter in tables.PRIVACY}).privacy is not None
+    wanted = {parameter.name: value(parameter, ends) for parameter in tables.RUN}
+    run = scenario_from({"network": {"generator": "k2"}, "run": wanted}).run
+    assert wanted.items() <= run.model_dump().items()
 
 
 @pytest.mark.parametrize("formula", next(one for one in tables.schedules() if one.id == "formula").examples)

@@ -142,8 +142,7 @@ def test_ctrl_c_ends_it_even_while_a_library_holds_pythons_lock() -> None:
         assert interrupted(process) == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("kind", ["loop", "solve"])
-@pytest.mark.parametrize("endpoint", ["run", "export/figure"])
+@pytest.mark.parametrize(("kind", "endpoint"), [("loop", "run"), ("solve", "export/figure")])
 def test_ctrl_c_ends_it_whatever_is_being_computed(kind: str, endpoint: str) -> None:
     asked = {"scenario": SMALL | {"observe": {"methods": ["ols"]}}, "what": "observer", "format": "png"}
     with started(program=("-c", UNSTOPPABLE, kind)) as (process, address), contextlib.ExitStack() as clients:

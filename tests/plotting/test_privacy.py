@@ -75,3 +75,9 @@ def test_files_do_not_change(tmp_path: Path, agents: pd.DataFrame, edges: pd.Dat
         for name in ("a", "b")
     )
     assert first == second
+
+
+def test_a_limit_that_does_not_exist_is_not_drawn(tmp_path: Path) -> None:
+    figure = network.frontier(*tables(), float("nan"))
+    assert "limit" not in {text.get_text() for axes in figure.axes for text in axes.texts}
+    save(figure, tmp_path, "frontier")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,35 +12,47 @@ from peerpressure.model import Model, Vector
 
 @dataclass(frozen=True)
 class Joint:
-    """Mean slopes Q and covariance of y_1, …, y_T, stacked: shapes (T·n, n) and (T·n, T·n)."""
+    """Mean slopes Q and covariance of y_first, …, y_T, stacked: shapes (T·n, n) and (T·n, T·n)."""
 
     slope: Vector
     covariance: Vector
 
     @classmethod
-    def of(cls, model: Model, steps: int) -> Joint:
+    def of(cls, model: Model, steps: int, *, first: int = 1, known: Sequence[int] = ()) -> Joint:
+        """Return the law of the outputs from step ``first`` on, given the noise of the ``known`` agents."""
         n, times = model.n, np.arange(1, steps + 1)
-        slope = np.eye(n) if isinstance(model.start, str) else np.zeros((n, n))
-        effect = np.zeros((n, steps * n))
-        slopes, effects = [], []
+        public = np.eye(n) if isinstance(model.start, str) else np.zeros((n, n))
+        # Each path is linear in x₀ and in the noise of all steps, side by side.
+        public = np.concatenate([public, np.zeros((n, steps * n))], axis=1)
+        hidden = np.eye(n, (steps + 1) * n)
+        paths = [public]
         for t in times:
             update = model.update(int(t))
-            C = update.coupling.toarray()
-            slope = np.diag(update.gain) + C @ slope
-            effect = C @ effect
-            effect[:, (t - 1) * n : t * n] += np.diag(update.gain)
-            slopes.append(slope)
-            effects.append(effect)
-        H = np.concatenate(effects)
-        noise = np.kron(model.noise.time_covariance(times), np.diag(model.noise.deviations(n) ** 2))
-        return cls(np.concatenate(slopes), H @ noise @ H.T)
+            noise = np.eye(n, (steps + 1) * n, int(t) * n)
+            public = update.gain[:, None] * (hidden + noise) + update.coupling.toarray() @ public
+            if update.adaptation_rate is not None:
+                hidden = hidden + update.adaptation_rate[:, None] * (public - hidden)
+            paths.append(public)
+        every = np.concatenate(paths[first:])
+        std = np.array(model.noise.deviations(n))
+        std[list(known)] = 0.0
+        H = every[:, n:]
+        return cls(every[:, :n], H @ np.kron(model.noise.time_covariance(times), np.diag(std**2)) @ H.T)
 
-    def seen(self, agents: list[int], n: int) -> Joint:
+    def seen(self, agents: Sequence[int], n: int) -> Joint:
         rows = np.flatnonzero(np.isin(np.arange(len(self.slope)) % n, agents))
         return Joint(self.slope[rows], self.covariance[np.ix_(rows, rows)])
 
     def information(self) -> Vector:
         return np.asarray(self.slope.T @ np.linalg.solve(self.covariance, self.slope))
+
+    def worst_case(self) -> Vector:
+        """Return the information about each agent if all others are known, ∞ where some output has no noise; (n,)."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        noisy = values > 1e-11 * max(values.max(), 1e-300)
+        turned = vectors.T @ self.slope
+        exact = np.abs(turned[~noisy]).max(axis=0, initial=0.0) > 1e-6
+        return np.where(exact, np.inf, np.sum(turned[noisy] ** 2 / values[noisy, None], axis=0))
 
     def posterior(self, prior: Vector) -> Vector:
         Q = self.slope

@@ -14,7 +14,10 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.privacy import budget, calibrate, exposure, frontier
+from peerpressure.measures import Experiment
+from peerpressure.privacy import DEFINITION, budget, calibrate, exposure, frontier
+from peerpressure.report.run import privacy_rows
+from peerpressure.scenario import scenario_from
 from tests.builders import random_model
 from tests.cli.calling import run as command
 from tests.privacy.dense import Joint
@@ -92,9 +95,10 @@ def test_who_sees_a_hidden_start_knows_everything_in_continuous_time() -> None:
 @pytest.mark.parametrize("start", ["hidden", np.linspace(-1, 1, N)], ids=["hidden", "public"])
 def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, start: Any) -> None:
     model = random_model(N, noise=pp.Gaussian(0.7, temporal=temporal), start=start)
-    told = budget(model, 1 if temporal == "frozen" else T, runs=4)
+    steps = 1 if temporal == "frozen" else T
+    told = budget(model, steps, runs=4)
     # Runs are independent given x₀, so that their joint law has a block for each.
-    one = Joint.of(model, told.steps).information().diagonal()
+    one = Joint.of(model, steps).information().diagonal()
     np.testing.assert_allclose(told.table["information"], 4 * one, rtol=1e-9)
     assert told.mu == pytest.approx(2 * math.sqrt(one.max()))
 
@@ -119,15 +123,18 @@ def test_runs_are_counted(runs: Any) -> None:
 def test_a_budget_says_what_it_assumes() -> None:
     model = pp.Model(pp.networks.complete(3), hidden=[0.0, 40.0, 100.0], noise=pp.Gaussian(10.0))
     told = budget(model, 12, runs=20)
-    inputs, observer, start = told.assumptions
-    assert "at most Δ = 1" in inputs
-    assert "range over 100" in inputs
-    assert "steps 1 to 12 of 20 runs" in observer
-    assert "not observed" in start
+    terms = told.definition.terms
+    assert list(terms) == list(DEFINITION)
+    assert "at most Δ = 1;" in terms["neighbouring inputs"]
+    assert "steps 1 to 12" in terms["observer"]
+    assert "20 runs" in terms["runs"]
+    assert "not observed" in terms["start"]
+    (warning,) = told.definition.warnings
+    assert "range over 100" in warning
     words = " ".join(repr(told).split())
-    assert all(sentence in words for sentence in told.assumptions)
-    assert "range over" not in budget(model, 12, sensitivity=100.0).assumptions[0]
-    assert "steps 0 to 12 of one run" in budget(model, 12, sees_start=True).assumptions[1]
+    assert all(sentence in words for sentence in [*terms.values(), warning])
+    assert not budget(model, 12, sensitivity=100.0).definition.warnings
+    assert "steps 0 to 12" in budget(model, 12, sees_start=True).definition.terms["observer"]
 
 
 @pytest.mark.parametrize(("std", "delta"), [(30.0, 0.2), (100.0, 0.1)])
@@ -150,26 +157,34 @@ steps = 40
 replicates = 20
 record = "{record}"
 [privacy]
+[output]
+figures = false
+report = {report}
 """
 
 
 def ran(
-    capfd: pytest.CaptureFixture[str], folder: Path, *options: str, start: str = '"hidden"', record: str = "all"
+    capfd: pytest.CaptureFixture[str],
+    folder: Path,
+    *options: str,
+    start: str = '"hidden"',
+    record: str = "all",
+    report: str = "false",
 ) -> Any:
     file = folder / "study.toml"
-    file.write_text(SCENARIO.format(start=start, record=record), encoding="utf-8")
+    file.write_text(SCENARIO.format(start=start, record=record, report=report), encoding="utf-8")
     return command(capfd, "run", file, *options)
 
 
 def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    answer = ran(capfd, tmp_path)
+    answer = ran(capfd, tmp_path, report="true")
     words = " ".join(answer.out.split())
     assert "ε of the recorded data ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
     assert "ε of one run, y₀ unobserved" in words
-    assert "moves by at most Δ = 1" in words
+    assert "changes by at most Δ = 1;" in words
     page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
     assert "20 runs with y₀" in page
-    assert "moves by at most Δ = 1" in page
+    assert "changes by at most Δ = 1;" in page
     table = pd.read_csv(tmp_path / "study-results" / "budget.csv")
     assert np.isinf(table["epsilon_recorded"]).all()
     assert np.isfinite(table["epsilon"]).all()
@@ -187,13 +202,46 @@ def test_recorded_replicates_multiply_what_is_released(
     assert told["one_run"]["runs"] == 1
     assert told["recorded"]["runs"] == 20
     assert told["recorded"]["epsilon"] > 2 * told["one_run"]["epsilon"]
-    assert told["recorded"]["assumptions"]
+    assert list(told["recorded"]["definition"]) == list(DEFINITION)
 
 
 def test_json_tells_an_infinite_epsilon_from_an_unknown_one(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     told = ran(capfd, tmp_path, "--json").json["privacy"]
     assert told["recorded"]["epsilon"] == "infinite"
     assert told["recorded"]["sees_start"] is True
+
+
+@pytest.mark.parametrize(("law", "bounded"), [("gaussian", False), ("laplace", True), ("rademacher", True)])
+def test_a_report_labels_bounds(law: str, bounded: bool) -> None:
+    data = {
+        "network": {"generator": "cycle", "n": 5},
+        "agents": {"hidden": [0.0, 1.0, 2.0, 3.0, 4.0]},
+        "noise": {"law": law, "std": 2.0},
+        "run": {"steps": 4},
+        "privacy": {},
+    }
+    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    assert rows["mean information"].startswith("at least ") == bounded
+    assert ("exposure" in rows) == bounded
+    assert set(DEFINITION) < set(rows)
+    assert "range over 4" in rows["warning"]
+    assert "seed" in rows["results folder"]
+
+
+def test_a_report_gives_the_limit_of_finer_observers() -> None:
+    data = {
+        "network": {"generator": "k2"},
+        "agents": {"hidden": [0.0, 1.0], "start": [0.0, 0.0]},
+        "pressure": {"kind": "constant", "value": 1.0},
+        "noise": {"law": "gaussian", "std": 5.0},
+        "time": {"continuous": True, "step": 5.0},
+        "run": {"steps": 10},
+        "privacy": {},
+    }
+    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    assert rows["ε of one run, y₀ unobserved"].startswith("4.2")
+    assert rows["ε of one run, all times"].startswith("6.5")
+    assert "finer observer" in rows["grid"]
 
 
 def test_a_scenario_whose_start_reveals_opinions_is_refused_before_it_runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -121,6 +122,45 @@ def test_other_laws_are_seen_through_their_variance() -> None:
         exposure(small(noise=law(0.7)), T, observed=[0, 1], prior=PRIOR).table for law in (pp.Gaussian, pp.Laplace)
     )
     np.testing.assert_array_equal(gaussian["ratio"], laplace["ratio"])
+
+
+@pytest.mark.parametrize(
+    ("noise", "bound"),
+    [
+        (pp.Gaussian(1.0), 0.05),
+        (pp.Laplace(1.0), 0.025),
+        (pp.StudentT(1.0, df=5.0), 0.05 * (8 / 6) * (3 / 5)),
+        (pp.noise.Uniform(1.0), 0.0),
+        (pp.noise.Rademacher(1.0), 0.0),
+    ],
+)
+def test_the_bound_is_that_of_the_law(noise: pp.noise.Noise, bound: float) -> None:
+    model = pp.Model(pp.networks.complete(3), [0.0, 0.5, 1.0], noise=noise, start=np.zeros(3))
+    found = exposure(model, 20)
+    np.testing.assert_allclose(found.table["cramer_rao"], bound, rtol=1e-9)
+    np.testing.assert_allclose(found.table["cramer_rao"], 0.05 / noise.fisher_information(), rtol=1e-9)
+    labelled = ["bits ≥" in repr(found), "≤" in repr(found), "others may learn more" in found.note, not found.is_exact]
+    assert all(labelled) == (not isinstance(noise, pp.Gaussian))
+    assert any(labelled) == all(labelled)
+    # An agent that nothing observed depends on stays open under every law.
+    alone = replace(model, network=pp.networks.path(3))
+    assert math.isinf(exposure(alone, 1, observed=[0]).table["cramer_rao"].iloc[2])
+
+
+def test_the_median_of_laplace_noise_beats_the_linear_estimate_but_not_the_bound() -> None:
+    model = pp.Model(pp.networks.complete(3), [0.0, 0.5, 1.0], noise=pp.Laplace(1.0), start=np.zeros(3))
+    steps, replicates = 101, 800
+    states = pp.simulate(model, steps, replicates, seed=3, record="all").states
+    assert states is not None
+    preferred = []
+    for t in range(1, steps + 1):
+        update = model.update(t)
+        preferred.append((states[:, t] - states[:, t - 1] @ update.coupling.toarray().T) / update.gain)
+    error = np.median(preferred, axis=0) - model.x0
+    found, linear = exposure(model, steps).table["cramer_rao"], 1 / steps
+    standard_error = math.sqrt(2 / (3 * replicates)) * float(np.mean(error**2))
+    assert np.mean(error**2) + 5 * standard_error < linear
+    assert np.mean(error**2) + 5 * standard_error > found.iloc[0]
 
 
 def test_relabelling_agents_changes_nothing_else() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, delay_pressure, exposure, frontier
-from peerpressure.privacy._release import leaks_at_first_step, release, start_assumption
+from peerpressure.privacy._definition import start_term
+from peerpressure.privacy._release import leaks_at_first_step, release
 from peerpressure.recovery import Observation, Prior, information, outputs_of
 from peerpressure.sde import SDE
 from tests.builders import random_model
@@ -90,7 +91,7 @@ def test_who_is_alone_at_first_is_not_heard() -> None:
     assert budget(model, 5).table["information"].iloc[2] == pytest.approx(5.0)
     later = pp.Model(pp.TemporalNetwork.from_events([(2, 0, 1), (3, 1, 2)], n=3), model.x0, noise=model.noise)
     assert not leaks_at_first_step(later)
-    assert "no agent responds" in start_assumption(later)
+    assert "no agent responds" in start_term(later)
     np.testing.assert_allclose(budget(later, 5).table["information"], 5.0)
 
 
@@ -133,7 +134,7 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     sde = SDE(model, step=0.25)
     J = information(sde, 16).matrix @ np.eye(5)
     table = budget(sde, 16, sensitivity=2.0).table
-    assert list(table.columns) == ["information", "mu", "zcdp", "epsilon"]
+    assert list(table.columns) == ["information", "mu", "zcdp", "epsilon", "information_limit", "epsilon_limit"]
     np.testing.assert_allclose(table["information"], J.diagonal())
     np.testing.assert_allclose(table["mu"], 2 * np.sqrt(J.diagonal()))
     seen = exposure(sde, 16, prior=Prior(0.0, 0.4)).table
@@ -141,8 +142,8 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     np.testing.assert_allclose(seen["posterior_variance"], expected, rtol=1e-7)
     partial = exposure(sde, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
     assert (partial["ratio"] >= seen["ratio"] - 1e-9).all()
-    assert "is public" in start_assumption(sde)
-    assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).start
+    assert "is public" in start_term(sde)
+    assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).definition.terms["start"]
     for refused in (lambda: calibrate(sde, 4, mu=1.0), lambda: frontier(sde, 4, [1.0])):  # type: ignore[arg-type]
         with pytest.raises(pp.errors.InvalidInputError, match="in whole steps, got an SDE"):
             refused()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
-from peerpressure.privacy import DESIGNS, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
+from peerpressure.privacy import DESIGNS, Definition, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
 from peerpressure.privacy._mechanisms import averaging_matrix, limit
 from peerpressure.theory import consensus_mode, moments
 from tests.builders import random_model
@@ -31,8 +32,13 @@ def proportional(n: int = 9) -> Model:
     return pp.Model(network, np.linspace(0, 1, n), 0.3 * network.degrees, pressure=pp.Linear(0.3))
 
 
-def dense_zero_sum(model: Model, T: int, phi: float) -> tuple[float, float, float]:
-    """Return bias, variance and largest information with every message and every noise written out."""
+def dense_zero_sum(
+    model: Model, T: int, phi: float, seen: Sequence[int] | None = None, known: Sequence[int] = ()
+) -> tuple[float, float, float]:
+    """Return bias, variance and largest information with every message and every noise written out.
+
+    Of the messages those of the ``seen`` agents count, and noise of the ``known`` agents does not hide anything.
+    """
     P, n = averaging_matrix(model).toarray(), model.n
     state_x, state_v = np.eye(n), np.zeros((n, T * n))
     said_x, said_v = [], []
@@ -44,8 +50,11 @@ def dense_zero_sum(model: Model, T: int, phi: float) -> tuple[float, float, floa
         said_x.append(state_x)
         said_v.append(state_v + added)
         state_x, state_v = P @ state_x, P @ (state_v + added)
-    Q, H = np.concatenate(said_x), np.concatenate(said_v)
-    J = Q.T @ np.linalg.solve(H @ H.T, Q)
+    # What insiders say follows from what they hear.
+    rows = [i for i in (range(n) if seen is None else seen) if i not in known]
+    Q, H = np.concatenate([said[rows] for said in said_x]), np.concatenate([said[rows] for said in said_v])
+    H[:, np.isin(np.arange(T * n) % n, known)] = 0.0
+    J = np.delete(Q.T @ np.linalg.solve(H @ H.T, Q), known, axis=1)[[i for i in range(n) if i not in known]]
     c = consensus_mode(model).weights
     bias = float(c @ state_x @ model.x0) - model.consensus_value
     return bias, float(np.sum((c @ state_v) ** 2)), float(J.diagonal().max())
@@ -63,7 +72,7 @@ def test_the_averaging_matrix_averages() -> None:
 @pytest.mark.parametrize("T", [1, 2, 6])
 def test_zero_sum_against_the_dense_mechanism(T: int) -> None:
     model, phi = random_model(6, seed=3), 0.7
-    (trade,) = ZeroSum(decay=phi).trades(model, [T])
+    (trade,) = ZeroSum(decay=phi).trades(Definition(model, T), [T])
     bias, variance, information = dense_zero_sum(model, T, phi)
     assert trade.bias == pytest.approx(bias, abs=1e-12)
     assert trade.variance == pytest.approx(variance)
@@ -72,31 +81,65 @@ def test_zero_sum_against_the_dense_mechanism(T: int) -> None:
     assert trade.cost == pytest.approx(math.sqrt(variance * information), rel=1e-6)
 
 
+@pytest.mark.parametrize("T", [1, 2, 5, 12])
+@pytest.mark.parametrize(("observed", "insiders"), [([0], []), ([2, 3], []), ([4], [1]), ([0, 1, 2, 3, 4], [])])
+def test_zero_sum_protects_from_observers_that_miss_a_neighbour(
+    T: int, observed: list[int], insiders: list[int]
+) -> None:
+    model, phi = random_model(7, seed=3), 0.7
+    definition = Definition(model, T, runs=2, observed=observed, insiders=insiders)
+    (trade,) = ZeroSum(decay=phi).trades(definition, [T])
+    seen = np.flatnonzero(definition.is_observed).tolist()
+    _, variance, information = dense_zero_sum(model, T, phi, seen, insiders)
+    assert trade.information == pytest.approx(2 * information, rel=1e-6)
+    assert trade.cost == pytest.approx(math.sqrt(2 * variance * information), rel=1e-6)
+
+
+def test_zero_sum_is_accounted_for_safely_where_digits_end() -> None:
+    model = random_model(7, seed=3)
+    short, long = ZeroSum(decay=0.5).trades(Definition(model, 300, observed=[0]), [5, 300])
+    everything = ZeroSum(decay=0.5).trades(Definition(model, 300), [5, 300])
+    assert short.information < everything[0].information
+    assert long.information == everything[1].information
+    (nothing,) = ZeroSum(decay=0.5).trades(Definition(model, 300, observed=[]), [300])
+    assert (nothing.information, nothing.cost) == (0.0, 0.0)
+
+
 def test_zero_sum_stays_in_range_at_long_horizons() -> None:
     model = pp.Model(pp.networks.complete(6), np.linspace(0, 1, 6))
-    early, late = ZeroSum(decay=0.9).trades(model, [200, 3600])
+    early, late = ZeroSum(decay=0.9).trades(Definition(model, 3600), [200, 3600])
     # Averaging on a complete graph forgets faster than the noise decays, so that the cost settles.
     assert late.cost == pytest.approx(early.cost, rel=1e-9)
     assert late.cost == pytest.approx(limit(model) / math.sqrt(1 - 0.81), rel=1e-6)
     assert math.isinf(late.information)
     # On a long path averaging is slower than the decay: early noise must be huge to hide anything late.
-    slow = ZeroSum(decay=0.5).trades(pp.Model(pp.networks.path(30), np.zeros(30), np.linspace(1, 2, 30)), [800])[0]
+    long = pp.Model(pp.networks.path(30), np.zeros(30), np.linspace(1, 2, 30))
+    slow = ZeroSum(decay=0.5).trades(Definition(long, 800), [800])[0]
     assert math.isinf(slow.cost)
 
 
 @pytest.mark.parametrize("T", [1, 5, 40])
 def test_one_shot_against_powers_of_the_matrix(T: int) -> None:
     model = random_model(8, seed=4)
-    (trade,) = OneShot().trades(model, [T])
+    (trade,) = OneShot().trades(Definition(model, T), [T])
     weights = consensus_mode(model).weights @ np.linalg.matrix_power(averaging_matrix(model).toarray(), T)
     assert trade.bias == pytest.approx(weights @ model.x0 - model.consensus_value, abs=1e-12)
     assert trade.variance == pytest.approx(weights @ weights)
     assert trade.information == 1.0
 
 
+def test_one_shot_tells_as_much_of_some_as_of_all() -> None:
+    model = random_model(8, seed=4)
+    (trade,) = OneShot().trades(Definition(model, 5, observed=[2, 6]), [5])
+    P = averaging_matrix(model).toarray()
+    shown = np.concatenate([np.linalg.matrix_power(P, k)[[2, 6]] for k in range(5)])
+    # All messages are shown · (x₀ + η), so that the information is the projection onto their span.
+    assert np.diagonal(np.linalg.pinv(shown, rcond=1e-12) @ shown).max() == pytest.approx(trade.information)
+
+
 def test_noisy_designs_are_the_model_itself() -> None:
     model = tuned()
-    (trade,) = MASK.trades(model, [30])
+    (trade,) = MASK.trades(Definition(model, 30), [30])
     same = delay_pressure(pp.Model(model.network, model.x0, model.s, model.pressure, MASK.noise), 30)
     found = moments(same, 30, of=consensus_mode(same))
     assert trade.variance == pytest.approx(found.variance[0, 0])
@@ -176,7 +219,7 @@ def test_best_says_which_design_at_a_horizon() -> None:
 def test_a_public_start_is_kept() -> None:
     model = proportional()
     far = pp.Model(model.network, model.x0, model.s, model.pressure, start=np.full(model.n, 9.0))
-    (trade,) = MASK.trades(far, [3])
+    (trade,) = MASK.trades(Definition(far, 3), [3])
     assert trade.bias > 0.1
     assert trade.information == 1.0
 

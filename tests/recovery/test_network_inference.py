@@ -318,6 +318,10 @@ def test_fewer_steps_than_agents_need_the_penalty_and_have_no_confidence() -> No
     found = infer_network(simulate(model, 29, seed=1), model.pressure, std="known")
     assert np.isnan(found.confidence).all()
     assert found.average_precision(network) > 0.45
+    short = simulate(model, 6, seed=1)
+    assert np.isfinite(infer_network(short, model.pressure, std="known").weights).all()
+    with pytest.raises(InvalidInputError, match="unbounded likelihood"):
+        infer_network(short, model.pressure, std="known", penalty=None)
 
 
 def test_residuals_tell_whether_the_model_made_the_outputs() -> None:

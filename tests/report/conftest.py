@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from peerpressure.plotting import ANIMATIONS, FIGURES, draw
-from peerpressure.report.html import image, moving_image
+from peerpressure.report.html import Image, image, moving_image
 from peerpressure.report.store import from_csv, to_csv
 from peerpressure.reproduction.paper import Provenance, page
 from tests.plotting.samples import sample_tables
@@ -20,10 +20,17 @@ def tables() -> dict[str, pd.DataFrame]:
     return {name: from_csv(to_csv(table)) for name, table in sample_tables().items()}
 
 
+def picture(name: str, tables: dict[str, pd.DataFrame]) -> Image:
+    """A figure without its layout, which takes most of the time and is tested with the figures."""
+    figure = draw(name, tables)
+    figure.set_layout_engine("none")
+    return image(figure)
+
+
 @pytest.fixture(scope="session")
 def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with all its figures."""
-    pictures = {name: image(draw(name, tables)) for name in FIGURES}
+    pictures = {name: picture(name, tables) for name in FIGURES}
     moving = {
         name: moving_image(animate(*(tables[table] for table in FIGURES[name][1])))
         for name, animate in ANIMATIONS.items()

@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pytest
 
 from peerpressure.plotting import ANIMATIONS, FIGURES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 PATIENCE = 120_000  # milliseconds, for machines that do much else
-DESK, PHONE = {"width": 1100, "height": 900}, {"width": 400, "height": 800}
+DESK: ViewportSize = {"width": 1100, "height": 900}
+PHONE: ViewportSize = {"width": 400, "height": 800}
 
 
-def opened(browser: Browser, address: str, **options: Any) -> Page:
-    page = browser.new_page(**options)
-    page.goto(address, timeout=PATIENCE)
-    return page
+class Heard(NamedTuple):
+    """What a page asked for, and what it complained about."""
+
+    asked: list[str]
+    said: list[str]
 
 
-def test_nothing_is_asked_of_any_network_and_no_error_is_reported(browser: Browser, address: str) -> None:
+@pytest.fixture(scope="module")
+def heard() -> Heard:
+    return Heard([], [])
+
+
+@pytest.fixture(scope="module")
+def loaded(browser: Browser, address: str, heard: Heard) -> Iterator[Page]:
+    """The page, loaded once for all tests."""
     page = browser.new_page()
-    asked: list[str] = []
-    said: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: heard.asked.append(request.url))
+    page.on("console", lambda message: heard.said.append(message.text))
+    page.on("pageerror", lambda error: heard.said.append(str(error)))
     page.goto(address, timeout=PATIENCE)
     page.wait_for_load_state("networkidle", timeout=PATIENCE)
-    assert [url for url in asked if url != address and not url.startswith("data:")] == []
-    assert said == []
+    yield page
+    page.close()
 
 
-def test_the_policy_is_in_force(browser: Browser, address: str) -> None:
-    page = opened(browser, address)
+@pytest.fixture
+def page(loaded: Page) -> Page:
+    """The page on a desk, on a screen and in light."""
+    loaded.set_viewport_size(DESK)
+    loaded.emulate_media(media="screen", color_scheme="light")
+    return loaded
+
+
+def test_nothing_is_asked_of_any_network_and_no_error_is_reported(page: Page, address: str, heard: Heard) -> None:
+    assert [url for url in heard.asked if url != address and not url.startswith("data:")] == []
+    assert heard.said == []
+
+
+def test_the_policy_is_in_force(page: Page) -> None:
     # The page's own policy stops what is injected into it.
     added = """() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';
         document.head.append(s); return window.ran ?? 0 }"""
@@ -45,10 +65,11 @@ def test_the_policy_is_in_force(browser: Browser, address: str) -> None:
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_every_figure_and_formula_is_seen_and_the_page_does_not_scroll_sideways(
-    viewport: dict[str, int], browser: Browser, address: str
+    viewport: ViewportSize, page: Page
 ) -> None:
-    page = opened(browser, address, viewport=viewport)
+    page.set_viewport_size(viewport)
     for name in ANIMATIONS:
+        page.locator(f"#animation-{name}").evaluate("details => { details.open = false }")
         page.click(f"#animation-{name} summary", timeout=PATIENCE)
     sizes = page.evaluate("[...document.images].map(i => [i.naturalWidth, i.clientWidth, i.alt.length])")
     assert len(sizes) == len(FIGURES) + len(ANIMATIONS)
@@ -59,8 +80,8 @@ def test_every_figure_and_formula_is_seen_and_the_page_does_not_scroll_sideways(
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
 
 
-def test_wide_things_scroll_in_their_own_box_on_a_phone(browser: Browser, address: str) -> None:
-    page = opened(browser, address, viewport=PHONE)
+def test_wide_things_scroll_in_their_own_box_on_a_phone(page: Page) -> None:
+    page.set_viewport_size(PHONE)
     boxes = page.evaluate(
         "[...document.querySelectorAll('.scroll, .drawing')].map(b => [b.scrollWidth, b.clientWidth, b.tabIndex])"
     )
@@ -70,8 +91,7 @@ def test_wide_things_scroll_in_their_own_box_on_a_phone(browser: Browser, addres
     assert set(wide) == {0}
 
 
-def test_decimal_points_stand_under_each_other(browser: Browser, address: str) -> None:
-    page = opened(browser, address, viewport=DESK)
+def test_decimal_points_stand_under_each_other(page: Page) -> None:
     points = page.evaluate(
         """() => { const of = cell => { const text = cell.firstChild, at = text.data.indexOf('.');
                const range = document.createRange(); range.setStart(text, at); range.setEnd(text, at + 1);
@@ -83,8 +103,7 @@ def test_decimal_points_stand_under_each_other(browser: Browser, address: str) -
     assert max(points) - min(points) < 0.5
 
 
-def test_links_inside_the_page_lead_somewhere(browser: Browser, address: str) -> None:
-    page = opened(browser, address)
+def test_links_inside_the_page_lead_somewhere(page: Page) -> None:
     targets = page.evaluate("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
     assert all(target.startswith("#") for target in targets)
     assert page.evaluate("targets => targets.filter(t => !document.querySelector(t))", targets) == []
@@ -96,8 +115,8 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_in_light_and_in_the_dark(scheme: str, browser: Browser, address: str) -> None:
-    page = opened(browser, address, color_scheme=scheme)
+def test_text_can_be_read_in_light_and_in_the_dark(scheme: Literal["light", "dark"], page: Page) -> None:
+    page.emulate_media(color_scheme=scheme)
     back = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert (back < 0.05) == (scheme == "dark")
     colours = page.evaluate(
@@ -108,8 +127,7 @@ def test_text_can_be_read_in_light_and_in_the_dark(scheme: str, browser: Browser
         assert (light + 0.05) / (dark + 0.05) > 4.5, colour
 
 
-def test_printing_shows_all_and_leaves_out_what_is_for_screens(browser: Browser, address: str) -> None:
-    page = opened(browser, address, viewport=DESK)
+def test_printing_shows_all_and_leaves_out_what_is_for_screens(page: Page) -> None:
     page.emulate_media(media="print")
     for hidden in ("nav", ".moving"):
         assert page.evaluate(f"getComputedStyle(document.querySelector('{hidden}')).display") == "none"

@@ -47,8 +47,8 @@ def check(
 
 def _summary(file: Path) -> tuple[str, dict[str, str]]:
     """Return a line that describes a valid file, and what was read from the files that it names."""
+    from peerpressure.files import amount
     from peerpressure.measures import disk_needed, load_sweep
-    from peerpressure.report.run import amount
     from peerpressure.scenario import load_scenario
     from peerpressure.scenario._loading import findings, parse_toml
     from peerpressure.scenario._section import read_text

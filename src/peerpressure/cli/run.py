@@ -25,9 +25,9 @@ def run(
 
     The run is written to run.nc (netCDF-4), tables to CSV, figures to PDF and PNG, and a page with all of it to
     report.html. With [observe] in the file, an observer estimates the hidden opinions; with [privacy], exposure and
-    privacy budget are computed. Hidden opinions that adapt are recorded too; the edges of a temporal network are
-    counted step by step. Results appear only when all of them are complete; free space on the disk is checked before
-    the run starts.
+    privacy budget are computed, and epsilon is printed with its definition. Hidden opinions that adapt are recorded
+    too; the edges of a temporal network are counted step by step. Results appear only when all of them are complete;
+    free space on the disk is checked before the run starts.
 
     Example: peerpressure run scenario.toml --out results
     """
@@ -72,7 +72,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
 
 
 def _privacy(experiment: Experiment) -> dict[str, object]:
-    """Return the ε of one run and of what is recorded, each with its assumptions."""
+    """Return the ε of one run and of what is recorded, each with its definition."""
     if experiment.scenario.privacy is None:
         return {}
     accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
@@ -82,10 +82,11 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
                 # JSON has no infinity, and null would mean unknown.
                 "epsilon": "infinite" if math.isinf(budget.epsilon) else budget.epsilon,
                 "delta": budget.delta,
-                "sensitivity": budget.sensitivity,
-                "runs": budget.runs,
-                "sees_start": budget.sees_start,
-                "assumptions": budget.assumptions,
+                "sensitivity": budget.definition.sensitivity,
+                "runs": budget.definition.runs,
+                "sees_start": budget.definition.sees_start,
+                "definition": budget.definition.terms,
+                "warnings": budget.definition.warnings,
             }
             for name, budget in accounts.items()
         }

@@ -337,9 +337,9 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
     except FATAL:
         raise
     except FAILURES as error:
-        return {"text": error_text(error), "prior_std": None}, {}
+        return {"text": error_text(error), "note": "", "prior_std": None}, {}
     table = found.table
-    facts = {"text": str(found), "prior_std": float(np.sqrt(table["prior_variance"].mean()))}
+    facts = {"text": str(found), "note": found.note, "prior_std": float(np.sqrt(table["prior_variance"].mean()))}
     arrays = {
         "exposure": np.sqrt(table["posterior_variance"].to_numpy()),
         "bits": table["bits"].to_numpy(),
@@ -372,7 +372,8 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
         "budget_epsilon": np.array([one.epsilon for one in budgets]),
         "budget_mu": np.array([one.mu for one in budgets]),
     }
-    text = " ".join([last.promise, *last.assumptions, warning])
+    limit = "" if np.isnan(last.epsilon_limit) else f"ε, all times: {last.epsilon_limit:.3g}."
+    text = " ".join([last.promise, last.definition.text, limit, warning])
     return facts | {"epsilon": last.epsilon, "mu": last.mu, "text": text}, arrays
 
 

@@ -104,7 +104,7 @@ BEYOND: tuple[Preset, ...] = (
         "partial-observer",
         "A partial observer",
         "beyond",
-        "Fifteen of thirty agents are observed: the others are protected by not being observed more than by noise.",
+        "Fifteen of thirty agents are observed under white noise, which protects the others far better.",
         {
             "network": scale_free(30, 2, SEED),
             "agents": DRAWN,

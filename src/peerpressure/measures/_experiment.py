@@ -350,7 +350,7 @@ def spent(experiment: Experiment) -> pd.DataFrame:
     budgets = [experiment.budget_after(int(t)) for t in times]
     columns = {name: [getattr(one, name) for one in budgets] for name in ("information", "epsilon")}
     columns["epsilon_recorded"] = [experiment.budget_after(int(t), recorded=True).epsilon for t in times]
-    terms = {"delta": budgets[0].delta, "sensitivity": budgets[0].sensitivity}
+    terms = {"delta": budgets[0].delta, "sensitivity": budgets[0].definition.sensitivity}
     return pd.DataFrame({"time": times, **columns, **terms})
 
 

@@ -147,7 +147,7 @@ def identified(experiment: Experiment) -> Values:
 
 
 def exposed(experiment: Experiment) -> Values:
-    """Information that the observer gains about an agent, in bits, on average and for the most exposed agent."""
+    """Information gained about an agent, in bits, on average and at most; a lower bound if noise is not Gaussian."""
     bits = experiment.exposure.table["bits"]
     yield "mean", None, float(bits.mean())
     yield "worst", None, float(bits.max())

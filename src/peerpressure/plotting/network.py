@@ -229,7 +229,7 @@ def frontier(errors: pd.DataFrame, units: pd.DataFrame, limit: float, horizon: i
     """Show the error of each noise design at a given budget, and error and information over time under unit noise.
 
     ``errors`` and ``units`` are the tables of a frontier, and ``limit``/μ is the lower bound on the error of unbiased
-    designs. The first panel is drawn at one horizon, by default the last.
+    designs, not drawn if it is nan. The first panel is drawn at one horizon, by default the last.
     """
     chosen = int(errors["horizon"].max()) if horizon is None else horizon
     figure = Figure(figsize=(TWO_COLUMNS, 3.0))
@@ -257,7 +257,8 @@ def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -
             finals[name] = float(curve["rms_error"].iloc[-1])
     axes.set_xlim(mu[0], mu[-1])
     _name_ends(axes, float(mu[-1]), finals)
-    label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -30), color=INK)
+    if np.isfinite(limit):
+        label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -30), color=INK)
     axes.set_xlabel(r"privacy budget $\mu$ (less private $\rightarrow$)")
     axes.set_ylabel("RMS error of the consensus mode")
 
@@ -277,7 +278,8 @@ def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float
     ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
     axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1)
     axes.set_xlim(*ends)
-    label(axes, "limit", (ends[0], limit / np.sqrt(ends[0])), xytext=(14, -4), color=INK)
+    if np.isfinite(limit):
+        label(axes, "limit", (ends[0], limit / np.sqrt(ends[0])), xytext=(14, -4), color=INK)
     axes.set_xlabel(r"Fisher information about an agent (less private $\rightarrow$)")
 
 

@@ -1,14 +1,16 @@
 """Privacy: what an observer learns about each agent, the guarantee that holds, and the accuracy that it costs.
 
-``exposure`` is what one observer learns, ``budget`` what an observer of everyone learns at worst, ``calibrate`` how
-much noise a budget requires, and ``frontier`` how accurate a network can be under it. A new mechanism is one class
-beside ``Noisy`` in ``_mechanisms``; the guarantee of a noise law is one row of ``PROMISES`` in ``_accounting``.
+``exposure`` is what one observer learns on average, ``budget`` what it learns at worst, ``calibrate`` how much noise a
+budget requires, and ``frontier`` how accurate a network can be under it. ``DEFINITION`` states what privacy means in
+all of them, and a ``Definition`` the same with the numbers of one account. A new mechanism is one class beside
+``Noisy`` in ``_mechanisms``; the guarantee of a noise law is one row of ``PROMISES`` in ``_accounting``.
 """
 
-from peerpressure.privacy._accounting import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
 from peerpressure.privacy._budget import Budget, budget
 from peerpressure.privacy._calibration import Calibration, calibrate
+from peerpressure.privacy._definition import DEFINITION, Definition
 from peerpressure.privacy._exposure import Exposure, exposure
+from peerpressure.privacy._gaussian_privacy import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
 from peerpressure.privacy._mechanisms import (
     DESIGNS,
     Design,
@@ -23,9 +25,11 @@ from peerpressure.privacy._mechanisms import (
 from peerpressure.privacy._release import delay_pressure
 
 __all__ = [
+    "DEFINITION",
     "DESIGNS",
     "Budget",
     "Calibration",
+    "Definition",
     "Design",
     "Exposure",
     "Frontier",

@@ -1,27 +1,28 @@
-"""The privacy budget: what an observer of every agent learns about one, as (ε, δ), μ or zCDP."""
+"""The privacy budget: what an observer learns about one agent at worst, as (ε, δ), μ or zCDP."""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict, final
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from peerpressure.model import Model, Vector
-from peerpressure.privacy._accounting import checked_delta, positive, promise_of
-from peerpressure.privacy._release import (
-    conservative_release,
-    release,
-    release_of_information,
-    require_independent_start,
-    start_assumption,
-)
+from peerpressure.model import Model
+from peerpressure.noise import Gaussian
+from peerpressure.privacy._accounting import Columns, Promise, promise_of
+from peerpressure.privacy._definition import Definition, Observed, has_grid
+from peerpressure.privacy._gaussian_privacy import checked_delta, epsilon_of
+from peerpressure.privacy._release import Release, mixes_draws, release, release_of_information, safe_factor
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._information import information
 from peerpressure.recovery._least_squares import divide
-from peerpressure.statespace import System, model_of
-from peerpressure.theory._moments import step_count
+from peerpressure.schedules import Constant, Table
+from peerpressure.sde import SDE
+from peerpressure.sde._equation import FIRST_TIME
+from peerpressure.statespace import System, with_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,38 +38,36 @@ _NAMES = {
     "epsilon_low": "ε at least",
     "epsilon": "ε",
     "delta_needed": "δ needed",
+    "information_limit": "information, all times",
+    "epsilon_limit": "ε, all times",
 }
-
-
-class Observed(TypedDict):
-    """How much of the mechanism is observed, beyond steps 1 to T of one run."""
-
-    sees_start: bool
-    runs: int
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget:
-    """Privacy of every agent against an observer of all agents, under stated ``assumptions``.
+    """Privacy of every agent that is no insider against one observer, as the ``definition`` states it.
 
-    ``table`` has one row for each agent, by label: ``information`` is the exact Fisher information about its opinion
-    when all others are known, ``own_information`` the part in its own series, and ``epsilon`` the
-    ε that holds at ``delta`` for opinions up to ``sensitivity`` apart. Gaussian noise adds ``mu`` and ``zcdp``,
-    Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound ``epsilon_low``. The properties give the
-    most exposed agent's numbers. ``promise`` is what the law of noise guarantees. The observer observes steps 1 to
-    ``steps`` of ``runs`` independent runs, and y₀ too if ``sees_start``.
+    ``table`` has one row for each agent, by label: ``information`` is the Fisher information about its opinion when all
+    others are known, ``own_information`` the part in its own series, and ``epsilon`` the ε that holds at ``delta``.
+    Gaussian noise adds ``mu`` and ``zcdp``, Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound
+    ``epsilon_low``, and continuous time ``information_limit`` and ``epsilon_limit`` for an observer of all agents at
+    all times. The properties give the most exposed agent's numbers. ``promise`` is what the law of noise guarantees.
+    ``definition`` is everything that these numbers assume: see `Definition.terms` and `Definition.warnings`.
+
+    The information is exact, but an upper bound for AR(1) noise that is not Gaussian, and for an observer of some
+    agents where noise is not Gaussian.
     """
 
-    model: Model
-    steps: int
-    sensitivity: float
+    definition: Definition
     delta: float
     table: pd.DataFrame
     promise: str
-    sees_start: bool
-    runs: int
-    start: str
+
+    @property
+    def model(self) -> Model:
+        """The model, also of an SDE."""
+        return self.definition.model
 
     @property
     def information(self) -> float:
@@ -81,6 +80,11 @@ class Budget:
         return self._worst("epsilon")
 
     @property
+    def epsilon_limit(self) -> float:
+        """The ε that holds for every agent on any grid of times; nan in discrete time."""
+        return self._worst("epsilon_limit")
+
+    @property
     def mu(self) -> float:
         """The μ that holds for every agent; nan if noise is not Gaussian."""
         return self._worst("mu")
@@ -89,19 +93,6 @@ class Budget:
     def zcdp(self) -> float:
         """The ρ of zero-concentrated privacy that holds for every agent; nan if noise is not Gaussian."""
         return self._worst("zcdp")
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What every number here assumes, one sentence or two for each: the inputs, the observer, the start."""
-        reach, extent = f"{self.sensitivity:g}", float(np.ptp(self.model.x0))
-        inputs = f"One agent's hidden opinion moves by at most Δ = {reach}; all others are fixed and known."
-        # A guarantee for small changes is easily mistaken for one about the whole range.
-        if self.sensitivity < extent:
-            inputs += f" The hidden opinions range over {extent:.4g}, and a move across that range is not covered."
-        runs = "one run" if self.runs == 1 else f"{self.runs:,} runs with the same hidden opinions"
-        first = 0 if self.sees_start else 1
-        observer = f"The observer knows the model and sees all agents at steps {first} to {self.steps:,} of {runs}."
-        return inputs, observer, self.start
 
     def _worst(self, column: str) -> float:
         # NaN means that nothing is known of some agent; skipping it would report a guarantee that does not hold for
@@ -120,9 +111,11 @@ def budget(
     *,
     sees_start: bool = False,
     runs: int = 1,
+    observed: Observed = None,
+    insiders: Sequence[Hashable] = (),
     should_stop: ShouldStop | None = None,
 ) -> Budget:
-    """Return what an observer of every agent at steps 1, …, T learns about each of them, knowing the model.
+    """Return what an observer at steps 1, …, T learns about each agent at worst, knowing the model.
 
     Parameters
     ----------
@@ -138,18 +131,27 @@ def budget(
         Whether y₀ is observed, too, which reveals everything where y₀ = x₀.
     runs : int, default 1
         Runs with independent noise that are released; information adds up over them.
+    observed : sequence of labels or Observation, optional
+        The observed agents, or an Observation for certain steps, too; by default everyone. Rounding is not counted, as
+        it can only hide more.
+    insiders : sequence of labels, default ()
+        Agents who tell the observer their own hidden opinions and noise, and what their neighbours express. They have
+        no row in the table.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
     Returns
     -------
     Budget
-        The account of every agent, with the assumptions under which it holds.
+        The account of every agent, with the definition under which it holds.
 
     Raises
     ------
     InvalidInputError
-        If a given start is an affine function of the hidden opinions, for it is not public then.
+        If a given start is an affine function of the hidden opinions, for it is not public then; if all agents are
+        insiders; or if insiders are given for an SDE, or for an observation of certain steps.
+    TooLargeError
+        If only some agents or steps of more than 1,000 agents are observed and the noise is Gaussian.
 
     See Also
     --------
@@ -158,7 +160,20 @@ def budget(
 
     Notes
     -----
-    For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2 with
+    The definition of privacy:
+
+    - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
+      the observer.
+    - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
+      who tell it their own hidden opinions and noise, and what their neighbours express.
+    - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.
+      Hidden opinions, noise and the seed are not.
+    - Runs: One run is released, or R runs with the same hidden opinions and independent noise.
+    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A given start is
+      public and must not depend on the hidden opinions.
+
+    For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2. For an observer of
+    everyone
 
         I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or no agent has neighbours at step 1,
         I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ leaks at step 1.
@@ -166,8 +181,12 @@ def budget(
     Frozen noise cancels in the second case: comparing the neighbours' first outputs with later ones leaves ρ₁S⁻¹Ax₀
     without any noise, so that I = ∞. Where hidden opinions adapt, 1 becomes π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what
     is revealed about x₀ stays below Σ π²/σ² for ever if that sum is finite. But frozen noise then cancels in both
-    cases, for it stays while x₀ fades. In continuous time, I is the diagonal of the Fisher information, and there is no
-    part of an agent's own.
+    cases, for it stays while x₀ fades.
+
+    For an observer of some agents, and in continuous time, I is the diagonal of the Fisher information of the
+    state-space model; noise that insiders know has variance 0. An SDE on a finer grid reveals more. The limit for an
+    observer of all agents at all times is I = ∫ dt/(σ_i scale_t)² with σ_i the deviation of `SDE.deviations` (s²T/σ²
+    for the printed equation), and ∞ where y₀ = x₀.
 
     References
     ----------
@@ -182,53 +201,113 @@ def budget(
     >>> account = budget(model, 100)
     >>> round(account.mu, 6), round(account.epsilon, 4)
     (1.0, 4.3772)
+    >>> round(float(budget(model, 100, observed=[0]).table["mu"][1]), 2)  # agent 1 itself is not observed
+    0.7
     """
+    checked_delta(delta)
     with cancellable(should_stop):
-        return _budget(model, steps, sensitivity, delta, sees_start=sees_start, runs=runs)
+        definition = Definition(model, steps, sensitivity, sees_start, runs, observed, insiders)
+        return budget_of(definition, float(delta))
 
 
-def _budget(model: System, steps: int, sensitivity: float, delta: float, *, sees_start: bool, runs: int) -> Budget:
+def budget_of(definition: Definition, delta: float) -> Budget:
+    """Return the budget of a definition."""
     import pandas as pd
 
-    T, distance = step_count(steps), positive(sensitivity, "sensitivity")
-    checked_delta(delta)
-    require_independent_start(model)
-    seen: Observed = {"sees_start": bool(sees_start), "runs": step_count(runs, "runs")}
-    noise, base = model.noise, model_of(model)
+    promise, noise = promise_of(definition.system.noise), definition.system.noise
+    # The information is exact, while guarantees use shifts that are nowhere too small.
+    safe = shifts_of(definition, safe_factor(noise))
+    exact = shifts_of(definition) if mixes_draws(noise) else safe
     # Information about location of the law at unit std: 1 for Gaussian noise, more for all others.
-    unit, promise = noise.fisher_information(), promise_of(noise)
-    if isinstance(model, Model):
-        # The information is exact, while guarantees use shifts that are nowhere too small.
-        exact, safe = release(model, T, **seen), conservative_release(model, T, **seen)
-        columns = {
-            "information": divide(exact.squares, 1 / unit),
-            "own_information": divide(exact.own_squares, 1 / unit),
-        }
-    else:
-        # Noise of one step is correlated between agents, so that no part of the information is an agent's own.
-        safe = release_of_information(_fisher_information(model, T, **seen))
-        columns = {"information": safe.squares}
-    columns |= promise.account(safe, distance, delta, noise)
-    table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
-    start = start_assumption(model, sees_start=seen["sees_start"])
-    return Budget(base, T, distance, float(delta), table, promise.text, start=start, **seen)
+    unit = noise.fisher_information()
+    columns = {"information": divide(exact.squares, 1 / unit)}
+    if isinstance(definition.system, Model) and definition.is_complete:
+        columns["own_information"] = divide(exact.own_squares, 1 / unit)
+    columns |= promise.account(safe, definition.sensitivity, delta, noise)
+    _correct_lower_bound(columns, definition, promise, delta)
+    if isinstance(definition.system, SDE) and has_grid(definition.system):
+        columns |= _grid_limits(definition, definition.system, delta)
+    labels = pd.Index(list(definition.model.network.labels), name="agent", tupleize_cols=False)
+    table = pd.DataFrame(columns, index=labels)[~definition.is_insider]
+    return Budget(definition, delta, table, promise.text)
 
 
-def _fisher_information(system: System, steps: int, *, sees_start: bool, runs: int) -> Vector:
-    if sees_start and isinstance(model_of(system).start, str):
-        return np.full(system.n, np.inf)
+def _correct_lower_bound(columns: Columns, definition: Definition, promise: Promise, delta: float) -> None:
+    """Replace ``epsilon_low`` where shifts are counted as larger than they are; drop it if the observer sees less."""
+    if "epsilon_low" not in columns:
+        return
+    noise = definition.system.noise
+    if not definition.is_complete:
+        del columns["epsilon_low"]
+    elif mixes_draws(noise):
+        # Steps from 2 on are a part of what is observed, and their draws have the law itself.
+        later = promise.account(shifts_of(definition, 0.0), definition.sensitivity, delta, noise)
+        columns["epsilon_low"] = later["epsilon_low"]
+
+
+def shifts_of(definition: Definition, first: float = 1.0) -> Release:
+    """Return the shifts that an observer sees; for other laws than the normal one those of an observer of everyone."""
+    d = definition
+    if d.observation is None:
+        return release_of_information(np.zeros(d.model.n))
+    if isinstance(d.system, Model) and (d.is_complete or not isinstance(d.system.noise, Gaussian)):
+        return release(d.system, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
+    known = np.where(d.is_insider, 0.0, d.model.noise.deviations(d.model.n))
+    quiet = replace(d.model, noise=replace(d.model.noise, std=known)) if d.insiders else d.model
     # The diagonal of J is the information about one agent if all others are known, the worst case that privacy assumes.
-    return np.asarray(runs * information(system, steps).diagonal)
+    found = information(with_model(d.system, quiet), d.steps, d.observation).diagonal
+    return release_of_information(d.runs * np.asarray(found))
+
+
+def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
+    """Return the information and ε for an observer of all agents at all times up to the last step."""
+    limit = np.full(sde.n, np.inf)
+    # A start that is hidden is the limit of public opinions as t → 0, and without noise.
+    if not isinstance(sde.model.start, str):
+        limit = (
+            definition.runs * divide(math.sqrt(_inverse_square(sde, sde.time(definition.steps))), sde.deviations) ** 2
+        )
+    mu = definition.sensitivity * np.sqrt(limit)
+    return {"information_limit": limit, "epsilon_limit": epsilon_of(mu, delta)}
+
+
+def _inverse_square(sde: SDE, end: float) -> float:
+    """Return ∫ scale_t⁻² dt up to a time: ∞ if it diverges, nan if it cannot be found."""
+    from scipy import integrate
+
+    scale = sde.noise.time_scale
+    if isinstance(scale, Constant):
+        return float(end * divide(1.0, sde.noise_scale(1.0)) ** 2)
+    # A table is constant between whole times.
+    cuts = np.unique(np.append(np.arange(end) if isinstance(scale, Table) else [0.0], end))
+    if isinstance(scale, Table):
+        values = divide(1.0, sde.noise_scale((cuts[1:] + cuts[:-1]) / 2)) ** 2
+        return float(np.diff(cuts) @ values)
+    early, later = sde.noise_scale(np.array([FIRST_TIME / 100, FIRST_TIME]))
+    # 1/scale² ~ t^(−2γ) diverges at 0 from γ = ½ on.
+    if later > 0 and np.log(later / early if early > 0 else np.inf) >= (0.5 - 1e-6) * np.log(100):
+        return math.inf
+    value, error, *problem = integrate.quad(
+        lambda t: float(divide(1.0, sde.noise_scale(t)) ** 2), 0.0, end, full_output=1, limit=200
+    )
+    # From above, so that the guarantee holds; a third entry beyond the details is a message of failure.
+    return math.nan if len(problem) > 1 else float(value + error)
 
 
 def budget_text(account: Budget) -> str:
     """Return the most exposed agent's numbers, what they promise and what they assume."""
-    steps = f"{account.steps:,} step{'s' * (account.steps != 1)}"
-    seen = f"{steps} seen in full" if account.runs == 1 else f"{steps} of {account.runs:,} runs seen in full"
-    head = f"Privacy after {seen}, opinions up to {account.sensitivity:g} apart, δ = {account.delta:g}"
+    definition = account.definition
+    steps = f"{definition.steps:,} step{'s' * (definition.steps != 1)}"
+    head = f"Privacy after {steps}, opinions up to {definition.sensitivity:g} apart, δ = {account.delta:g}"
     # Information breaks ties, for instance where every ε is infinite.
     worst = account.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
-    lines = [f"  {_NAMES[name]:<20}{worst[name]:.6g}" for name in account.table.columns]
+    lines = [f"  {_NAMES[name]:<24}{worst[name]:.6g}" for name in account.table.columns]
     lead = f"for agent {worst.name}, the most exposed of {len(account.table):,}:"
-    assumed = textwrap.wrap(" ".join(["Assumed:", *account.assumptions]), _WIDTH)
-    return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *assumed])
+    return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *definition_lines(definition)])
+
+
+def definition_lines(definition: Definition) -> list[str]:
+    """Return the terms of a definition and its warnings as lines."""
+    said = [f"{name.capitalize()}: {term}" for name, term in definition.terms.items()]
+    said += [f"Warning: {sentence}" for sentence in definition.warnings]
+    return [line for one in said for line in textwrap.wrap(one, _WIDTH, subsequent_indent="  ")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
@@ -13,20 +13,16 @@ import numpy as np
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.privacy._accounting import (
-    checked_delta,
-    checked_epsilon,
-    mu_of,
-    positive,
-    promise_of,
-)
-from peerpressure.privacy._budget import Budget, budget
+from peerpressure.privacy._accounting import promise_of
+from peerpressure.privacy._budget import Budget, budget, shifts_of
+from peerpressure.privacy._definition import Observed, ObserverArguments
+from peerpressure.privacy._gaussian_privacy import checked_delta, checked_epsilon, mu_of, positive
 from peerpressure.privacy._release import (
     Release,
-    conservative_release,
     delay_pressure,
     leaks_at_first_step,
     require_discrete,
+    safe_factor,
 )
 from peerpressure.statespace import state_layout
 from peerpressure.theory import OptimalSchedule, optimal_schedule
@@ -72,6 +68,10 @@ def calibrate(
     mu: float | None = None,
     information: float | None = None,
     sensitivity: float = 1.0,
+    sees_start: bool = False,
+    runs: int = 1,
+    observed: Observed = None,
+    insiders: Sequence[Hashable] = (),
     optimal_pressure: bool = False,
 ) -> Calibration:
     """Return the model with the least noise of its kind that keeps every agent within one budget over ``steps`` steps.
@@ -91,6 +91,8 @@ def calibrate(
         The δ at which ε holds.
     sensitivity : float, default 1.0
         Largest distance between two hidden opinions that are to be indistinguishable.
+    sees_start, runs, observed, insiders
+        The observer, as in `budget`.
     optimal_pressure : bool, default False
         Replace the pressure by the optimal schedule under the calibrated noise. Where y₀ = x₀ it has ρ_1 = 0, so that
         no neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
@@ -125,7 +127,8 @@ def calibrate(
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     if optimal_pressure and isinstance(model.start, str):
         base = delay_pressure(base, steps)
-    now = budget(base, steps, sensitivity, delta)
+    seen: ObserverArguments = {"sees_start": sees_start, "runs": runs, "observed": observed, "insiders": insiders}
+    now = budget(base, steps, sensitivity, delta, **seen)
     _check_attainable(now)
     if kind == "information":
         # Information is proportional to 1/std², and μ to 1/std: no search is needed.
@@ -144,8 +147,8 @@ def calibrate(
     optimum = optimal_schedule(quiet, steps, delayed=isinstance(model.start, str)) if optimal_pressure else None
     quiet = quiet if optimum is None else replace(quiet, pressure=optimum.schedule)
     # Accounted again from the scaled noise, so that the result states what was computed and not what was asked for.
-    account = budget(quiet, steps, sensitivity, delta)
-    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.steps), optimum)
+    account = budget(quiet, steps, sensitivity, delta, **seen)
+    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.definition.steps), optimum)
 
 
 def _target(**given: float | None) -> tuple[float, str]:
@@ -169,7 +172,14 @@ def _check_attainable(now: Budget) -> None:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))
-    if leaks_at_first_step(now.model) and bool((now.table["own_information"] < math.inf).all()):
+    if now.definition.sees_start and isinstance(now.model.start, str):
+        rule = "no noise hides an opinion from who sees y₀ = x₀"
+        raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
+    if leaks_at_first_step(now.model) and now.definition.insiders:
+        rule = "no noise hides an opinion from insiders who hear y₀ = x₀ of their neighbours"
+        remedy = "give the model a public start, or use delay_pressure(model, steps)"
+        raise InvalidInputError(message(rule, got="start='hidden'", remedy=remedy))
+    if leaks_at_first_step(now.model) and now.model.noise.is_frozen:
         rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
         remedy = "give the model a public start, or use delay_pressure(model, steps)"
         raise InvalidInputError(message(rule, got="start='hidden'", remedy=remedy))
@@ -179,21 +189,22 @@ def _check_attainable(now: Budget) -> None:
 
 def _searched(now: Budget, target: float) -> float:
     """Return the factor for a law whose ε has no formula: the worst agent's, until no agent is beyond the target."""
-    model, promise = now.model, promise_of(now.model.noise)
-    moved = conservative_release(model, now.steps)
+    model, promise, definition = now.model, promise_of(now.model.noise), now.definition
+    moved = shifts_of(definition, safe_factor(model.noise))
+    protected = ~definition.is_insider
 
     def epsilons(some: Release, factor: float) -> Vector:
         # So many times more noise is the same as opinions so many times closer.
-        return promise.account(some, now.sensitivity / factor, now.delta, model.noise)["epsilon"]
+        return promise.account(some, definition.sensitivity / factor, now.delta, model.noise)["epsilon"]
 
     factor = 1.0
-    found = np.asarray(now.table["epsilon"])
+    found = np.where(protected, epsilons(moved, factor), 0.0)
     # The worst agent can change with the factor, as ε is not linear in it; each pass fixes one agent, hence at most n.
     for _ in range(model.n):
         # Searching for one agent and checking all costs far less than searching with all of them.
         worst = moved.of(int(np.argmax(found)))
         factor = _least_factor(partial(epsilons, worst), target, factor)
-        found = epsilons(moved, factor)
+        found = np.where(protected, epsilons(moved, factor), 0.0)
         if found.max() <= target:
             break
     return factor

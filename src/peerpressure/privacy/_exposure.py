@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import textwrap
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
+from peerpressure.privacy._definition import Observed, as_observation, has_grid, observed_agents
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
@@ -23,10 +23,10 @@ from peerpressure.trajectory import State, Trajectory
 if TYPE_CHECKING:
     import pandas as pd
 
-Observed: TypeAlias = Sequence[Hashable] | Observation | None
 # Columns solved for at a time where a covariance is an operator: more share a product, but need n numbers each.
 _COLUMNS = 256
 _SHOWN = 8  # agents listed by name
+_WIDTH = 88
 
 
 @final
@@ -36,13 +36,23 @@ class Exposure:
 
     ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all who are ever its neighbours
     (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
-    and 0 for all; ``cramer_rao``, the least variance of an estimate without a prior, inf if the data leave the agent
+    and 0 for all; ``cramer_rao``, which no unbiased estimate's variance is below, inf if the data leave the agent
     open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
+
+    If the noise is not Gaussian, posterior variances are those of the best linear estimate: ``posterior_variance`` and
+    ``ratio`` are upper bounds, ``nats`` and ``bits`` lower bounds on what is learned, and ``cramer_rao`` has the
+    information of the law, 0 where that is infinite. ``note`` says so, and that a finer observer of an SDE learns more.
     """
 
     model: Model
     steps: int
     table: pd.DataFrame
+    note: str = ""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether variances and bits are exact, and not bounds of what is learned."""
+        return _is_exact(self.model)
 
     def edges(self) -> pd.DataFrame:
         """Return the network's edges as positions in the table: source, target."""
@@ -96,7 +106,15 @@ def exposure(
     Notes
     -----
     Variances are exact for Gaussian noise, and for other laws those of the best linear estimate: posterior =
-    (P⁻¹ + J)⁻¹, with J the Fisher information about x₀ in all that is observed.
+    (P⁻¹ + J)⁻¹, with J the Fisher information about x₀ in all that is observed if noise of the same covariance were
+    Gaussian. Under a law with Fisher information I at unit variance (`Noise.fisher_information`), the information lies
+    between J and I·J [1]_, and is I·J for white noise if all agents are observed. So an estimate that knows the law may
+    be better than the linear one, and the Cramér–Rao bound is J⁻¹/I, which is 0 for uniform noise and random signs.
+
+    References
+    ----------
+    .. [1] Zamir (1998), A proof of the Fisher information inequality via a data processing argument. IEEE Trans. Inf.
+       Theory 44.
 
     Examples
     --------
@@ -115,8 +133,8 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     require_independent_start(model)
     T, base = step_count(steps), model_of(model)
     given = _default_prior(base) if prior is None else prior
-    before, look = given.variances(base.n), _observation(observed)
-    seen = _seen(base, look)
+    before, look = given.variances(base.n), as_observation(observed)
+    seen = observed_agents(base, look)
     if look is not None and seen.all():
         # Naming all agents is the same as the default, for which the faster method is available.
         look = replace(look, agents=None)
@@ -132,12 +150,32 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
         "prior_variance": before,
         "posterior_variance": after,
         "ratio": ratio,
-        "cramer_rao": bound,
+        "cramer_rao": bound if _is_exact(base) else _under_law(bound, base.noise.fisher_information()),
         **_mutual_information(ratio),
     }
     table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
     table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
-    return Exposure(base, T, table)
+    return Exposure(base, T, table, _note(model))
+
+
+def _under_law(bound: Vector, unit: float) -> Vector:
+    """Return the bound for a law of this information at unit variance; what the data leave open stays so."""
+    open_ = np.isinf(bound)
+    return np.where(open_, np.inf, np.where(open_, 0.0, bound) / unit)
+
+
+def _is_exact(model: Model) -> bool:
+    return isinstance(model.noise, Gaussian) or model.noise.is_zero
+
+
+def _note(system: System) -> str:
+    """Return in what way the numbers are bounds, and nothing where they are exact."""
+    model = model_of(system)
+    if not _is_exact(model):
+        said = "As the noise is not Gaussian, this is what the best linear estimate learns: others may learn more."
+        bounded = " No positive variance bounds the error of an estimate under this law of noise."
+        return said + bounded * bool(np.isinf(model.noise.fisher_information()))
+    return "A finer observer in continuous time learns more." if has_grid(system) else ""
 
 
 def _mutual_information(ratio: Vector) -> dict[str, Vector]:
@@ -153,20 +191,6 @@ def _default_prior(model: Model) -> Prior:
         remedy = "say what the observer believes, for instance prior=Prior(0.5, 1/12)"
         raise InvalidInputError(message(rule, got=f"all of them {model.x0[0]:g}", remedy=remedy))
     return Prior(float(model.x0.mean()), spread)
-
-
-def _observation(observed: Observed) -> Observation | None:
-    """Return the observation that is meant, None where no agent is observed."""
-    if observed is None or isinstance(observed, Observation):
-        return observed or Observation()
-    return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None
-
-
-def _seen(model: Model, look: Observation | None) -> NDArray[np.bool_]:
-    seen = np.zeros(model.n, dtype=bool)
-    if look is not None:
-        seen[slice(None) if look.agents is None else model.network.indices(look.agents)] = True
-    return seen
 
 
 def _variances(system: System, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
@@ -221,9 +245,10 @@ def exposure_text(found: Exposure) -> str:
     seen = int(table["seen"].sum())
     head = f"Exposure after {steps} to an observer of {seen:,} of {len(table):,} agents"
     groups = [("seen", table[table["seen"]]), ("unseen", table[~table["seen"]])]
-    means = [f"{name}: {group['ratio'].mean():.3g}" for name, group in groups if len(group)]
+    most, least = ("", "") if found.is_exact else (" ≤", " ≥")
+    means = [f"{name}:{most} {group['ratio'].mean():.3g}" for name, group in groups if len(group)]
     worst = table.sort_values("rank", kind="stable").head(_SHOWN)
-    rows = [("agent", "seen", "posterior/prior", "Cramér–Rao", "bits")]
+    rows = [("agent", "seen", f"posterior/prior{most}", "Cramér–Rao", f"bits{least}")]
     rows += [
         (str(row.Index), "yes" if row.seen else "no", f"{row.ratio:.3g}", f"{row.cramer_rao:.3g}", f"{row.bits:.3g}")
         for row in worst.itertuples()
@@ -232,4 +257,4 @@ def exposure_text(found: Exposure) -> str:
     lines = ["  " + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     more = [f"  and {len(table) - _SHOWN:,} more"] * (len(table) > _SHOWN)
     mean = f"mean posterior/prior variance, {', '.join(means)}"
-    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more])
+    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more, *textwrap.wrap(found.note, _WIDTH)])

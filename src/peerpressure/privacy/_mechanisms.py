@@ -1,16 +1,17 @@
 """Mechanisms that protect opinions while agents agree on their mean, each linear and Gaussian, with exact moments.
 
-A design is data and one method, ``trades(model, horizons)``: bias and variance of the consensus mode m = Σ d y/Σ d at
-each horizon, and the Fisher information that an observer of every message has about one agent by then, all for noise of
-unit deviation. The bias does not depend on the deviation, the variance grows and the information falls with its square,
-so that these numbers give the error at every budget.
+A design is data and one method, ``trades(definition, horizons)``: bias and variance of the consensus mode
+m = Σ d y/Σ d at each horizon, and the Fisher information that the observer of the definition has about one agent by
+then, all for noise of unit deviation. The bias does not depend on the deviation, the variance grows and the information
+falls with its square, so that these numbers give the error at every budget.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -21,19 +22,18 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Gaussian, Noise
-from peerpressure.privacy._accounting import positive
-from peerpressure.privacy._release import (
-    delay_pressure,
-    leaks_at_first_step,
-    release,
-    require_discrete,
-    require_independent_start,
-)
+from peerpressure.privacy._budget import definition_lines, shifts_of
+from peerpressure.privacy._definition import Definition, Observed
+from peerpressure.privacy._release import delay_pressure, leaks_at_first_step, require_discrete
+from peerpressure.progress import checkpoint
+from peerpressure.recovery._limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
 from peerpressure.theory._moments import Times, consensus_mode, moments, whole_times
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LEGIBLE = 1e10  # largest ratio of variances in a filter that leaves six digits of a result
 
 
 @final
@@ -57,7 +57,7 @@ class Design(ABC):
     name: str
 
     @abstractmethod
-    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+    def trades(self, definition: Definition, horizons: Sequence[int]) -> list[Trade]:
         """Return what it does at each of the increasing horizons."""
 
 
@@ -71,8 +71,9 @@ class Noisy(Design):
 
     noise: Noise
 
-    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+    def trades(self, definition: Definition, horizons: Sequence[int]) -> list[Trade]:
         """Return exact moments of the mode and the information about the most exposed agent."""
+        model = definition.model
         own = replace(model, noise=self.noise)
         if leaks_at_first_step(own):
             # Otherwise frozen noise would have infinite information, and designs could not be compared.
@@ -80,7 +81,8 @@ class Noisy(Design):
         found = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
         bias = found.mean[:, 0] - model.consensus_value
         # The most exposed agent, since a guarantee must hold for all.
-        informed = [float(release(own, T).squares.max()) for T in horizons]
+        seen = [replace(definition, system=own, steps=T) for T in horizons]
+        informed = [float(shifts_of(one).squares[~one.is_insider].max()) for one in seen]
         return [
             Trade(float(b), float(v), i, math.sqrt(float(v) * i))
             for b, v, i in zip(bias, found.variance[:, 0], informed, strict=True)
@@ -94,13 +96,14 @@ class OneShot(Design):
 
     This is the best case of Nozari, Tallapragada and Cortés (Automatica 2017), here with normal η. P = I − ½S⁻¹L′,
     where L′ is the Laplacian of Metropolis weights A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All
-    public opinions follow from x₀ + η, so that the information is 1 for ever.
+    public opinions follow from x₀ + η, so that the information is 1 for ever about everyone who is observed.
     """
 
     name: str = "one shot"
 
-    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+    def trades(self, definition: Definition, horizons: Sequence[int]) -> list[Trade]:
         """Run the adjoint c ← Pᵀc: the mode has mean cᵀx₀ and variance |c|²."""
+        model, information = definition.model, _one_message(definition)
         P, c = averaging_matrix(model), consensus_mode(model).weights
         found, done = [], 0
         for T in horizons:
@@ -109,7 +112,7 @@ class OneShot(Design):
                 c = P.T @ c
             done = T
             bias, variance = float(c @ model.x0) - model.consensus_value, float(c @ c)
-            found.append(Trade(bias, variance, 1.0, math.sqrt(variance)))
+            found.append(Trade(bias, variance, information, math.sqrt(variance * information)))
         return found
 
 
@@ -121,7 +124,8 @@ class ZeroSum(Design):
     As in Mo and Murray (IEEE TAC 2017), w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so
     that consensus on v is exact in the limit. An observer of every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k
     for each k, so that the information Σ φ^(−2k) diverges: the design protects only against observers that miss a
-    neighbour.
+    neighbour. An observer of some agents is accounted for exactly as far as double precision goes, for up to 1,000
+    agents, and beyond as one of all, which is safe.
     """
 
     name: str = "zero sum"
@@ -132,19 +136,23 @@ class ZeroSum(Design):
             rule = "noise that sums to zero must decay by a factor strictly between 0 and 1"
             raise InvalidInputError(message(rule, got=self.decay, remedy="for instance 0.9"))
 
-    def trades(self, model: Model, horizons: Sequence[int]) -> list[Trade]:
+    def trades(self, definition: Definition, horizons: Sequence[int]) -> list[Trade]:
         """Weigh v_k in the mode of x(T) by φ^k (P^(T−k) − P^(T−k−1))ᵀc, and the last one by φ^(T−1) Pᵀc."""
+        model = definition.model
         P, c = averaging_matrix(model), consensus_mode(model).weights
-        phi, found, wanted = self.decay, [], set(horizons)
+        phi, found, wanted, shares = self.decay, [], set(horizons), _shares(P, definition, self.decay)
         ahead = P.T @ c
         # Costs are kept in units of the last noise, where neither noise nor information leaves the range of numbers.
         variance = cost = float(ahead @ ahead)
         information, change, scaled = 1.0, ahead - c, ahead - c
         with np.errstate(all="ignore"):
             for T in range(1, horizons[-1] + 1):
+                share = information * next(shares)
                 if T in wanted:
                     bias, size = float(ahead @ model.x0) - model.consensus_value, np.float64(phi) ** (2 - 2 * T)
-                    found.append(Trade(bias, variance, float(information * size), math.sqrt(cost * information)))
+                    # 0 · ∞ where nothing is observed: no noise is needed then.
+                    spread = math.sqrt(cost * share) if share else 0.0
+                    found.append(Trade(bias, variance, float(share * size) if share else 0.0, spread))
                 # Without the projection, dividing by φ in every step would amplify the rounding error in the invariant
                 # direction.
                 change, scaled = _forgetting(model, P.T @ change), _forgetting(model, P.T @ scaled / phi)
@@ -154,6 +162,42 @@ class ZeroSum(Design):
                 cost = min(cost + float(np.nan_to_num(scaled @ scaled, nan=math.inf)), math.inf)
                 information += phi ** (2 * T)
         return found
+
+
+def _one_message(definition: Definition) -> float:
+    """Return the information in a message x_i + η_i with unit noise, over all runs; 0 if none of another is seen."""
+    # Who is observed and no insider has sent such a message, and all that follows is known to who knows everyone's.
+    return definition.runs * float((definition.is_observed & ~definition.is_insider).any())
+
+
+def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterator[float]:
+    """Yield what the observer learns about the most exposed agent after 1, 2, … messages under zero-sum noise.
+
+    As a share of what one run tells an observer of everyone. A Kalman filter on the state (x(k), φ^(k−1) v_(k−1)), in
+    units of the noise φ^k, gathers the information of the innovations; B has the derivatives of its mean.
+    """
+    n, all_seen = P.shape[0], bool(definition.is_observed.all()) or P.shape[0] > PARTIAL_LIMIT
+    noise, seen = np.diag(1.0 - definition.is_insider), np.flatnonzero(definition.is_observed & ~definition.is_insider)
+    B, C, gathered, everything = np.eye(2 * n, n), np.zeros((2 * n, 2 * n)), np.zeros(n), 0.0
+    while seen.size and not all_seen:
+        checkpoint()
+        # The message x − φ^(k−1) v_(k−1) + φ^k v_k, and with it the last part, which the next state remembers.
+        H = np.concatenate([np.eye(n), -np.eye(n)], axis=1)
+        slope, spread = H @ B, H @ C @ H.T + noise
+        reach = np.concatenate([spread, noise])[:, seen]
+        solved = np.linalg.solve(spread[np.ix_(seen, seen)], np.concatenate([slope[seen], reach.T], axis=1))
+        gathered = decay**2 * gathered + np.sum(slope[seen] * solved[:, :n], axis=0)
+        everything = decay**2 * everything + 1
+        yield definition.runs * min(float(gathered[~definition.is_insider].max()) / everything, 1.0)
+        C = np.block([[spread, noise], [noise, noise]]) - reach @ solved[:, n:]
+        B = np.concatenate([slope, np.zeros((n, n))]) - reach @ solved[:, :n]
+        # In exact arithmetic these are 0 already: an observed message is known.
+        C[seen], C[:, seen], B[seen] = 0.0, 0.0, 0.0
+        step = sparse.block_diag([P, sparse.eye_array(n)], format="csr")
+        B, C = step @ B, step @ (step @ C).T / decay**2
+        # What is unknown of other agents is that much larger than the noise: differences lose their digits from here.
+        all_seen = C.diagonal().max() > _LEGIBLE
+    yield from itertools.repeat(_one_message(definition))
 
 
 def _forgetting(model: Model, weights: Vector) -> Vector:
@@ -178,12 +222,37 @@ def averaging_matrix(model: Model) -> sparse.csr_array:
 
 
 def growing(exponent: float) -> Design:
-    """Return the model under white noise whose deviation grows as t^exponent."""
+    """Return the model under white noise whose deviation grows as t^exponent, as a design.
+
+    Parameters
+    ----------
+    exponent : float
+        The exponent; from ½ on the information stays bounded.
+
+    Returns
+    -------
+    Design
+        A design for `frontier`.
+
+    See Also
+    --------
+    frontier : Compare designs.
+
+    Examples
+    --------
+    >>> growing(0.75).name
+    'growing as t^0.75'
+    """
     return Noisy(f"growing as t^{exponent:g}", Gaussian(time_scale=Power(exponent)))
 
 
 def limit(model: Model) -> float:
-    """Return √(Σ s²)/Σ s, which no unbiased design's cost is below, by the bound of Cramér and Rao."""
+    """Return √(Σ s²)/Σ s, which the cost of no unbiased design with independent noise is below.
+
+    By the bound of Cramér and Rao, an unbiased estimate of v = Σ s x/Σ s from all that is observed has a variance of at
+    least cᵀJ⁻¹c with c = s/Σ s. This is Σ c²/J_ii where J is diagonal: where every agent adds noise of its own and no
+    message depends on the hidden opinion of another. In general only cᵀJ⁻¹c ≥ max c²/J_ii holds.
+    """
     # Ratios only, so that squares of extreme stubbornness do not overflow.
     weights = model.s / model.s.max()
     return float(np.linalg.norm(weights) / weights.sum())
@@ -211,14 +280,16 @@ class Frontier:
     ``table`` has one row for each design, horizon and budget μ: the deviation ``std`` of the noise that meets the
     budget, and ``bias``, ``deviation`` and ``rms_error`` of the consensus mode then. ``units`` has one row for each
     design and horizon under noise of deviation 1, whatever the budget: ``information`` and ``rms_error``, which no
-    design keeps both bounded and going to 0. ``limit`` is Δ√(Σs²)/Σs: an unbiased mode has an error of at least
-    limit/μ at every horizon, since an observer of everything can compute it, so that consensus is exact only for μ → ∞.
+    design keeps both bounded and going to 0. ``limit`` is Δ√(R Σs²)/Σs for R runs: where agents add noise independently
+    and no message depends on the hidden opinion of another, as in all designs here, an unbiased mode has an error of at
+    least limit/μ at every horizon, since an observer of everything can compute it; nan where not everything is
+    observed. ``definition`` is what the budgets assume.
     """
 
     table: pd.DataFrame
     units: pd.DataFrame
     limit: float
-    sensitivity: float = 1.0
+    definition: Definition
 
     def best(self, horizon: int) -> pd.DataFrame:
         """Return, for each budget, the design of the smallest error at this horizon; the first of equals."""
@@ -236,8 +307,9 @@ class Frontier:
             best = self.best(int(horizon))
             words = ", ".join(f"{row.design} at μ = {row.mu:g} ({row.rms_error:.3g})" for row in best.itertuples())
             lines.append(f"  after {horizon:,} steps: {words}")
-        assumed = f"one run, all messages but y₀ seen, opinions up to {self.sensitivity:g} apart"
-        return "\n".join([f"Least error of the consensus mode for a budget μ ({assumed}):", *lines])
+        return "\n".join(
+            ["Least error of the consensus mode for a budget μ:", *lines, *definition_lines(self.definition)]
+        )
 
 
 def frontier(
@@ -247,34 +319,78 @@ def frontier(
     designs: Sequence[Design] = DESIGNS,
     *,
     sensitivity: float = 1.0,
+    sees_start: bool = False,
+    runs: int = 1,
+    observed: Observed = None,
+    insiders: Sequence[Hashable] = (),
 ) -> Frontier:
     """Return the exact error of each design for budgets μ at one horizon or several.
 
-    Noise of deviation Δ√I/μ meets μ, where I is the information under unit noise, and leaves the mode with
-    rms error² = bias² + (Δ·cost/μ)². The model gives network, opinions, stubbornness and pressure; its noise is
-    replaced, and a hidden start is never heard (see ``delay_pressure``). Opinions that adapt do so in the Noisy
-    designs, which follow the model; the others average over a constant network and know nothing of it.
+    Parameters
+    ----------
+    model : Model
+        Network, opinions, stubbornness and pressure; its noise is replaced.
+    steps : int or sequence of int
+        The horizons.
+    budgets : float or sequence of float
+        The budgets μ of Gaussian differential privacy.
+    designs : sequence of Design, default DESIGNS
+        The designs to compare, with different names.
+    sensitivity : float, default 1.0
+        Largest distance Δ between two hidden opinions that are to be indistinguishable.
+    sees_start, runs, observed, insiders
+        The observer, as in `budget`. Designs other than Noisy ones are accounted for as if every step were observed.
 
+    Returns
+    -------
+    Frontier
+        Errors of every design, horizon and budget, with the definition of the budgets.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model is an SDE, if its start depends on the hidden opinions or y₀ = x₀ is observed, or if a horizon,
+        budget or design is not legal.
+    TooLargeError
+        If only some of more than 1,000 agents are observed.
+
+    See Also
+    --------
+    calibrate : The noise that one budget asks for.
+    budget : The account of a given model.
+
+    Notes
+    -----
+    Noise of deviation Δ√I/μ meets μ, where I is the information under unit noise, and leaves the mode of one run with
+    rms error² = bias² + (Δ·cost/μ)². A hidden start is never heard (see `delay_pressure`). Opinions that adapt do so in
+    the Noisy designs, which follow the model; the others average over a constant network and know nothing of it.
+
+    Examples
+    --------
     >>> from peerpressure.networks import k2
-    >>> print(frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1]))
-    Least error of the consensus mode for a budget μ (one run, all messages but y₀ seen, opinions up to 1 apart):
-      after 100 steps: white at μ = 1 (0.707)
+    >>> found = frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1])
+    >>> found.best(100)[["design", "rms_error"]].round(3).values.tolist()
+    [['white', 0.707]]
     """
     import pandas as pd
 
     require_discrete(model, "accuracy against privacy")
-    require_independent_start(model)
     horizons, mus = _horizons(steps), _budgets(budgets)
-    reach = positive(sensitivity, "sensitivity")
-    found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, model, horizons)]
+    definition = Definition(model, int(horizons[-1]), sensitivity, sees_start, runs, observed, insiders)
+    if definition.sees_start and isinstance(model.start, str):
+        rule = "no noise hides an opinion from who sees y₀ = x₀"
+        raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
+    reach = definition.sensitivity
+    found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, definition, horizons)]
     table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in found for mu in mus])
     units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in found])
-    return Frontier(table, units, reach * limit(model), reach)
+    bound = reach * math.sqrt(definition.runs) * limit(model) if definition.is_complete else math.nan
+    return Frontier(table, units, bound, definition)
 
 
-def _trades(design: Design, model: Model, horizons: Times) -> list[tuple[int, Trade]]:
+def _trades(design: Design, definition: Definition, horizons: Times) -> list[tuple[int, Trade]]:
     chosen = [int(T) for T in horizons]
-    return list(zip(chosen, design.trades(model, chosen), strict=True))
+    return list(zip(chosen, design.trades(definition, chosen), strict=True))
 
 
 def _row(design: str, T: int, trade: Trade, mu: float, reach: float) -> dict[str, object]:

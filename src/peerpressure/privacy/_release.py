@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
@@ -24,7 +25,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
-from peerpressure.statespace import System, initial_state, model_of, retained
+from peerpressure.statespace import System, model_of, retained
 from peerpressure.theory._moments import step_count
 
 _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as one read from a file does
@@ -107,24 +108,6 @@ def delay_pressure(model: Model, steps: int) -> Model:
     return replace(model, pressure=Table(np.concatenate([[0.0], model.pressure(times)])))
 
 
-def start_assumption(system: System, *, sees_start: bool = False) -> str:
-    """Return what a privacy account assumes about y₀, in words."""
-    if not initial_state(system).starts_from_hidden:
-        return "The start is public and must not depend on the hidden opinions."
-    if sees_start:
-        return "y₀ = x₀ is observed, which reveals every hidden opinion."
-    if not isinstance(system, Model):
-        return (
-            "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
-        )
-    if not leaks_at_first_step(system):
-        return "y₀ = x₀ is not observed, and no agent responds to it at step 1."
-    return (
-        "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
-        "which reveals part of it; a public start, or no pressure at the first step, avoids that."
-    )
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Release:
@@ -164,7 +147,9 @@ class Release:
     def shifts(self, agent: int) -> tuple[Vector, Vector]:
         """Return the distinct |h| > 0 of one agent and how often each occurs."""
         start, stop = self.leak.indptr[agent : agent + 2]
-        leaked = np.outer(self.leak.data[start:stop], self.leak_profile).ravel()
+        with np.errstate(invalid="ignore"):
+            # 0 · ∞ is NaN and left out below: a shift of step 1 that is not counted, of an insider's neighbour.
+            leaked = np.outer(self.leak.data[start:stop], self.leak_profile).ravel()
         # All laws with a finite ε are symmetric, so only the size of a shift matters.
         every = np.abs(np.concatenate([divide(self._own(agent), self.std[agent]), leaked]))
         # Equal shifts are composed by a power of one transform, which makes long runs of white noise cheap.
@@ -175,8 +160,16 @@ class Release:
         return self.own[:, agent if self.own.shape[1] > 1 else 0]
 
 
-def release(model: Model, steps: int, *, first: float = 1.0, sees_start: bool = False, runs: int = 1) -> Release:
-    """Return the shifts of every agent; ``first`` multiplies those of step 1."""
+def release(
+    model: Model,
+    steps: int,
+    *,
+    first: float = 1.0,
+    sees_start: bool = False,
+    runs: int = 1,
+    insiders: NDArray[np.bool_] | None = None,
+) -> Release:
+    """Return the shifts of every agent; ``first`` multiplies those of step 1, and insiders have no noise to hide in."""
     if sees_start and isinstance(model.start, str):
         return release_of_information(np.full(model.n, np.inf))
     noise, n = model.noise, model.n
@@ -189,7 +182,8 @@ def release(model: Model, steps: int, *, first: float = 1.0, sees_start: bool = 
     leak = sparse.csr_array((n, n))
     if leaks_at_first_step(model):
         # ρ₁A_ji/s_j in units of the noise of the neighbour j, which is the one that responds.
-        response = divide(float(model.pressure(1)) / model.s, std * float(noise.scale(1)))
+        unknown = std if insiders is None else np.where(insiders, 0.0, std)
+        response = divide(float(model.pressure(1)) / model.s, unknown * float(noise.scale(1)))
         leak = sparse.csr_array(model.adjacency_at(1) @ sparse.diags_array(response))
     return Release(own, std, leak, profile, runs)
 
@@ -200,16 +194,19 @@ def release_of_information(squares: Vector) -> Release:
     return Release(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones(1))
 
 
-def conservative_release(model: Model, steps: int, *, sees_start: bool = False, runs: int = 1) -> Release:
-    """Return the shifts from which guarantees are made, which are nowhere too small.
+def mixes_draws(noise: Noise) -> bool:
+    """Return whether step 1 has a law of its own: AR(1) noise that is not normal begins with φ u₀ + √(1−φ²) w₁."""
+    return 0 < abs(noise.autocorrelation) < 1 and not isinstance(noise, Gaussian)
 
-    AR(1) noise that is not normal begins with φ u₀ + √(1−φ²) w₁, which mixes two draws. Hiding under either alone is
-    harder than under both, so shifts at step 1 are counted as under the wider one.
+
+def safe_factor(noise: Noise) -> float:
+    """Return the factor of the shifts of step 1 with which no guarantee is too good.
+
+    Where two draws mix, hiding under either alone is harder than under both, so that the shift is counted as under the
+    wider one. A factor of 0 leaves step 1 out, for bounds from below.
     """
-    phi = model.noise.autocorrelation
-    mixes_draws = 0 < abs(phi) < 1 and not isinstance(model.noise, Gaussian)
-    first = 1.0 / max(abs(phi), float(innovation_std(phi))) if mixes_draws else 1.0
-    return release(model, steps, first=first, sees_start=sees_start, runs=runs)
+    phi = noise.autocorrelation
+    return 1.0 / max(abs(phi), float(innovation_std(phi))) if mixes_draws(noise) else 1.0
 
 
 def own_shifts(noise: Noise, steps: int, share: Vector | None = None) -> Vector:

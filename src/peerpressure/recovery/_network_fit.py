@@ -74,6 +74,9 @@ def _select(first: EdgeFit, agents: int, penalty: Literal["bic"] | float) -> Edg
         if np.array_equal(np.flatnonzero(keep), last):
             continue
         last = np.flatnonzero(keep)
+        if last.size + 2 >= rows:
+            # As many unknowns as rows fit perfectly, and the likelihood has no maximum.
+            break
         # The criterion is that of the edges, not of the shrunken weights.
         own = replace(first, beta=beta, allowed=keep, penalty=float(multiple)).solved(problem, _ROUGH)
         criterion = 2 * objective(problem, own.beta) + own.support.size * np.log(rows)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from peerpressure.errors import PeerPressureError, TooLargeError, message
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import JOINT_PAIRS
@@ -385,7 +385,9 @@ def solve(
         if not _newton_step(problem, beta, which, slope[which], logs[which], inverse):
             # No further decrease within rounding errors.
             return beta
-    raise PeerPressureError(f"the weights did not converge in {_ITERATIONS} Newton steps; observe more steps")
+    rule = "weights need more steps than unknowns: a perfect fit has an unbounded likelihood"
+    remedy = "select edges by penalty='bic', or observe more steps"
+    raise InvalidInputError(message(rule, got=f"{problem.rho.size * problem.count} steps", remedy=remedy))
 
 
 def _newton_step(problem: Problem, beta: Vector, which: Index, slope: Vector, logs: Vector, inverse: Vector) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, TooLargeError, message
-from peerpressure.files import umask
+from peerpressure.files import amount, umask
 from peerpressure.measures import Experiment, results, states
 from peerpressure.plotting import network, run
 from peerpressure.plotting.style import render, styled
@@ -103,31 +103,35 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
 
 
 def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Return the exposure of agents, the ε of one run and of the recorded data, and the assumptions."""
+    """Return the exposure of agents, the ε of one run and of the recorded data, and the definition."""
     if experiment.scenario.privacy is None:
         return []
-    bits, one, recorded = experiment.exposure.table["bits"], experiment.budget, experiment.recorded_budget
-    return [
-        ("mean information", f"{number(float(bits.mean()))} bits per agent from one run"),
-        ("most exposed agent", f"{number(float(bits.max()))} bits, agent {bits.idxmax()}"),
-        ("ε of one run, y₀ unobserved", _epsilon(one)),
+    found, one, recorded = experiment.exposure, experiment.budget, experiment.recorded_budget
+    bits, least = found.table["bits"], "" if found.is_exact else "at least "
+    rows = [
+        ("mean information", f"{least}{number(float(bits.mean()))} bits per agent from one run"),
+        ("most exposed agent", f"{least}{number(float(bits.max()))} bits, agent {bits.idxmax()}"),
         ("ε of the recorded data", recorded_epsilon(recorded)),
-        (
-            "assumptions",
-            " ".join([*one.assumptions, "The results folder also holds the hidden opinions."]),
-        ),
+        ("ε of one run, y₀ unobserved", _epsilon(one)),
     ]
+    if not math.isnan(one.epsilon_limit):
+        rows.append(("ε of one run, all times", number(one.epsilon_limit)))
+    rows += one.definition.terms.items()
+    rows += [("warning", sentence) for sentence in one.definition.warnings]
+    stored = "The results folder also holds the hidden opinions, and the seed, from which the noise follows."
+    return [*rows, ("results folder", stored), *([("exposure", found.note)] if found.note else [])]
 
 
 def _epsilon(budget: Budget) -> str:
     value = "unknown" if math.isnan(budget.epsilon) else number(budget.epsilon)
-    return f"{value} at δ = {budget.delta:g} and Δ = {budget.sensitivity:g}"
+    return f"{value} at δ = {budget.delta:g} and Δ = {budget.definition.sensitivity:g}"
 
 
 def recorded_epsilon(budget: Budget) -> str:
     """Return the ε of recorded data, with the number of runs and whether y₀ is among them."""
-    runs = f"{budget.runs:,} run{'s' * (budget.runs != 1)}"
-    return f"{_epsilon(budget)}, {runs} {'with y₀' if budget.sees_start else 'from step 1 on'}"
+    seen = budget.definition
+    runs = f"{seen.runs:,} run{'s' * (seen.runs != 1)}"
+    return f"{_epsilon(budget)}, {runs} {'with y₀' if seen.sees_start else 'from step 1 on'}"
 
 
 @final
@@ -150,13 +154,16 @@ CAPTIONS: Mapping[str, str] = {
     "network": "The number of edges and of isolated agents in every step; an isolated agent expresses its own opinion.",
     "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
-    "exposure": "Information in bits that the observer gains about each agent beyond the prior.",
-    "exposure_map": "Posterior over prior variance of each agent, drawn on the network.",
+    "exposure": "Information in bits that the observer gains about each agent beyond the prior; a lower bound if the "
+    "noise is not Gaussian.",
+    "exposure_map": "Posterior over prior variance of each agent, drawn on the network; an upper bound if the noise "
+    "is not Gaussian.",
     "budget": "The ε of differential privacy that holds for every agent against an observer of all agents in one run, "
     "from step 1 on; y₀ is not observed, and one opinion changes by at most Δ.",
     "frontier": "Left, the error of the consensus under each noise design, when its noise just meets a budget μ. "
     "Right, the information about an agent and the error of the consensus under noise of standard deviation 1 over "
-    "time, from small dots to large ones. No unbiased design is below the dotted limit.",
+    "time, from small dots to large ones. No unbiased design in which agents add noise independently is below the "
+    "dotted limit.",
 }
 
 
@@ -218,7 +225,7 @@ def run_page(
             outcome=outcome_rows(experiment),
             observer=observer_rows(experiment),
             privacy=privacy_rows(experiment),
-            agents=_agents(tables["agents"]),
+            agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
             pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
             files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
             scenario=experiment.scenario.to_toml().strip(),
@@ -226,7 +233,7 @@ def run_page(
     )
 
 
-def _agents(agents: pd.DataFrame) -> HtmlTable:
+def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     columns = [
         Column("agent", "agent"),
         Column("degree", "degree"),
@@ -238,7 +245,7 @@ def _agents(agents: pd.DataFrame) -> HtmlTable:
     if "final_hidden_mean" in agents:
         columns.append(Column("final_hidden_mean", "final hidden"))
     if "bits" in agents:
-        columns.append(Column("bits", "exposure, bits"))
+        columns.append(Column("bits", "exposure, bits" if exact else "exposure, bits ≥"))
     # Labels may be numbers, which the table would round and align as such.
     names = agents.assign(agent=agents["agent"].map(str))
     return table(names, columns, most=LISTED)
@@ -296,20 +303,6 @@ def check_space(out: Path, needed: int) -> None:
         rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
         remedy = "free some, name another folder with --out, or record less, for instance record = 'summaries'"
         raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
-
-
-def amount(size: float) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> amount(2_722_720_000)
-    '2.72 GB'
-    """
-    # Decimal units, as disks and file managers count.
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
 
 
 def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:

@@ -153,7 +153,8 @@ def network_defence(seed: int = SEED, *, steps: int = DEFENCE_STEPS, agents: int
         nothing of the last three: a better one may find more.
     """
     model = _model(agents, stream(seed, "network_defence"))
-    rows = []
+    # Enough of them that every k-th is more than there are unknowns.
+    steps, rows = max(steps, EVERY[-1] * (agents + 4)), []
     for defence, strength, run, parts in _defences(model, steps, stream(seed, "defending")):
         # Without a selection of edges, which takes longer and changes the order of few pairs.
         found = infer_network(run, parts.pop("pressure", model.pressure), std="known", penalty=None, **parts)

@@ -235,7 +235,7 @@ class LongRun:
         return None if found is False and self.phi == 1 and not still.size and self._may_be_heard_alike(part) else found
 
     def _may_be_heard_alike(self, part: Component) -> bool:
-        """Whether all agents may adapt to the same frozen noise: of one agent, or of classes that they take turns in."""
+        """Whether all agents may adapt to the same frozen noise: of one agent, or of classes visited in turn."""
         networks = self.structure.networks
         if networks is None:
             return False

@@ -20,7 +20,6 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import simpson
-from scipy.signal import lfilter
 
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
@@ -311,6 +310,9 @@ def _squares(parts: _Intervals, keep: Vector, moved: Vector, phi: float) -> Vect
     found = white * (1 + phi) / (1 - phi)
     steps = int(np.count_nonzero(parts.is_step))
     if steps:
+        # Imported here, because it takes as long as all of the rest.
+        from scipy.signal import lfilter
+
         weights = (moved * parts.scale)[:steps][::-1]
         summed = lfilter([1.0], [1.0, -phi], weights, zi=[phi * weights[0] / (1 - phi)])[0][::-1]
         found[:steps] = (1 - phi**2) * summed**2

@@ -102,7 +102,7 @@ def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
         added = math.sqrt(_integral(weights**2 * times, log_t)[-1])
     phi = abs(model.noise.autocorrelation)
     if phi == 1:
-        # Frozen noise enters with alternating signs, and a sum of terms that rise and fall is at most twice the largest.
+        # Frozen noise enters with alternating signs: a sum of terms that rise and fall is at most twice the largest.
         phi, added = 0.0, 2 * float(weights.max())
     # AR(1) noise counts at most as if its sign alternated too.
     sigma = 0.0 if model.noise.is_zero else omega.noise(model.noise.deviations(model.n), phi)

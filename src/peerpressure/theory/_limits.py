@@ -25,7 +25,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.simulation import simulate
-from peerpressure.statespace import with_model
+from peerpressure.statespace import initial_state, state_layout, transition, with_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
@@ -43,8 +43,14 @@ MOST_WORK = 1e9
 PER_STEP = 1e5
 PER_ENGINE_STEP = 4e3
 PER_TIME = 5e4
+# Factor by which growing noise may exceed, in the terms that are left out, what it is now.
+GROWING = 3.0
+# The modes m and δ make the values m + δ and m − δ of the two sides.
+TURN = np.array([[1.0, 1.0], [1.0, -1.0]])
 # Order s/(ρd) of disagreement up to which it is taken to follow 1/ρ.
 SMALL = 0.2
+# Steps that are taken one by one before the engine, which takes longer to load, takes over.
+BY_HAND = 2_048
 # Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
 ROUNDING = 1e-12
 
@@ -362,8 +368,7 @@ def _unsettled_deviation(long_run: LongRun) -> float | None:
 def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
     """Yield the means of the conserved sums, with the disagreement that the bound is for."""
     quiet, before = _without_noise(long_run), None
-    for T, conserved in sums.items():
-        y, x = _mean_state(quiet.system, T)
+    for (T, conserved), (y, x) in zip(sums.items(), _mean_states(quiet.system, sums), strict=True):
         apart = _disagreement(quiet, component, y, x, T)
         rho = float(long_run.model.pressure(T))
         order = _next_order(long_run, component, T)
@@ -375,13 +380,22 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
 
-def _mean_state(system: Model | SDE, T: float) -> tuple[Vector, Vector]:
-    """Return the mean public and hidden opinions at a time."""
-    if isinstance(system, SDE):
-        return mean_flow(system, T)[:, 0], system.x0
-    # The engine runs a model without noise exactly, and far faster than a recursion with sparse products.
-    final = simulate(system, int(T), record="final").final
-    return final.public[0], system.x0 if final.hidden is None else final.hidden[0]
+def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[Vector, Vector]]:
+    """Yield the mean public and hidden opinions at increasing times."""
+    n, at, start = system.n, state_layout(system), initial_state(system)
+    state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
+    for T in times:
+        if isinstance(system, SDE):
+            yield mean_flow(system, T)[:, 0], system.x0
+        elif T <= BY_HAND:
+            while t < T:
+                t += 1
+                state = transition(system, t, layout=at).forward(state, hidden=system.x0)
+            yield state[:n], state[n:] if at.has_hidden else system.x0
+        else:
+            # The engine runs a model without noise exactly, and far faster, once it is loaded.
+            final = simulate(system, int(T), record="final").final
+            yield final.public[0], system.x0 if final.hidden is None else final.hidden[0]
 
 
 def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector, T: float) -> float:
@@ -430,7 +444,8 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
         else:
             # What a step leaves in each agent beside the common value, and the part of later noise that passes it.
             share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
-            bound = order * (share * own + later)
+            # Noise that grows makes later disagreement larger than it is now.
+            bound = order * (share * own + later) * (GROWING if long_run.noise_grows else 1.0)
         yield T, _Sum(covariance.ravel(), bound, order)
 
 
@@ -495,10 +510,12 @@ def _distance(before: Vector, after: Vector) -> float:
 
 
 def _distance_of_deviations(before: Vector, after: Vector) -> float:
+    """Return the largest change of a deviation: of the sums, and of the two phases where there are two sums."""
     size = math.isqrt(before.size)
+    turn = np.eye(1) if size == 1 else np.concatenate([np.eye(2), TURN])
+    variances = [np.diag(turn @ flat.reshape(size, size) @ turn.T) for flat in (before, after)]
     # Extrapolated variances may be slightly negative.
-    roots = [np.sqrt(np.maximum(np.diag(flat.reshape(size, size)), 0.0)) for flat in (before, after)]
-    return _distance(*roots)
+    return _distance(*(np.sqrt(np.maximum(each, 0.0)) for each in variances))
 
 
 def _without_noise(long_run: LongRun) -> LongRun:
@@ -531,8 +548,7 @@ def _result(
     std = math.sqrt(max(covariance[0, 0], 0.0)) if unsettled is None else unsettled
     phases = None
     if mean.size == 2:
-        # The modes m and δ make the values m + δ and m − δ of the two sides.
-        turn, networks = np.array([[1.0, 1.0], [1.0, -1.0]]), long_run.structure.networks
+        networks = long_run.structure.networks
         assert networks is not None
-        phases = Phases(turn @ mean, turn @ covariance @ turn.T, networks.sides.astype(np.int8))
+        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8))
     return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)

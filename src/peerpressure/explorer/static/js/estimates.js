@@ -270,7 +270,8 @@ export class Estimates {
     const yRange = commonRange(clouds.filter((cloud) => cloud !== null));
     byId("estimates").replaceChildren(...methods.map((method, i) => this.#facet(method, clouds[i], yRange)));
     // The rest of the text is a table of the agents most exposed, which the network shows.
-    byId("exposure-text").textContent = exposure.text.split("\n").slice(0, 2).join(": ");
+    const means = exposure.text.split("\n").slice(0, 2).join(": ");
+    byId("exposure-text").textContent = exposure.note ? `${means}. ${exposure.note}` : means;
     this.#drawBudget(answer);
   }
 

@@ -277,7 +277,7 @@ export interface MethodResult {
 export type ObserveAnswer = Packed<
   {
     methods: MethodResult[];
-    exposure: { text: string; prior_std: number | null };
+    exposure: { text: string; note: string; prior_std: number | null };
     budget: { text: string };
   },
   {

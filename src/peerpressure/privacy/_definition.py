@@ -1,0 +1,270 @@
+"""What ε means here: neighbouring inputs, the observer, what is public, the number of runs, and the start.
+
+``DEFINITION`` is the definition in general and ``Definition.terms`` that of one account, with its numbers. Every place
+that prints an ε prints these sentences, so that none of them appears without its assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias, TypedDict, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model
+from peerpressure.noise import Gaussian
+from peerpressure.privacy._gaussian_privacy import positive
+from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
+from peerpressure.recovery import Observation
+from peerpressure.statespace import System, initial_state, model_of
+from peerpressure.theory._moments import step_count
+
+Observed: TypeAlias = Sequence[Hashable] | Observation | None
+
+DEFINITION: Mapping[str, str] = MappingProxyType(
+    {
+        "neighbouring inputs": "The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and "
+        "known to the observer.",
+        "observer": "The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are "
+        "agents who tell it their own hidden opinions and noise, and what their neighbours express.",
+        "public": "The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the "
+        "noise. Hidden opinions, noise and the seed are not.",
+        "runs": "One run is released, or R runs with the same hidden opinions and independent noise.",
+        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A given "
+        "start is public and must not depend on the hidden opinions.",
+    }
+)
+
+
+class ObserverArguments(TypedDict):
+    """How an account is observed, beyond all agents at steps 1 to T of one run."""
+
+    sees_start: bool
+    runs: int
+    observed: Observed
+    insiders: Sequence[Hashable]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """What one privacy account is about, as data: `terms` are its sentences and `warnings` what it does not cover.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The mechanism.
+    steps : int
+        The number T of steps.
+    sensitivity : float, default 1.0
+        Largest distance Δ between two hidden opinions that are to be indistinguishable.
+    sees_start : bool, default False
+        Whether y₀ is observed.
+    runs : int, default 1
+        The number of runs that are released.
+    observed : sequence of labels or Observation, optional
+        The observed agents, or an Observation for certain steps, too; by default everyone at every step.
+    insiders : sequence of labels, default ()
+        Agents who tell the observer what they know.
+
+    Raises
+    ------
+    InvalidInputError
+        If the start depends on the hidden opinions, if all agents are insiders, or if an argument is not legal.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> Definition(Model(k2(), hidden=[0.0, 1.0]), 10).terms["runs"]
+    'One run is released.'
+    """
+
+    system: System
+    steps: int
+    sensitivity: float = 1.0
+    sees_start: bool = False
+    runs: int = 1
+    observed: Observed = None
+    insiders: Sequence[Hashable] = ()
+
+    def __post_init__(self) -> None:
+        require_independent_start(self.system)
+        inside = _labels(self.insiders, "insiders")
+        look = as_observation(self.observed)
+        # The checks of labels are those of an observation.
+        for agents in (inside, () if look is None or look.agents is None else look.agents):
+            model_of(self.system).network.indices(agents)
+        object.__setattr__(self, "steps", step_count(self.steps))
+        object.__setattr__(self, "sensitivity", positive(self.sensitivity, "sensitivity"))
+        object.__setattr__(self, "runs", step_count(self.runs, "runs"))
+        object.__setattr__(self, "insiders", inside)
+        # Rounding is left out: it can only hide more, and is no noise on which a guarantee could rest.
+        object.__setattr__(self, "observed", () if look is None else replace(look, rounding=0.0))
+        object.__setattr__(self, "sees_start", bool(self.sees_start) or (look is not None and look.sees_start))
+        self._check_insiders(look)
+
+    def _check_insiders(self, look: Observation | None) -> None:
+        if not self.insiders:
+            return
+        if not isinstance(self.system, Model):
+            rule = "insiders are accounted for in discrete time"
+            raise InvalidInputError(message(rule, got="an SDE", remedy="use the model that the SDE was made from"))
+        if len(set(self.insiders)) == self.system.n:
+            rule = "some agent must not be an insider"
+            raise InvalidInputError(message(rule, got=f"all {self.system.n:,}", remedy="leave out who is protected"))
+        if look is not None and (look.times is not None or look.first_step > 1):
+            rule = "insiders observe every step"
+            raise InvalidInputError(message(rule, got="certain steps only", remedy="leave out times and first_step"))
+
+    @property
+    def model(self) -> Model:
+        """The model, also of an SDE."""
+        return model_of(self.system)
+
+    @cached_property
+    def is_insider(self) -> NDArray[np.bool_]:
+        """Which agents are insiders, (agents,)."""
+        inside = np.zeros(self.model.n, dtype=bool)
+        inside[self.model.network.indices(self.insiders)] = True
+        return inside
+
+    @cached_property
+    def is_observed(self) -> NDArray[np.bool_]:
+        """Which agents are observed: those named, the insiders, and all who are ever their neighbours; (agents,)."""
+        seen = observed_agents(self.model, as_observation(self.observed))
+        # An insider hears each of its neighbours.
+        return np.asarray(seen | self.is_insider | (self.model.network.adjacency @ self.is_insider.astype(float) > 0))
+
+    @property
+    def observation(self) -> Observation | None:
+        """The observation of all that is seen, and None where nothing is."""
+        if not self.is_observed.any():
+            return None
+        look = as_observation(self.observed) or Observation()
+        if look.times is not None:
+            look = replace(look, times=[t for t in look.times if t <= self.steps])
+            if not look.times:
+                return None
+        seen = np.flatnonzero(self.is_observed).tolist()
+        agents = None if self.is_observed.all() else [self.model.network.labels[i] for i in seen]
+        return replace(look, agents=agents, sees_start=self.sees_start)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all agents are observed at every step from 1 to T."""
+        look = self.observation
+        if look is None or look.agents is not None or look.first_step > 1:
+            return False
+        return look.times is None or set(look.times) >= set(range(1, self.steps + 1))
+
+    @property
+    def terms(self) -> dict[str, str]:
+        """The sentences of the definition by name, with the numbers of this account."""
+        inputs = DEFINITION["neighbouring inputs"].replace("Δ", f"Δ = {self.sensitivity:g}")
+        one = "One run is released."
+        many = f"{self.runs:,} runs with the same hidden opinions and independent noise are released."
+        found = {
+            "neighbouring inputs": inputs,
+            "observer": self._observer(),
+            "public": DEFINITION["public"],
+            "runs": one if self.runs == 1 else many,
+            "start": self._start(),
+        }
+        return found | ({"grid": self._grid()} if has_grid(self.system) else {})
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the account does not cover although a reader may expect it."""
+        extent = float(np.ptp(self.model.x0))
+        if self.sensitivity >= extent:
+            return ()
+        # A guarantee for small changes is easily mistaken for one about the whole range.
+        return (
+            f"The hidden opinions range over {extent:.4g}: a change across that range is more than "
+            f"Δ = {self.sensitivity:g} and is not covered.",
+        )
+
+    @property
+    def text(self) -> str:
+        """The terms and warnings as one paragraph."""
+        terms = [f"{name.capitalize()}: {sentence}" for name, sentence in self.terms.items()]
+        return " ".join([*terms, *(f"Warning: {sentence}" for sentence in self.warnings)])
+
+    def _observer(self) -> str:
+        look, n, first = self.observation, self.model.n, 0 if self.sees_start else 1
+        if look is None:
+            return "The observer sees no agent."
+        who = "all agents" if look.agents is None else f"{len(look.agents):,} of {n:,} agents"
+        when = f"steps {max(first, look.first_step)} to {self.steps:,}"
+        if look.times is not None:
+            when = f"{len(look.times):,} of the steps {first} to {self.steps:,}"
+        said = f"The observer sees the public opinions of {who} at {when}."
+        if count := int(self.is_insider.sum()):
+            who = "One of them is an insider and tells" if count == 1 else f"{count:,} of them are insiders and tell"
+            said += f" {who} it their own hidden opinions and noise, and what their neighbours express."
+        if not self.is_complete and not isinstance(self.model.noise, Gaussian):
+            # What an observer of a part sees is a function of what an observer of everyone sees.
+            said += " As the noise is not Gaussian, it is accounted for as an observer of everyone, which is safe."
+        return said
+
+    def _start(self) -> str:
+        said = start_term(self.system, sees_start=self.sees_start)
+        if self.insiders and isinstance(self.system, Model) and leaks_at_first_step(self.system):
+            said += " Insiders hear it from their neighbours, whose hidden opinions they know."
+        return said
+
+    def _grid(self) -> str:
+        return (
+            f"The path is observed at intervals of {self.system.step:g}. "  # type: ignore[union-attr]
+            "A finer observer learns more; the limit (ε, all times) holds for an observer of all agents at all times."
+        )
+
+
+def has_grid(system: System) -> bool:
+    """Return whether there is a path between the observed times: in continuous time, unless drawn by Euler steps."""
+    return not isinstance(system, Model) and system.path_method != "euler"
+
+
+def start_term(system: System, *, sees_start: bool = False) -> str:
+    """Return what an account assumes about y₀, in words."""
+    if not initial_state(system).starts_from_hidden:
+        return "The start is public and must not depend on the hidden opinions."
+    if sees_start:
+        return "y₀ = x₀ is observed, which reveals the hidden opinion of every observed agent."
+    if not isinstance(system, Model):
+        return (
+            "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
+        )
+    if not leaks_at_first_step(system):
+        return "y₀ = x₀ is not observed, and no agent responds to it at step 1."
+    return (
+        "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
+        "which reveals part of it; a public start, or no pressure at the first step, avoids that."
+    )
+
+
+def as_observation(observed: Observed) -> Observation | None:
+    """Return the observation that is meant, None where no agent is observed."""
+    if observed is None or isinstance(observed, Observation):
+        return observed or Observation()
+    return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None
+
+
+def observed_agents(model: Model, look: Observation | None) -> NDArray[np.bool_]:
+    """Return which agents an observation names, (agents,)."""
+    seen = np.zeros(model.n, dtype=bool)
+    if look is not None:
+        seen[slice(None) if look.agents is None else model.network.indices(look.agents)] = True
+    return seen
+
+
+def _labels(given: Iterable[Hashable], what: str) -> tuple[Hashable, ...]:
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        rule = f"{what} must be a sequence of labels"
+        raise InvalidInputError(message(rule, got=repr(given), remedy=f"for one agent use [{given!r}]"))
+    return tuple(given)
