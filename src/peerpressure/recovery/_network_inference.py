@@ -359,7 +359,8 @@ def _directed(task: _Task) -> NetworkEstimate:
     value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     if task.penalty is None:
         # Weights that are 0 take part in the fit, so that errors given these would be too small.
-        std = np.where(weights > 0, np.hypot(error / tau[:, None], weights * task.scale_std[:, None]), np.nan)
+        sure = np.where(np.isinf(task.scale_std), 0.0, task.scale_std)
+        std = np.where(weights > 0, np.hypot(error / tau[:, None], weights * sure[:, None]), np.nan)
     likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in found]))
     penalties = np.array([own.penalty for own in found])
     return _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)

@@ -143,7 +143,8 @@ def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Vector) -> _Invers
         through, diagonal = np.zeros((n, 3)), np.zeros(n)
         through[j], diagonal[j] = inverse @ right[j], np.diag(inverse)
     u, v = right[:, :2], through[:, :2]
-    w = np.asarray(linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v))
+    # NumPy's inverse, because the rows of this matrix have different units, which SciPy takes for ill-conditioned.
+    w = np.linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v).astype(np.float64)
     ones, b = (part - v @ (w @ (u.T @ part)) for part in (through[:, 0], through[:, 2]))
     return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), float(right[:, 2] @ b), v, w)
 
