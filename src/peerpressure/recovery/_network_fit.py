@@ -25,11 +25,11 @@ from peerpressure.recovery._network_likelihood import (
 Penalty: TypeAlias = Literal["bic"] | float | None
 # The number of penalties that "bic" tries, and the least, in units of √(2 log n) standard errors of the score. The
 # largest follows from the number of rows: the score of a true edge grows with it, and its standard error with its root.
-_PENALTIES, _LEAST = 14, 0.3
+_PENALTIES, _LEAST = 9, 0.3
 # Standard errors of the score to which the path is followed; the fit of the selected edges is far more precise.
 _ROUGH = 1e-3
 # Supports without a better criterion after which the path of penalties ends.
-_PATIENCE = 4
+_PATIENCE = 3
 
 
 @final

@@ -25,9 +25,9 @@ LEAK_STEPS = (30, 100, 300, 1_000)
 DEFENCE_AGENTS = 16
 DEFENCE_STEPS = 300
 # Noise in the dynamics, and noise on what is published of them, in units of the range of hidden opinions.
-NOISES = (0.02, 0.1, 0.5, 2.5)
+NOISES = (0.02, 0.2, 2.0)
 PUBLISHED = (1e-4, 1e-3, 1e-2, 1e-1)
-EVERY = (1, 2, 3, 4, 5, 6)
+EVERY = (1, 2, 3, 4, 5)
 FRACTIONS = (1.0, 0.8, 0.6, 0.4)
 
 
