@@ -273,7 +273,9 @@ def classify(system: Model | SDE) -> LongRun:
     continuous, growth = system is not model, model.pressure.growth
     regime = regime_of(model.pressure, growth)
     structure = structure_of(model, regime, continuous=continuous)
-    on_v, in_phase = _steady_sums(model, regime, continuous=continuous)
+    # Elsewhere the start is forgotten.
+    remembers = regime is Regime.FAST and not continuous
+    on_v, in_phase = steady_sums(model) if remembers else (False, False)
     if in_phase:
         # Sides that have the same average at all times do not oscillate.
         (component,) = structure.components
@@ -396,14 +398,13 @@ def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -
     return True if max(off) < 1e-3 else False if min(off) > 1e-2 else None
 
 
-def _steady_sums(model: Model, regime: Regime, *, continuous: bool) -> tuple[bool, bool]:
+def steady_sums(model: Model) -> tuple[bool, bool]:
     """Whether Σ d y/Σ d stays on v, and the sides of a bipartite network stay equal, for every pressure without noise.
 
     Both sums are rational functions of the pressures. One that is 0 for random pressures, over enough steps for every
     opinion to reach every agent, is 0 identically; it is a symmetry of the network and its opinions.
     """
-    plain = model.is_plain and model.noise.is_zero and not continuous
-    if regime is not Regime.FAST or not plain or model.n > MOST_SYMMETRIC:
+    if not (model.is_plain and model.noise.is_zero) or model.n > MOST_SYMMETRIC:
         return False, False
     d, sides = model.network.degrees / model.network.degrees.sum(), model.network.sides
     off = np.abs(np.stack([model.x0, model.start_state]) - model.consensus_value).max()

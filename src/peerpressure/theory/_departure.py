@@ -54,16 +54,16 @@ def without_negligible_swings(long_run: LongRun, scale: float) -> LongRun:
 def _without_swing(long_run: LongRun, part: Component, scale: float) -> Component:
     structure, networks = long_run.structure, long_run.structure.networks
     assert networks is not None
-    swing, negligible, value = math.inf, SAME, None
+    swing, value = math.inf, None
     if not structure.constant_opinions:
         affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
         if affordable and part.omega is not None:
-            # Only a bound, which what later steps still average out keeps above zero.
-            swing, negligible = _swing_left(long_run.model, part.omega, networks.sides), CLOSE
+            swing = _swing_left(long_run.model, part.omega, networks.sides)
     elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
         limit = component_limit(long_run, part, tolerance=SAME)
         swing, value = _between_phases(limit) + limit.residual, limit.mean
-    if not swing <= negligible * scale:
+    # Bounds and errors of computation keep a swing above zero that is none.
+    if not swing <= CLOSE * scale:
         return part
     return replace(part, limit=NoiselessLimit.CONSENSUS, periodic=False, value=value)
 

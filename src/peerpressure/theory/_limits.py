@@ -420,8 +420,8 @@ def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector,
     # disagreement, and what later steps add to it because the sides hold different opinions.
     sign = np.where(sides, -1.0, 1.0)
     swing = float(sign * weights @ y)
-    driven = max(abs(swing), float(np.ptp(x))) * _next_order(long_run, component, T)
-    return float(np.abs(apart - swing * sign).max()) + driven
+    driven = max(abs(swing), float(np.ptp(x[agents]))) * _next_order(long_run, component, T)
+    return float(np.abs(apart - swing * sign)[agents].max()) + driven
 
 
 def _covariances(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:

@@ -32,7 +32,7 @@ from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
-from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
+from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
@@ -384,7 +384,8 @@ def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, period
         # The common value lags behind noise that changes, by the ρ_t steps that it takes to follow.
         exponents.append(1 - gamma)
     ratio = 0.1 * _contrast(long_run)
-    if periodic:
+    # The sides of a symmetric network may be equal at all times.
+    if periodic and not steady_sums(model)[1]:
         exponents.append(r)
         if long_run.phi < 1:
             exponents.append(p / 2 - gamma)
