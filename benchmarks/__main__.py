@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import bound, explorer, extensions, latency, memory, scaling, speed, threads
+from . import bound, explorer, extensions, inference, latency, memory, scaling, speed, threads
 from .machine import facts
 from .report import markdown, show
 from .sections import Section
@@ -25,6 +25,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "threads": threads.measure,
     "explorer": explorer.measure,
     "extensions": extensions.measure,
+    "inference": inference.measure,
 }
 
 

@@ -36,6 +36,14 @@ def test_the_python_of_the_observer_page_runs() -> None:
     assert names["bound"].shape == (12,)
 
 
+def test_the_python_of_the_page_on_networks_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for code in blocks("docs/network-inference.md"):
+        exec(code, names)
+    assert names["found"].average_precision(names["network"]) == 1.0
+    assert "30 agents" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_paths_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.measures import Experiment
+from peerpressure.measures import Experiment, results
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario
 from tests.cli.calling import SMALL, process, run
@@ -278,6 +278,23 @@ def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_p
     words = run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
     assert "standard error" in words
     assert "\x1b" not in words
+
+
+def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, tmp_path: Path) -> None:
+    file.write_text(file.read_text().replace("[privacy]", "unknown_network = { std = 'known' }\n[privacy]"))
+    experiment = Experiment(load_scenario(file))
+    observed, out = tmp_path / "observed.csv", tmp_path / "edges.csv"
+    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
+    answer = run(capfd, "recover", file, "--outputs", observed, "--unknown-network", "--out", out, "--json")
+    expected = results(experiment)["inferred_network"]
+    assert len(answer.json["edges"]) == len(expected) == len(pd.read_csv(out))
+    assert experiment.inferred_network.average_precision(experiment.model.network) > 0.9
+    np.testing.assert_allclose(
+        [agent["hidden"] for agent in answer.json["agents"]], experiment.inferred_network.hidden, atol=1e-6
+    )
+    assert "listens to" in run(capfd, "recover", file, "--outputs", observed, "--unknown-network").out
+    file.write_text(file.read_text().replace(', "ols"', "") + "[time]\ncontinuous = true\n")
+    assert "discrete time" in run(capfd, "recover", file, "--outputs", observed, "--unknown-network").err
 
 
 @pytest.mark.parametrize(

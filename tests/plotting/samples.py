@@ -247,6 +247,20 @@ def _beyond() -> dict[str, pd.DataFrame]:
                 for name in spent
             ]
         ),
+        "network_leak": pd.DataFrame(
+            [
+                {"steps": steps, "method": method, "average_precision": 0.1 + 0.3 * k + 0.1 * j, "chance": 0.1}
+                for k, steps in enumerate((30, 300))
+                for j, method in enumerate(("likelihood", "var", "weighted_var"))
+            ]
+        ),
+        "network_defence": pd.DataFrame(
+            [
+                {"defence": defence, "strength": strength, "average_precision": 0.9 / (1 + k)}
+                for defence in ("noise", "published_noise", "every", "fraction")
+                for k, strength in enumerate((0.2, 1.0))
+            ]
+        ),
         "exact_vs_sampled": pd.DataFrame(
             {"experiment": np.repeat(["two_agents", "sweep", "noise_levels"], 10), "quantity": "variance"}
             | {"exact": exact, "sampled": exact * (1 + 0.01 * z), "standard_error": 0.01 * exact, "z": z}

@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.patches import Ellipse, PathPatch
 from scipy import stats
 
-from peerpressure.plotting import _convergence, _recovery, render, style, sweep
+from peerpressure.plotting import _convergence, _network_leak, _recovery, render, style, sweep
 from peerpressure.plotting.style import smoothed
 from tests.plotting.samples import NOISES, STEPS, sample_tables
 
@@ -131,6 +131,14 @@ def test_privacy_over_time_shows_budget_and_error_of_each_design(tables: dict[st
     budget, error = _recovery.privacy_over_time(tables["privacy_over_time"]).axes
     assert len(budget.lines) == len(error.lines) == 3
     assert "frozen noise" in words(budget)
+
+
+def test_network_leak_shows_every_method_and_defence(tables: dict[str, pd.DataFrame]) -> None:
+    methods, noise, steps, agents = _network_leak.network_leak(tables["network_leak"], tables["network_defence"]).axes
+    assert ([30.0, 300.0], [0.1, 0.4]) in [(x, np.round(y, 9).tolist()) for x, y in curves(methods)]
+    assert all(name in words(methods) for name in ("joint likelihood", "VAR(1)", "VAR(1), weighted"))
+    assert (len(noise.lines), len(steps.lines), len(agents.lines)) == (2, 1, 1)
+    assert ([20.0, 100.0], [0.9, 0.45]) in curves(agents)
 
 
 def test_a_design_with_nothing_spent_is_left_out_of_a_log_axis(tables: dict[str, pd.DataFrame]) -> None:

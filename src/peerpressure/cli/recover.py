@@ -12,7 +12,7 @@ from peerpressure.cli.terminal import AsJson, columns, open_scenario, print_json
 if TYPE_CHECKING:
     import pandas as pd
 
-    from peerpressure.recovery import Estimate
+    from peerpressure.recovery import Estimate, NetworkEstimate
 
 
 Target: TypeAlias = Literal["initial", "current"]
@@ -32,6 +32,10 @@ def recover(
         Target | None,
         typer.Option(help="The initial hidden opinions, or the current ones; as in the file's [observe] if left out."),
     ] = None,
+    unknown_network: Annotated[
+        bool,
+        typer.Option("--unknown-network", help="Infer the network as well; that of the file is not used."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,6 +46,9 @@ def recover(
     hidden opinions adapt, --target chooses between the initial and the current ones. In continuous time, times are
     real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
     not identify have none.
+
+    With --unknown-network, the network and the stubbornness of the file are not used either: who listens to whom is
+    inferred together with the hidden opinions. Settings are in unknown_network of [observe].
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
@@ -55,15 +62,22 @@ def recover(
         system, asked = scenario.system(), scenario.observe or Observe()
         seen = read_outputs(outputs, system)
         show_stage("estimating")
+        inferred = scenario.infer_network(seen) if unknown_network else None
         methods = [method] if method else asked.methods
         look, prior = scenario.observation(), scenario.prior()
         # Options override [observe], which overrides the defaults.
-        found = [recover_opinions(system, seen, name, look, prior, target or asked.target) for name in methods]
-        table = _table(found)
+        found = [
+            recover_opinions(system, seen, name, look, prior, target or asked.target)
+            for name in methods
+            if inferred is None
+        ]
+        table = _table(found) if inferred is None else _edges(inferred)
         # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
             _write(table, out)
-    if as_json:
+    if inferred is not None:
+        _show_network(inferred, table, out, as_json=as_json)
+    elif as_json:
         print_json({"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")})
     else:
         _print(found, table, out)
@@ -112,5 +126,35 @@ def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None
         show("\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines))
         if len(first) > SHOWN:
             show(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
+    if out is not None:
+        show(f"written to {out}")
+
+
+def _edges(found: NetworkEstimate) -> pd.DataFrame:
+    return found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
+
+
+def _show_network(found: NetworkEstimate, edges: pd.DataFrame, out: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        agents = {
+            "agent": list(found.labels),
+            "hidden": found.hidden.tolist(),
+            "hidden_std": found.hidden_std.tolist(),
+            "noise_std": found.noise_std.tolist(),
+            "scale_std": found.scale_std.tolist(),
+            "goodness_of_fit": found.goodness_of_fit.tolist(),
+            "steps": found.steps.tolist(),
+        }
+        rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
+        facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
+        print_json(facts | {"edges": edges.to_dict(orient="records"), "agents": rows})
+        return
+    lines = [
+        (str(row.agent), str(row.neighbour), f"{row.weight:.4f}", f"{row.std:.4f}", f"{row.confidence:.4f}")
+        for row in edges.head(SHOWN).itertuples()
+    ]
+    show(str(found), columns(None, ("agent", "listens to", "weight", "standard error", "confidence"), lines))
+    if len(edges) > SHOWN:
+        show(f"and {len(edges) - SHOWN:,} more edges; --out FILE or --json has all of them")
     if out is not None:
         show(f"written to {out}")

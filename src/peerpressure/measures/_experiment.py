@@ -16,7 +16,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
-from peerpressure.recovery import Estimate, Target, recover
+from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
@@ -129,6 +129,11 @@ class Experiment:
         look, prior = self.scenario.observation(), self.scenario.prior()
         return {method: recover(self.system, self.run, method, look, prior, self.target) for method in methods}
 
+    @cached_property
+    def inferred_network(self) -> NetworkEstimate:
+        """The network that an observer who does not know it infers from the run."""
+        return self.scenario.infer_network(self.run)
+
     @property
     def target(self) -> Target:
         """Whether the observer estimates the initial or the current hidden opinions."""
@@ -199,7 +204,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
     -------
     dict of str to pandas.DataFrame
         ``agents``; ``summaries`` if they are recorded; ``network`` for a temporal network; ``estimates`` for an
-        observer; ``budget`` and ``frontier`` for privacy.
+        observer, and ``inferred_network`` if it does not know the network; ``budget`` and ``frontier`` for privacy.
 
     See Also
     --------
@@ -220,6 +225,8 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
         tables["network"] = network(experiment)
     if experiment.scenario.observe is not None:
         tables["estimates"] = estimates(experiment)
+        if experiment.scenario.observe.unknown_network is not None:
+            tables["inferred_network"] = experiment.inferred_network.to_dataframe()
     if experiment.scenario.privacy is not None and isinstance(experiment.system, Model):
         tables["budget"] = spent(experiment)
         if experiment.frontier is not None:
@@ -269,6 +276,8 @@ def disk_needed(scenario: Scenario) -> int:
     total = rows * agents * 8 * opinions * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * opinions)) * keep.summaries
     total += rows * agents * (16 + label + NUMBER * opinions) * (output.states and keep.states)
     total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
+    if scenario.observe is not None and scenario.observe.unknown_network is not None:
+        total += n * n * (2 * label + 3 * NUMBER)
     total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
     return total + PAGES * (output.figures or output.report) + 50_000
 

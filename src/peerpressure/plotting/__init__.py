@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
+from peerpressure.plotting import _convergence, _extensions, _network_leak, _recovery, continuous, network, sweep
 from peerpressure.plotting.style import render, save
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "observers": (_recovery.observers, ("observers",)),
         "partial_observers": (_recovery.partial_observers, ("partial_observers",)),
         "privacy_over_time": (_recovery.privacy_over_time, ("privacy_over_time",)),
+        "network_leak": (_network_leak.network_leak, ("network_leak", "network_defence")),
         "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
         "adaptation": (_extensions.adaptation, ("timescale_opinions",)),
         "consensus_limit": (

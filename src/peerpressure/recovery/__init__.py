@@ -1,8 +1,8 @@
 """Recovery: estimation of hidden opinions from public ones, by an observer that knows the model.
 
 ``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` is the bound
-on any estimate, before a run is observed. A new method is one function ``method(system, data, prior) -> Estimate`` and
-one line in ``METHODS``.
+on any estimate, before a run is observed; ``infer_network`` estimates the network itself. A new method is one function
+``method(system, data, prior) -> Estimate`` and one line in ``METHODS``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import invert
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
+from peerpressure.recovery._network_estimate import NetworkEstimate, average_precision
+from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
@@ -72,12 +74,15 @@ __all__ = [
     "Estimator",
     "Information",
     "Method",
+    "NetworkEstimate",
     "Observation",
     "Outputs",
     "Prior",
     "ResolvedObservation",
     "Target",
+    "average_precision",
     "fit",
+    "infer_network",
     "information",
     "kalman_filter",
     "kalman_smoother",

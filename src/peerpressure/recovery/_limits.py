@@ -32,6 +32,8 @@ NEGLIGIBLE_ERROR = 0.05
 CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
 # Relative curvature below which a likelihood is flat in some direction.
 FLAT = 1e-11
+# Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor √e.
+LEAST_INFORMATION = 4.0
 
 # Sizes.
 
@@ -43,6 +45,8 @@ FILTER_LIMIT = 300
 PARTIAL_LIMIT = 1_000
 # The likelihood of unknown parameters has a dense second derivative in two unknowns for each agent.
 FIT_LIMIT = 1_000
+# Edges of a symmetric network that are fitted together; the dense matrix of their errors takes 130 MB.
+JOINT_PAIRS = 4_000
 # Unknowns that may meet in one step of the sparse elimination, which takes about ten seconds on two cores.
 FRONT_LIMIT = 6_000
 # Numbers in the stacked system of generalised least squares; its factorisation takes some ten seconds.

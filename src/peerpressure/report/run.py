@@ -36,7 +36,7 @@ LISTED = 12  # agents on the page; the table beside it has all of them
 
 # Both must be there before a folder counts as results and may be overwritten.
 MARKS = ("run.nc", "verdict.json")
-TABLES = ("agents", "summaries", "network", "estimates", "budget", "frontier", "states")
+TABLES = ("agents", "summaries", "network", "estimates", "inferred_network", "budget", "frontier", "states")
 FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
 # All names that a run can write but need not; those of an earlier run are removed.
 OWN = frozenset(

@@ -5,6 +5,7 @@ from peerpressure.reproduction._beyond import BeyondResult, beyond
 from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import ConvergenceResult, convergence
 from peerpressure.reproduction._experiments import paper_tables
+from peerpressure.reproduction._network_leak import network_defence, network_leak
 from peerpressure.reproduction._noise_levels import NoiseLevelsResult, noise_levels
 from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult, residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, SweepResult, size_effect, sweep_ba
@@ -28,6 +29,8 @@ __all__ = [
     "continuous_time",
     "convergence",
     "forgetting",
+    "network_defence",
+    "network_leak",
     "noise_levels",
     "paper_tables",
     "residuals",

@@ -21,6 +21,7 @@ from peerpressure.reproduction._convergence import (
     convergence,
     tuning,
 )
+from peerpressure.reproduction._network_leak import DEFENCE_STEPS, network_defence, network_leak
 from peerpressure.reproduction._noise_levels import noise_levels
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, size_effect, sweep_ba
@@ -149,6 +150,9 @@ def _recovery(
         sizes=effect,
         noise=noise,
     )
+    progress("the network that public opinions reveal")
+    tables["network_leak"] = network_leak(seed, steps=steps)
+    tables["network_defence"] = network_defence(seed, steps=min(steps, DEFENCE_STEPS))
     recovered = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": effect} | noise.tables()
     return evidence, recovered, more
 

@@ -15,7 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork
 from peerpressure.noise import LAWS
-from peerpressure.recovery import METHODS, Observation, Prior
+from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
 from peerpressure.scenario._agents import Agents, adaptation_of, values_of
 from peerpressure.scenario._network import NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
@@ -43,6 +43,7 @@ from peerpressure.scenario._system import (
 from peerpressure.schedules import SCHEDULES, Linear, Schedule
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, as_record
+from peerpressure.trajectory import Trajectory
 
 # The schema is generated from the sections and shipped as a file, so that editors need not run Python.
 FILE = "scenario.schema.json"
@@ -150,6 +151,17 @@ PriorSection: TypeAlias = Annotated[
 ]
 
 
+class UnknownNetwork(Section):
+    """What is assumed where the observer does not know the network and infers it from the public opinions."""
+
+    std: Annotated[
+        Literal["common", "agent", "known"],
+        Field(description="whether noise is known up to one factor, up to one for each agent, or as it is"),
+    ] = "common"
+    symmetric: Annotated[bool, Field(description="impose symmetric weights, for the stubbornness of the file")] = False
+    partial: Annotated[bool, Field(description="infer weights, without errors, also if agents are unobserved")] = False
+
+
 class Observe(Section):
     """Observer: observed agents and steps, rounding, and the methods that estimate the hidden opinions."""
 
@@ -164,6 +176,7 @@ class Observe(Section):
         Field(description="hidden opinions at the start, or at the end; these differ where opinions adapt"),
     ] = "initial"
     prior: PriorSection | None = None
+    unknown_network: UnknownNetwork | None = None
 
     def observation(self) -> Observation:
         """Return the observed agents and steps."""
@@ -282,6 +295,24 @@ class Scenario(Section):
     def observation(self) -> Observation:
         """Return the observed agents and steps; all of them by default."""
         return Observation() if self.observe is None else self.observe.observation()
+
+    def infer_network(self, run: Trajectory) -> NetworkEstimate:
+        """Return the network that the observer infers from a run, not knowing it."""
+        if self.time is not None and self.time.continuous:
+            rule, remedy = "a network is inferred in discrete time", "remove [time]"
+            raise InvalidInputError(message(rule, got="a [time] section", remedy=remedy))
+        asked = (None if self.observe is None else self.observe.unknown_network) or UnknownNetwork()
+        model, look = run.model, self.observation()
+        seen = slice(None) if look.agents is None else model.network.indices(look.agents)
+        return infer_network(
+            run,
+            model.pressure,
+            std=asked.std,
+            symmetric=asked.symmetric,
+            stubbornness=model.stubbornness[seen],
+            observation=look,
+            partial=asked.partial,
+        )
 
     def prior(self) -> Prior | None:
         """Return the prior of the observer, if there is one."""

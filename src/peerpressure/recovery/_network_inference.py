@@ -1,0 +1,432 @@
+"""Inference of an unknown network from complete outputs: who listens to whom, how much, and with what confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.model import Vector
+from peerpressure.networks import Network
+from peerpressure.noise import Gaussian, Noise
+from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._network_estimate import NetworkEstimate
+from peerpressure.recovery._network_fit import Penalty, covariance_of, fit, hidden_opinion
+from peerpressure.recovery._network_likelihood import (
+    AgentProblem,
+    Index,
+    Mask,
+    ProductSums,
+    Steps,
+    SymmetricProblem,
+    objective,
+    residual_tests,
+    sum_products,
+)
+from peerpressure.recovery._network_unbounded import (
+    Unbounded,
+    common_scale,
+    confidence,
+    edge_tests,
+    own_scales,
+    unbounded,
+)
+from peerpressure.recovery._observation import Observation, outputs_of
+from peerpressure.schedules import Schedule, as_schedule
+from peerpressure.trajectory import Trajectory
+
+Deviations: TypeAlias = Literal["common", "agent", "known"]
+
+
+def infer_network(
+    run: Trajectory,
+    pressure: Schedule | float | str | Sequence[float],
+    *,
+    noise: Noise | None = None,
+    std: Deviations = "common",
+    symmetric: bool = False,
+    stubbornness: float | Sequence[float] | Vector = 1.0,
+    penalty: Penalty = "bic",
+    candidates: ArrayLike | Network | None = None,
+    observation: Observation | None = None,
+    partial: bool = False,
+    should_stop: ShouldStop | None = None,
+) -> NetworkEstimate:
+    """Infer who listens to whom from public opinions alone.
+
+    The observer knows peer pressure and when opinions were public, but neither the network nor stubbornness, hidden
+    opinions or, by default, the size of the noise. Network and hidden opinions of ``run.model`` are not used. Weights
+    and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
+    the edges that the penalty selects.
+
+    Parameters
+    ----------
+    run : Trajectory
+        Recorded public opinions at successive steps, in one replicate or several. y₀ is used if ``start`` is public, or
+        if the observation sees it; then hidden opinions are known as well.
+    pressure : Schedule, float, str or sequence of float
+        Peer pressure ρ_t.
+    noise : Noise, optional
+        Law of the noise, that of ``run.model`` by default. White or AR(1) with its coefficient known; errors are exact
+        in the limit of many steps for every white law without skew and with a finite fourth moment.
+    std : {"common", "agent", "known"}, default "common"
+        Whether the deviations of ``noise`` are known up to one factor for all agents, not at all, or as they are. With
+        "agent" the scale of an agent's weights is determined by its first steps only; see ``scale_std``.
+    symmetric : bool, default False
+        Impose a_ij = a_ji, with w_ij = a_ij/s_i for the ``stubbornness`` s given.
+    stubbornness : float or sequence of float, default 1.0
+        Used by symmetric fits only; any common factor changes nothing but the unit of weights.
+    penalty : "bic", float or None, default "bic"
+        Selection of edges: an L1 penalty of this many √(2 log n) standard errors of the score, or the one that the
+        Bayesian information criterion chooses for each agent, then a fit of the selected edges without it; or none.
+    candidates : Network or array of shape (n, n), optional
+        Pairs (i, j) such that i may listen to j; all by default. Steps are lost only to gaps among these.
+    observation : Observation, optional
+        Observed agents and steps; by default all that is recorded from step 1 on.
+    partial : bool, default False
+        Accept that some agents are not observed. Weights then contain what the observed agents repeat of them.
+    should_stop : callable, optional
+        Called between agents; the work is cancelled with `CancelledError` if it returns True.
+
+    Returns
+    -------
+    NetworkEstimate
+        Weights with standard errors and confidences, hidden opinions, and noise.
+
+    Raises
+    ------
+    InvalidInputError
+        If the run is not of this model (adaptation, a temporal network, continuous time, frozen noise), has too few
+        successive steps, or does not observe all agents.
+    TooLargeError
+        If the matrices do not fit into memory, or a symmetric fit has too many edges.
+
+    See Also
+    --------
+    recover : Estimate hidden opinions where the network is known.
+
+    References
+    ----------
+    .. [1] Meinshausen & Bühlmann (2006), High-dimensional graphs and variable selection with the lasso, Ann. Stat. 34,
+       1436.
+
+    Examples
+    --------
+    >>> from peerpressure.model import Model
+    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.simulation import simulate
+    >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
+    >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
+    >>> found.average_precision(model.network)
+    1.0
+    """
+    with cancellable(should_stop):
+        law = _checked(run, run.model.noise if noise is None else noise, std, symmetric=symmetric)
+        steps, agents = _steps(run, as_schedule(pressure), law, observation)
+        missing = run.model.n - agents.size
+        if missing and not partial:
+            rule = "all agents must be observed, because weights also contain what others repeat of the unobserved ones"
+            remedy = "pass partial=True for weights without standard errors"
+            raise InvalidInputError(message(rule, got=f"{missing} of {run.model.n} unobserved", remedy=remedy))
+        labels = tuple(run.model.network.labels[i] for i in agents)
+        _check_memory(agents.size, 1)
+        allowed = _candidates(candidates, labels)
+        groups = _groups(steps, allowed, alike=symmetric)
+        deviation = law.deviations(run.model.n)[agents].astype(float)
+        task = _Task(steps, groups, allowed, deviation, std, _checked_penalty(penalty), _excess_kurtosis(law))
+        if symmetric:
+            s = _checked_stubbornness(stubbornness, agents.size)
+            return _named(_symmetric(task, s), labels, missing)
+        return _named(_directed(task), labels, missing)
+
+
+def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
+    if missing:
+        nothing = np.full_like(found.weights, np.nan)
+        hidden = np.full_like(found.hidden, np.nan)
+        found = replace(found, std=nothing, confidence=nothing, hidden_std=hidden)
+    return replace(found, labels=labels, unobserved=missing)
+
+
+# What comes in.
+
+
+def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> Noise:
+    given: object = run
+    if not isinstance(given, Trajectory):
+        remedy = "use what simulate returns, or Trajectory.from_csv"
+        raise InvalidInputError(message("outputs must be a Trajectory", got=type(given).__name__, remedy=remedy))
+    if std not in ("common", "agent", "known"):
+        rule = "std must be 'common', 'agent' or 'known'"
+        raise InvalidInputError(message(rule, got=repr(std), remedy="choose one of them"))
+    if symmetric and std == "agent":
+        rule = "a symmetric fit needs deviations that are known up to one factor: else it is not convex"
+        raise InvalidInputError(message(rule, got="std='agent'", remedy="use std='common', or symmetric=False"))
+    model = run.model
+    wrong = (
+        "an SDE" if run.equation is not None
+        else "hidden opinions that adapt" if model.adaptation is not None
+        else "a temporal network" if model.temporal_network is not None
+        else "frozen noise" if law.is_frozen
+        else "no noise" if law.is_zero or not law.deviations(model.n).all()
+        else None
+    )  # fmt: skip
+    if wrong:
+        rule = "a network is inferred in discrete time, from constant weights and hidden opinions and fresh noise"
+        remedy = "there is no inference for such runs; of noise, only the law is used unless std='known'"
+        raise InvalidInputError(message(rule, got=wrong, remedy=remedy))
+    if law.autocorrelation and not isinstance(law, Gaussian):
+        rule = "AR(1) noise must be Gaussian for its network to be inferred"
+        raise InvalidInputError(message(rule, got=str(law), remedy="use white noise of this law, or Gaussian AR(1)"))
+    return law
+
+
+def _excess_kurtosis(law: Noise) -> float:
+    """Return E u⁴ − 3, after checking that the likelihood of a normal law has correct errors under this one."""
+    skew, excess = (float(value) for value in law.unit().stats(moments="sk"))
+    # The score is u² − 1 in the direction of the scale, and its variance needs a fourth moment.
+    if not np.isfinite(excess) or abs(skew) > 1e-6:
+        rule = "noise must have a finite fourth moment and no skew for standard errors of weights"
+        raise InvalidInputError(message(rule, got=str(law), remedy="assume Gaussian noise with the same deviation"))
+    return excess
+
+
+def _checked_penalty(penalty: object) -> Penalty:
+    if penalty is None or penalty == "bic":
+        return penalty
+    if isinstance(penalty, bool) or not isinstance(penalty, (int, float, np.number)) or not 0 <= penalty < np.inf:
+        rule = "the penalty must be 'bic', None or a number, 0 or more"
+        raise InvalidInputError(message(rule, got=repr(penalty), remedy="1 is the size of the noise"))
+    return float(penalty)
+
+
+def _checked_stubbornness(value: ArrayLike, n: int) -> Vector:
+    s = np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)) if np.size(value) in (1, n) else np.zeros(n)
+    if not (np.isfinite(s).all() and (s > 0).all()):
+        rule = f"stubbornness must be positive, one for all or for each of the {n} observed agents"
+        raise InvalidInputError(message(rule, got=repr(value)[:80], remedy="leave it out for equal stubbornness"))
+    return np.array(s)
+
+
+def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None) -> tuple[Steps, Index]:
+    data = outputs_of(run.model, run, observation)
+    if data.seen.rounding:
+        rule = "outputs must be exact for the network to be inferred"
+        remedy = "leave rounding out; differences of late opinions are smaller than it as a rule"
+        raise InvalidInputError(message(rule, got=f"rounding {data.seen.rounding:g}", remedy=remedy))
+    values, times = data.values, data.seen.times
+    known = data.known[0, data.seen.agents]
+    public = not isinstance(run.model.start, str)
+    if (public or data.seen.sees_start) and (not times.size or times[0] == 1):
+        # A public start is known to every observer; a hidden one only if it is seen, and it is x₀ then.
+        start = run.model.start_state[data.seen.agents] if public else known
+        first = np.broadcast_to(start, (values.shape[0], 1, values.shape[2]))
+        values, times = np.concatenate([first, values], axis=1), np.concatenate([[0], times])
+    at = np.maximum(times, 1)
+    steps = Steps(values, times, pressure(at), law.scale(at), law.autocorrelation, known)
+    return steps, data.seen.agents
+
+
+def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...]) -> Mask:
+    n = len(labels)
+    if given is None:
+        allowed = np.ones((n, n), dtype=bool)
+    elif isinstance(given, Network):
+        picked = given.indices(labels)
+        allowed = given.adjacency.toarray()[np.ix_(picked, picked)] > 0
+    else:
+        allowed = np.array(given, dtype=bool)
+    if allowed.shape != (n, n):
+        rule = f"candidates must be a matrix of shape ({n}, {n}), one row for each observed agent"
+        raise InvalidInputError(message(rule, got=f"shape {allowed.shape}", remedy="leave it out to allow all pairs"))
+    allowed[np.diag_indices(n)] = False
+    return allowed
+
+
+def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
+    """Return the sums for each set of agents that can use the same steps, ``alike`` for all agents the same ones."""
+    n = len(allowed)
+    missing = np.stack([np.isnan(steps.states[:, row]).any(axis=0) for row in range(steps.times.size)])
+    # An agent's step is lost if its own output is missing, or that of anyone it may listen to one step before.
+    hears = allowed | (steps.lag == 2 and np.eye(n, dtype=bool))
+    heard = missing.astype(float) @ hears.T.astype(float) > 0
+    lost = missing.copy()
+    for lag in range(1, steps.lag + 1):
+        lost[lag:] |= heard[:-lag]
+    usable = steps.consecutive()[:, None] & ~lost
+    if alike:
+        usable[:] = usable.all(axis=1, keepdims=True)
+    _check_steps(usable)
+    _check_memory(n, np.unique(usable, axis=1).shape[1])
+    free = np.isnan(steps.known)
+    keys: dict[bytes, list[int]] = {}
+    for i in range(n):
+        keys.setdefault(usable[:, i].tobytes() + free[i].tobytes(), []).append(i)
+    return [
+        sum_products(steps, np.array(members), np.flatnonzero(usable[:, members[0]]), free=bool(free[members[0]]))
+        for members in keys.values()
+    ]
+
+
+def _check_steps(usable: Mask) -> None:
+    count = usable.sum(axis=0)
+    if count.min() < 3:
+        rule = "each agent needs 3 steps or more that are observed together with their predecessors"
+        got = f"{int(count.min())} for agent number {int(count.argmin())}"
+        remedy = "record every step, or name candidates, so that gaps of others do not count"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+def _check_memory(n: int, patterns: int) -> None:
+    import psutil
+
+    # The sums of each pattern, an inverse, five numbers for each pair without bounds, and the matrices of the result.
+    needed, available = 8 * n * n * (patterns + 3 + 5 + 6), psutil.virtual_memory().available
+    if needed > 0.8 * available:
+        rule = f"the matrices of {n:,} agents must fit into memory"
+        got = f"{needed / 1e9:.3g} GB of {available / 1e9:.3g} GB"
+        raise TooLargeError(message(rule, got=got, remedy="observe fewer agents, or fill gaps"))
+
+
+# The fits.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Task:
+    steps: Steps
+    groups: list[ProductSums]
+    allowed: Mask
+    deviation: Vector
+    std: Deviations
+    penalty: Penalty
+    excess: float
+
+    @cached_property
+    def places(self) -> list[tuple[ProductSums, int]]:
+        """The group of each agent, and its position there."""
+        found = {int(i): (group, at) for group in self.groups for at, i in enumerate(group.agents)}
+        return [found[i] for i in range(len(found))]
+
+    @cached_property
+    def unbounded(self) -> list[Unbounded | None]:
+        """The likelihood of each agent without bounds, None where it has too few steps."""
+        found: list[Unbounded | None] = [None] * len(self.allowed)
+        for group in self.groups:
+            for i, agent in zip(group.agents, unbounded(self.steps, group, self.allowed[group.agents]), strict=True):
+                found[i] = agent
+        return found
+
+    @cached_property
+    def scales(self) -> tuple[Vector, Vector]:
+        """The τ_i of each agent and the information about it, 0 where it is known or lost."""
+        if self.std == "known":
+            return 1 / self.deviation, np.zeros(self.deviation.size)
+        if self.std == "agent":
+            return own_scales(self.unbounded, self.deviation)
+        factor, information = common_scale(self.unbounded, self.deviation)
+        return factor / self.deviation, information * self.deviation**2
+
+    @property
+    def scale_std(self) -> Vector:
+        """The standard error of log τ_i, infinite where it is lost."""
+        tau, information = self.scales
+        if self.std == "known":
+            return np.zeros(tau.size)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / (tau * np.sqrt(information)))
+
+
+def _directed(task: _Task) -> NetworkEstimate:
+    n = len(task.allowed)
+    tau, scale = task.scales
+    # One thread: the steps are too small for threads to gain anything over the interpreter's lock.
+    found = [
+        fit(AgentProblem.of(group, at), task.allowed[i], n, task.penalty, float(tau[i]))
+        for i, (group, at) in enumerate(task.places)
+    ]
+    weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))
+    for i, own in enumerate(found):
+        covariance = covariance_of(own, scale[i] or np.inf, task.excess)
+        weights[i, own.support] = own.beta[own.support] / tau[i]
+        std[i, own.support] = np.sqrt(np.diag(covariance))
+        hidden[i] = _hidden(task, i, covariance, weights[i, own.support], own.support)
+    value, error, spare = edge_tests(task.unbounded, tau, task.excess)
+    if task.penalty is None:
+        # Weights that are 0 take part in the fit, so that errors given these would be too small.
+        sure = np.where(np.isinf(task.scale_std), 0.0, task.scale_std)
+        std = np.where(weights > 0, np.hypot(error / tau[:, None], weights * sure[:, None]), np.nan)
+    likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in found]))
+    penalties = np.array([own.penalty for own in found])
+    return _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)
+
+
+def _symmetric(task: _Task, stubbornness: Vector) -> NetworkEstimate:
+    n = len(task.allowed)
+    tau, scale = task.scales
+    factor = float(tau[0] * task.deviation[0])
+    pairs = np.argwhere(np.triu(task.allowed | task.allowed.T))
+    problem = SymmetricProblem.of(task.groups, pairs, stubbornness, task.deviation)
+    found = fit(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, factor)
+    covariance = covariance_of(found, scale[0] / task.deviation[0] ** 2 or np.inf, task.excess)
+    (a, b), edge = pairs[found.support].T, found.beta[found.support] / factor
+    weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))
+    for i, j in ((a, b), (b, a)):
+        weights[i, j], std[i, j] = edge / stubbornness[i], np.sqrt(np.diag(covariance)) / stubbornness[i]
+    for i in range(n):
+        here = np.flatnonzero((a == i) | (b == i))
+        j = (a + b)[here] - i
+        own = covariance[np.ix_(here, here)] / stubbornness[i] ** 2
+        hidden[i] = _hidden(task, i, own, weights[i, j], j)
+    value, error, spare = edge_tests(task.unbounded, tau, task.excess)
+    # The two agents of a pair have independent noise, so both tell about the same edge.
+    unit = stubbornness * task.deviation
+    value, precision = value * unit[:, None], 1 / (error * unit[:, None]) ** 2
+    both = precision + precision.T
+    mean = (value * precision + value.T * precision.T) / both
+    likelihood = -objective(replace(found.problem, nu=np.ones(n)), found.beta)
+    sure = confidence(mean, np.sqrt(1 / both), spare)
+    return replace(_result(task, weights, std, sure, hidden, np.full(n, found.penalty), likelihood), symmetric=True)
+
+
+def _result(
+    task: _Task, weights: Vector, std: Vector, sure: Vector, hidden: Vector, penalty: Vector, likelihood: float
+) -> NetworkEstimate:
+    lost = np.isinf(task.scale_std)
+    std[lost] = np.where(weights[lost] > 0, np.inf, np.nan)
+    hidden[lost & np.isnan(task.steps.known), 1] = np.inf
+    steps = np.array([group.rows for group, _ in task.places])
+    tau, _ = task.scales
+    # Two tests with one degree of freedom each; the p-value of a χ² with two is its exponential.
+    chi = np.zeros(tau.size)
+    for group in task.groups:
+        own = group.agents
+        relative = np.where(np.isnan(task.steps.known[own]), hidden[own, 0] - task.steps.centre, 0.0)
+        both = residual_tests(task.steps, group, tau[own], weights[own], relative, task.excess)
+        chi[own] = np.square(both).sum(axis=0)
+    return NetworkEstimate(
+        (), weights, std, sure, hidden[:, 0], hidden[:, 1], 1 / tau, task.scale_std, np.exp(-chi / 2), penalty, steps,
+        likelihood + _constant(task), symmetric=False, unobserved=0,
+    )  # fmt: skip
+
+
+def _hidden(task: _Task, i: int, covariance: Vector, w: Vector, support: Index) -> Vector:
+    group, at = task.places[i]
+    if not group.free:
+        return np.array([task.steps.known[i], 0.0])
+    value = hidden_opinion(group, at, float(task.scales[0][i]), covariance, w, support)
+    value[0] += task.steps.centre
+    return value
+
+
+def _constant(task: _Task) -> float:
+    """Return what the objectives leave out of the log-likelihood: the scale over time, and the factors of 2π."""
+    steps, found = task.steps, 0.0
+    for group, _ in task.places:
+        found -= group.rows * 0.5 * np.log(2 * np.pi * (1 - steps.coefficient**2)) + group.log_scale
+    return float(found)

@@ -1,0 +1,241 @@
+"""The likelihood of weights without bounds and without a penalty: tests of single edges, and the scale of the noise.
+
+Its estimates are unbiased where a weight is 0, so neither bounds nor a selection of edges distort what follows from
+them. Given τ, θ = G⁻¹(p1 − τb) with p = Σ ν_t ρ_t/(τ + ρ_t d), which leaves one increasing equation for d = 1ᵀθ. The
+agents' matrices G are the shared one less a row, plus one of rank 2, so one inverse serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy import linalg, stats
+
+from peerpressure.errors import PeerPressureError
+from peerpressure.model import Vector
+from peerpressure.progress import checkpoint
+from peerpressure.recovery._limits import LEAST_INFORMATION
+from peerpressure.recovery._network_likelihood import Index, Mask, ProductSums, Steps
+
+# Steps beyond the number of unknowns that the fit needs.
+_SPARE = 10
+_ITERATIONS = 200
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Unbounded:
+    """An agent's likelihood with its weights at their best for given τ.
+
+    ``ones``, ``b`` and ``diagonal`` (candidates,) are G⁻¹1, G⁻¹b and the diagonal of G⁻¹, and ``inner`` is bᵀG⁻¹b;
+    ``neighbours`` are the candidates. ``weight`` (T,) is the sum of ν over the rows of each step, and ``spare`` counts
+    the rows beyond the unknowns.
+    """
+
+    neighbours: Index
+    ones: Vector
+    b: Vector
+    diagonal: Vector
+    inner: float
+    square: float
+    rho: Vector
+    weight: Vector
+    spare: int
+
+    def degree(self, tau: float) -> float:
+        """Return the sum of the weights θ for a given τ."""
+        rho, total, shift = self.rho, float(self.ones.sum()), tau * float(self.b.sum())
+        # d + shift − total·p(d) is increasing and concave, so Newton's steps from its left stay there and converge.
+        least = -tau / float(rho.max())
+        d = 0.0
+        while d + shift > total * float(self.weight @ (rho / (tau + rho * d))):
+            d = (d + least) / 2
+        for _ in range(_ITERATIONS):
+            pull = rho / (tau + rho * d)
+            excess = d + shift - total * float(self.weight @ pull)
+            step = -excess / (1 + total * float(self.weight @ pull**2))
+            d += step
+            if abs(step) <= 1e-13 * (abs(d) + tau):
+                return d
+        raise PeerPressureError(f"the weights did not converge in {_ITERATIONS} Newton steps; observe more steps")
+
+    def weights(self, tau: float, excess: float) -> tuple[Vector, Vector]:
+        """Return θ for a given τ, and its standard errors for noise of this excess kurtosis."""
+        pull = self.rho / (tau + self.rho * self.degree(tau))
+        theta = self.ones * float(self.weight @ pull) - tau * self.b
+        curvature = float(self.weight @ pull**2)
+        through = self.ones / (1 + curvature * float(self.ones.sum()))
+        variance = self.diagonal - curvature * self.ones * through + excess * curvature * through**2
+        return theta, np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+
+    def profile(self, tau: float) -> tuple[float, float]:
+        """Return slope and curvature of the negative log-likelihood in τ, with the weights at their best."""
+        total, sum_b = float(self.ones.sum()), float(self.b.sum())
+        inverse = 1 / (tau + self.rho * self.degree(tau))
+        pull = self.rho * inverse
+        first = [float(self.weight @ part) for part in (inverse, pull)]
+        second = [float(self.weight @ part) for part in (inverse**2, inverse * pull, pull**2)]
+        # bᵀθ = p bᵀG⁻¹1 − τ bᵀG⁻¹b.
+        slope = self.square * tau + first[1] * sum_b - tau * self.inner - first[0]
+        # hᵀ(G + c11ᵀ)⁻¹h for the mixed derivative h = b + c′1.
+        straight = self.inner + 2 * second[1] * sum_b + second[1] ** 2 * total
+        along = sum_b + second[1] * total
+        mixed = straight - second[2] * along**2 / (1 + second[2] * total)
+        return float(slope), float(self.square + second[0] - mixed)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Inverse:
+    """G⁻¹ of an agent as A⁻¹ − VWVᵀ, where A⁻¹ is that of its neighbours; arrays over all agents, 0 for no neighbours.
+
+    ``shared`` if A is the matrix of all agents but one, so that its inverse follows from that of all.
+    """
+
+    shared: bool
+    ones: Vector
+    b: Vector
+    diagonal: Vector
+    inner: float
+    v: Vector
+    w: Vector
+
+
+def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
+    """Return the likelihoods of a group's agents, None where steps are too few."""
+    spare = sums.rows - allowed.sum(axis=1) - sums.free
+    enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
+    found: list[Unbounded | None] = [None] * len(spare)
+    if not enough.size:
+        return found
+    base = linalg.inv(sums.s + _ridge(sums))
+    inverses = [_inverse(sums, int(at), allowed[at], base) for at in enough]
+    weight = _weights(steps, sums, enough, inverses, allowed, base)
+    for at, one, own in zip(enough, inverses, weight, strict=True):
+        j = np.flatnonzero(allowed[at])
+        parts = (j, one.ones[j], one.b[j], one.diagonal[j], one.inner, float(sums.bb[at]))
+        found[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
+    return found
+
+
+def _ridge(sums: ProductSums) -> float:
+    # Neighbours' opinions are relative to their mean, which makes their matrix singular; any multiple of 11ᵀ helps.
+    return float(np.trace(sums.s)) / len(sums.s) ** 2
+
+
+def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Vector) -> _Inverse:
+    """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity."""
+    checkpoint()
+    i, n = int(sums.agents[at]), len(base)
+    shared = int(allowed.sum()) == n - 1
+    right = np.where(allowed, [np.ones(n), sums.c[at], sums.bd[at] - sums.be[at]], 0.0).T
+    if shared:
+        # Leaving out agent i takes a term of rank 1 from the inverse, and makes row i of the products 0.
+        through = base @ right
+        through -= np.outer(base[:, i], through[i] / base[i, i])
+        diagonal = np.diag(base) - base[:, i] ** 2 / base[i, i]
+    else:
+        j = np.flatnonzero(allowed)
+        inverse = _part(sums, j)
+        through, diagonal = np.zeros((n, 3)), np.zeros(n)
+        through[j], diagonal[j] = inverse @ right[j], np.diag(inverse)
+    u, v = right[:, :2], through[:, :2]
+    # NumPy's inverse, because the rows of this matrix have different units, which SciPy takes for ill-conditioned.
+    w = np.linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v).astype(np.float64)
+    ones, b = (part - v @ (w @ (u.T @ part)) for part in (through[:, 0], through[:, 2]))
+    return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), float(right[:, 2] @ b), v, w)
+
+
+def _part(sums: ProductSums, j: Index) -> Vector:
+    return np.asarray(linalg.inv(sums.s[np.ix_(j, j)] + _ridge(sums)))
+
+
+def _weights(
+    steps: Steps, sums: ProductSums, which: Index, inverses: Sequence[_Inverse], allowed: Mask, base: Vector
+) -> Vector:
+    """Return Σ (1 − leverage) over the rows of each step, (agents, T): what the fit leaves of the logarithms.
+
+    A residual keeps 1 − h of its own noise, h being the leverage of its row. Early steps, which determine the scale,
+    have most of it.
+    """
+    found, begin = np.zeros((which.size, sums.rho.size)), 0
+    # x₀ is one more unknown, whose part of the leverage is u²/Σu².
+    share, agents = 1 / sums.uu if sums.free else 0.0, sums.agents[which]
+    ones = np.stack([one.ones for one in inverses])
+    v, w = np.stack([one.v for one in inverses]), np.stack([one.w for one in inverses])
+    for all_d, all_e, _, u in steps.blocks(sums.at):
+        checkpoint()
+        d, e = all_d[:, agents] - share * np.outer(u, sums.du[which]), all_e - share * np.outer(u, sums.eu)
+        through = e @ base
+        leverage = (through * e).sum(axis=1)[:, None] - through[:, agents] ** 2 / np.diag(base)[agents]
+        for k in (k for k, one in enumerate(inverses) if not one.shared):
+            j = np.flatnonzero(allowed[which[k]])
+            leverage[:, k] = ((e[:, j] @ _part(sums, j)) * e[:, j]).sum(axis=1)
+        first, second = e @ v[:, :, 0].T, e @ v[:, :, 1].T
+        leverage -= w[:, 0, 0] * first**2 + 2 * w[:, 0, 1] * first * second + w[:, 1, 1] * second**2
+        leverage += d**2 * ones.sum(axis=1) - 2 * d * (e @ ones.T) + share * u[:, None] ** 2
+        end = begin + u.size // sums.count
+        found[:, begin:end] = (1 - leverage).reshape(sums.count, -1, which.size).sum(axis=0).T
+        begin = end
+    return found
+
+
+def common_scale(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[float, float]:
+    """Return the factor τ of all agents, τ_i = τ/deviation_i, and its information.
+
+    Newton's method on the sum of the agents' profile likelihoods, which is concave in τ. Where the information about
+    log τ is too small to determine it, τ = 1 and an information of 0 are returned.
+    """
+    used = [(agent, float(s)) for agent, s in zip(agents, deviation, strict=True) if agent is not None]
+    tau, curvature = 1.0, 0.0
+    for _ in range(_ITERATIONS if used else 0):
+        checkpoint()
+        parts = np.array([agent.profile(tau / s) for agent, s in used])
+        s = np.array([s for _, s in used])
+        slope, curvature = float((parts[:, 0] / s).sum()), float((parts[:, 1] / s**2).sum())
+        # In log τ, where a step cannot reach 0; the slope's part of the curvature vanishes at the maximum.
+        step = -tau * slope / max(tau**2 * curvature + tau * slope, 0.1 * tau**2 * curvature)
+        if abs(step) < 1e-9 or not 1e-12 < tau < 1e12:
+            break
+        tau *= float(np.exp(np.clip(step, -1.0, 1.0)))
+    if not (1e-12 < tau < 1e12 and tau**2 * curvature >= LEAST_INFORMATION):
+        return 1.0, 0.0
+    return tau, curvature
+
+
+def own_scales(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[Vector, Vector]:
+    """Return τ_i and its information for each agent; where it is lost, the common scale and an information of 0.
+
+    Whether it is lost depends on the information at the common scale: at an agent's own, it would be large just where
+    that is too small.
+    """
+    factor, _ = common_scale(agents, deviation)
+    tau, known = factor / deviation, np.zeros(len(agents))
+    for i, agent in enumerate(agents):
+        if agent is None or agent.profile(tau[i])[1] * tau[i] ** 2 < LEAST_INFORMATION:
+            continue
+        own, information = common_scale([agent], deviation[i : i + 1])
+        if information:
+            tau[i], known[i] = own / deviation[i], information * deviation[i] ** 2
+    return tau, known
+
+
+def edge_tests(agents: Sequence[Unbounded | None], tau: Vector, excess: float) -> tuple[Vector, Vector, Vector]:
+    """Return estimates θ and their standard errors (n, n), NaN where there are none, and degrees of freedom (n, 1)."""
+    n = len(agents)
+    value, error, spare = np.full((n, n), np.nan), np.full((n, n), np.nan), np.ones((n, 1))
+    for i, agent in enumerate(agents):
+        if agent is not None:
+            j = agent.neighbours
+            value[i, j], error[i, j] = agent.weights(float(tau[i]), excess)
+            spare[i] = agent.spare
+    return value, error, spare
+
+
+def confidence(value: Vector, error: Vector, spare: Vector) -> Vector:
+    """Return one minus the p-value of the one-sided test of 0, NaN where there is none."""
+    # Student's law, because the scale of an agent's residuals is estimated from the same steps.
+    return np.asarray(stats.t.cdf(value / error, spare))
