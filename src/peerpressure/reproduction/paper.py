@@ -167,11 +167,13 @@ def draw_all(tables: Mapping[str, pd.DataFrame], workers: int, progress: Callabl
     """Return every figure, in the order of ``FIGURES``, drawn by this number of processes."""
     # Each process receives only the tables of its figure, because they are pickled on the way.
     orders = [(name, [tables[table] for table in needed]) for name, (_, needed) in FIGURES.items()]
-    done = []
+    # Animations take longest, and would be waited for if they came last.
+    orders.sort(key=lambda order: order[0] not in ANIMATIONS)
+    done: dict[str, Drawn] = {}
     for drawn in _drawn(orders, min(workers, len(orders))):
-        done.append(drawn)
+        done[drawn.name] = drawn
         progress(f"drawing figures ({len(done)} of {len(orders)})")
-    return done
+    return [done[name] for name in FIGURES]
 
 
 def _drawn(orders: Sequence[tuple[str, Sequence[pd.DataFrame]]], workers: int) -> Iterator[Drawn]:
