@@ -212,3 +212,17 @@ def test_agents_without_pressure_who_adapt_to_their_noise_never_stay_close() -> 
     model = Model(k2(), [0.0, 1.0], pressure=Constant(0.0), noise=Gaussian(0.5), adaptation=1e-4)
     with pytest.raises(InvalidInputError, match="grows without bound"):
         steps_needed(model, 0.36)
+
+
+def test_no_stationary_error_is_claimed_of_pressure_that_oscillates() -> None:
+    # At even and odd steps the error is another one; below the larger of them it is not reached for ever.
+    model = Model(path(4), [0.0, 1.0, 0.0, 2.0], pressure="0.3*(2 + t - 2*floor(t/2))", start=[1.0, 0.0, 0.0, 0.0])
+    errors = np.array([mode_error(model, steps) for steps in range(1, 400)])
+    precision = 1.001 * float(errors[-2:].max())
+    assert steps_needed(model, precision, max_steps=400) == int(np.flatnonzero(errors > precision)[-1]) + 2
+
+
+def test_opinions_that_follow_noise_without_bound_keep_no_precision() -> None:
+    model = Model(path(3), [0.3, 1.5, -3.8], pressure="0.9/t", noise=Gaussian(0.5), adaptation=1e-4)
+    with pytest.raises(InvalidInputError, match="grows without bound"):
+        steps_needed(model, 1.25, max_steps=3_000)

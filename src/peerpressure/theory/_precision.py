@@ -234,15 +234,18 @@ def _final_error(long_run: LongRun) -> float | None:
     if long_run.outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         return None
     opinions = long_run.structure.opinions
-    # Agents without neighbours to hold them follow their own noise without bound.
-    if long_run.noise is NoiseEffect.SCATTERS or (opinions.detached and opinions.random_walk):
+    # Opinions that nothing holds in place follow noise without bound.
+    walks = bool(opinions.random_walk) and (opinions.detached or not long_run.structure.anchored)
+    if long_run.noise is NoiseEffect.SCATTERS or walks:
         return math.inf
     limit = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
     if limit is not None and not math.isnan(limit.std):
         # What the limit leaves open may be in favour of the precision.
         away = math.hypot(limit.mean - long_run.model.consensus_value, limit.std)
         return max(away - limit.residual, 0.0) if math.isfinite(away) else away
-    return _stationary_error(long_run) if long_run.regime is Regime.BOUNDED and long_run.model.is_plain else None
+    # Pressure that keeps oscillating has no stationary state.
+    settles = long_run.regime is Regime.BOUNDED and long_run.growth.limit is not None
+    return _stationary_error(long_run) if settles and long_run.model.is_plain else None
 
 
 def _stationary_error(long_run: LongRun) -> float | None:
