@@ -222,6 +222,15 @@ class Driver:
         picture = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
         return np.asarray(picture.convert("RGBA"))
 
+    def ink(self, selector: str) -> str:
+        """What is drawn on a canvas."""
+        return str(self.page.locator(selector).evaluate("canvas => canvas.toDataURL()"))
+
+    def wait_for_other_ink(self, selector: str, before: str) -> None:
+        """Wait until something else is drawn on a canvas; a busy machine may take several frames."""
+        drawn = "([selector, before]) => document.querySelector(selector).toDataURL() !== before"
+        self.page.wait_for_function(drawn, arg=[selector, before])
+
     def frame(self) -> None:
         """Wait until the browser has drawn once more."""
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

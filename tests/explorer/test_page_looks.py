@@ -52,15 +52,12 @@ def test_all_text_stands_out_from_its_ground_in_light_and_dark(driver: Driver) -
 def test_the_button_turns_light_to_dark_and_the_choice_is_kept(driver: Driver) -> None:
     driver.page.emulate_media(color_scheme="light", reduced_motion="reduce")
     ground = "() => getComputedStyle(document.body).backgroundColor"
-    before, curve = (
-        driver.page.evaluate(ground),
-        driver.page.locator("#plot-spread canvas").evaluate("c => c.toDataURL()"),
-    )
+    before, curve = driver.page.evaluate(ground), driver.ink("#plot-spread canvas")
     driver.page.click("#theme")
     driver.frame()
     assert luminance(parsed(driver.page.evaluate(ground))) < 0.05
     assert driver.page.get_attribute("#theme", "aria-pressed") == "true"
-    assert driver.page.locator("#plot-spread canvas").evaluate("c => c.toDataURL()") != curve
+    driver.wait_for_other_ink("#plot-spread canvas", curve)
     driver.page.reload()
     driver.page.wait_for_selector("html[data-runs]")
     assert luminance(parsed(driver.page.evaluate(ground))) < 0.05

@@ -161,7 +161,6 @@ def test_the_least_value_of_a_curve_may_be_any_on_a_logarithmic_axis(driver: Dri
     driver.open(fragment_of(state))
     driver.frame()
     assert driver.page.get_attribute("#log-size", "aria-pressed") == "true"
-    drawn = driver.page.locator("#plot-max_distance canvas").evaluate("c => c.toDataURL()")
+    drawn = driver.ink("#plot-max_distance canvas")
     driver.page.click("#log-size")
-    driver.frame()
-    assert driver.page.locator("#plot-max_distance canvas").evaluate("c => c.toDataURL()") != drawn
+    driver.wait_for_other_ink("#plot-max_distance canvas", drawn)
