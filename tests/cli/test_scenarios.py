@@ -293,6 +293,15 @@ def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, 
         [agent["hidden"] for agent in answer.json["agents"]], experiment.inferred_network.hidden, atol=1e-6
     )
     assert "listens to" in run(capfd, "recover", file, "--outputs", observed, "--unknown-network").out
+    # What belongs to a known network is refused, and what few steps leave open is not printed as a number.
+    refused = run(capfd, "recover", file, "--outputs", observed, "--unknown-network", "--method", "ols")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--method ols" in refused.err
+    few = tmp_path / "few.csv"
+    experiment.run.to_dataframe().query("0 < time < 6 and replicate == 0").to_csv(few, index=False)
+    said = run(capfd, "recover", file, "--outputs", few, "--unknown-network").out
+    assert "more steps than agents" in said
+    assert not {"inf", "nan"} & set(said.split())
     file.write_text(file.read_text().replace(', "ols"', "") + "[time]\ncontinuous = true\n")
     assert "discrete time" in run(capfd, "recover", file, "--outputs", observed, "--unknown-network").err
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from peerpressure.cli.terminal import AsJson, columns, open_scenario, print_json, progress_line, show
+from peerpressure.errors import InvalidInputError, message
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +54,10 @@ def recover(
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
+    if unknown_network and (method or target):
+        rule = "--method and --target belong to a known network; one that is inferred has a single method"
+        got = f"--method {method}" if method else f"--target {target}"
+        raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
     scenario = open_scenario(file)
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
@@ -62,16 +68,16 @@ def recover(
         system, asked = scenario.system(), scenario.observe or Observe()
         seen = read_outputs(outputs, system)
         show_stage("estimating")
-        inferred = scenario.infer_network(seen) if unknown_network else None
-        methods = [method] if method else asked.methods
-        look, prior = scenario.observation(), scenario.prior()
-        # Options override [observe], which overrides the defaults.
-        found = [
-            recover_opinions(system, seen, name, look, prior, target or asked.target)
-            for name in methods
-            if inferred is None
-        ]
-        table = _table(found) if inferred is None else _edges(inferred)
+        inferred, found = None, []
+        if unknown_network:
+            inferred = scenario.infer_network(seen)
+            table = _edges(inferred)
+        else:
+            look, prior = scenario.observation(), scenario.prior()
+            # Options override [observe], which overrides the defaults.
+            methods, wanted = [method] if method else asked.methods, target or asked.target
+            found = [recover_opinions(system, seen, name, look, prior, wanted) for name in methods]
+            table = _table(found)
         # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
             _write(table, out)
@@ -130,6 +136,10 @@ def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None
         show(f"written to {out}")
 
 
+def _number(value: Any) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else "-"
+
+
 def _edges(found: NetworkEstimate) -> pd.DataFrame:
     return found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
 
@@ -150,7 +160,7 @@ def _show_network(found: NetworkEstimate, edges: pd.DataFrame, out: Path | None,
         print_json(facts | {"edges": edges.to_dict(orient="records"), "agents": rows})
         return
     lines = [
-        (str(row.agent), str(row.neighbour), f"{row.weight:.4f}", f"{row.std:.4f}", f"{row.confidence:.4f}")
+        (str(row.agent), str(row.neighbour), *(_number(x) for x in (row.weight, row.std, row.confidence)))
         for row in edges.head(SHOWN).itertuples()
     ]
     show(str(found), columns(None, ("agent", "listens to", "weight", "standard error", "confidence"), lines))

@@ -139,14 +139,25 @@ class NetworkEstimate:
     def __str__(self) -> str:
         n = len(self.labels)
         kind = "symmetric" if self.symmetric else "directed"
-        scale = float(np.median(self.scale_std))
+        scale, (least, most) = float(np.median(self.scale_std)), (int(self.steps.min()), int(self.steps.max()))
+        steps = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        known = f"standard error {scale * np.median(self.noise_std):.2g}" if np.isfinite(scale) else "as assumed"
         lines = [
-            f"Network of {n:,} agents, {kind}, from {int(self.steps.min()):,} or more steps",
+            f"Network of {n:,} agents, {kind}, from {steps} steps of each",
             f"  edges selected    {int((self.weights > 0).sum()):,} of {n * (n - 1):,} ordered pairs",
             f"  confident at 99%  {int(np.sum(self.confidence >= 0.99)):,}",
-            f"  noise             {np.median(self.noise_std):.4g} (median agent), known to {scale:.2g} of itself",
+            f"  noise             {np.median(self.noise_std):.4g} (median agent), {known}",
             f"  scale of weights  identified for {int(self.scale_identified.sum()):,} of {n:,} agents",
         ]
+        if np.isnan(self.confidence).all() and not self.unobserved:
+            lines.append(
+                "  note              confidences need more steps than agents; here weights only rank the pairs"
+            )
+        elif scale > 0.1:
+            lines.append(
+                "  note              most of a standard error is that of the scale, a factor of all weights of an"
+            )
+            lines.append("                    agent; confidences and relative weights do not depend on it")
         # Bonferroni's correction: the smallest of many p-values is small by chance.
         if float(self.goodness_of_fit.min()) * n < 1e-4:
             lines.append("  note              residuals depend on time: another model made these outputs")
