@@ -12,7 +12,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction._convergence import kept_times
 from peerpressure.reproduction.design import NOISE
-from peerpressure.theory._limits import consensus_limit
+from peerpressure.theory import consensus_limit
 from peerpressure.theory._moments import moments
 
 STEPS = 2_000

@@ -27,7 +27,7 @@ from peerpressure.reproduction.design import (
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
 from peerpressure.statespace import retained
-from peerpressure.theory._limits import consensus_limit
+from peerpressure.theory import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._regime import opinion_regime
 

@@ -15,7 +15,7 @@ from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.sde import SDE, DensityPath, solve_density
 from peerpressure.sde._paths import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import Record, simulate
-from peerpressure.theory._limits import consensus_limit
+from peerpressure.theory import consensus_limit
 from peerpressure.theory._moments import consensus_mode
 from peerpressure.trajectory import Trajectory
 

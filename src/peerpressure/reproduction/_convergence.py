@@ -25,9 +25,9 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import Record, simulate
+from peerpressure.theory import consensus_limit
 from peerpressure.theory._classification import classify
 from peerpressure.theory._contraction import contraction_product
-from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._rates import ideal_deviation
 from peerpressure.trajectory import Trajectory

@@ -35,8 +35,8 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
+from peerpressure.theory import consensus_limit
 from peerpressure.theory._classification import classify
-from peerpressure.theory._limits import consensus_limit
 from peerpressure.theory._moments import consensus_mode, moments
 
 STEPS = 3_000

@@ -4,17 +4,11 @@ from peerpressure.theory import two_agents
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
-from peerpressure.theory._departure import Departure
+from peerpressure.theory._departure import ConsensusLimitCurve, Departure, consensus_limit, consensus_limit_curve
 from peerpressure.theory._diagnosis import diagnose
 from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._forecast import Forecast, forecast, mode_error
-from peerpressure.theory._limits import (
-    ConsensusLimit,
-    ConsensusLimitCurve,
-    Phases,
-    consensus_limit,
-    consensus_limit_curve,
-)
+from peerpressure.theory._limits import ConsensusLimit, Phases
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._onset import Law
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule

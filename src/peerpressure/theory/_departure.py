@@ -1,4 +1,4 @@
-"""Departure of the limit from consensus on v: its sizes, and the outcome that they decide.
+"""The consensus limit and its departure from v: the sizes that decide the outcome.
 
 Where Σ 1/ρ_t converges, the classification cannot tell whether the limit is v or whether two sides differ: that takes
 numbers. A number counts as 0 if it is smaller than what its computation resolves.
@@ -10,20 +10,28 @@ at least. Where Σ 1/ρ_t converges only just, as for t^1.01, what is left of it
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson
 
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
-from peerpressure.theory._classification import LongRun, Outcome
+from peerpressure.parameters import Parameter
+from peerpressure.sde import SDE
+from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
 from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import SAME, Component, NoiselessLimit
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Steps that are followed exactly, and products that they may take in all.
 FOLLOWED = 2_048
@@ -33,90 +41,6 @@ MOST_COMPONENTS = 16
 # log t of the farthest time, and nodes of the quadrature over log t.
 FARTHEST = 690.0
 NODES = 20_001
-
-
-def without_negligible_swings(long_run: LongRun, scale: float) -> LongRun:
-    """Return the classification with agreement in bipartite components whose sides differ by next to nothing.
-
-    One component of constant opinions is left to the phases of its limit, and what is not computed is left as it is.
-    """
-    structure, networks = long_run.structure, long_run.structure.networks
-    periodic = [part for part in structure.components if part.limit is NoiselessLimit.PERIODIC]
-    found = (
-        long_run.outcome is Outcome.OSCILLATION and long_run.regime is Regime.FAST and len(periodic) <= MOST_COMPONENTS
-    )
-    if not (periodic and found) or long_run.continuous or networks is None or networks.count > 1:
-        return long_run
-    parts = (_without_swing(long_run, part, scale) if part in periodic else part for part in structure.components)
-    return replace(long_run, structure=replace(structure, components=tuple(parts)))
-
-
-def _without_swing(long_run: LongRun, part: Component, scale: float) -> Component:
-    structure, networks = long_run.structure, long_run.structure.networks
-    assert networks is not None
-    swing, value = math.inf, None
-    if not structure.constant_opinions:
-        affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
-        if affordable and part.omega is not None:
-            swing = _swing_left(long_run.model, part.omega, networks.sides)
-    elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
-        limit = component_limit(long_run, part, tolerance=SAME)
-        swing, value = _between_phases(limit) + limit.residual, limit.mean
-    # Bounds and errors of computation keep a swing above zero that is none.
-    if not swing <= CLOSE * scale:
-        return part
-    return replace(part, limit=NoiselessLimit.CONSENSUS, periodic=False, value=value)
-
-
-def _between_phases(limit: ConsensusLimit) -> float:
-    """Return the root mean square of the difference between two phases."""
-    if limit.phases is None:
-        return 0.0
-    apart = np.array([1.0, -1.0])
-    # Rounding may leave a negative variance.
-    return math.hypot(apart @ limit.phases.mean, math.sqrt(max(0.0, apart @ limit.phases.covariance @ apart)))
-
-
-def _swing_left(model: Model, omega: AbsoluteProbability, sides: NDArray[np.bool_]) -> float:
-    """Return a bound on the root mean square of 2δ as t → ∞."""
-    signed = np.where(sides, -1.0, 1.0) * omega.probability[0]
-    weights = np.concatenate([signed, np.zeros(model.n)])[None]
-    found = adjoint_moments(model, weights, np.array([FOLLOWED]))
-    now = math.hypot(float(found.mean[0, 0]), math.sqrt(max(0.0, float(found.covariance[0, 0]))))
-    share, noise = _tail(model, omega)
-    # Differences between constant opinions enter with alternating signs, of which the first term is a bound.
-    first = omega.kappa * float(model.pressure.reciprocal(np.array([float(FOLLOWED)]))[0])
-    steady = first * float(np.ptp(np.concatenate([model.x0, model.start_state])))
-    return 2 * (share * (now + steady) + noise)
-
-
-def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
-    """Return the share of δ that later steps leave, and the deviation that their noise adds."""
-    log_t = np.linspace(math.log(FOLLOWED + 0.5), FARTHEST, NODES)
-    times = np.exp(log_t)
-    with np.errstate(all="ignore"):
-        pull = omega.kappa * model.pressure.reciprocal(times)
-        passed = _integral(np.log1p(pull) * times, log_t)
-        kept = np.exp(passed - passed[-1])
-        weights = pull * kept * _noise_scale(model, times)
-        added = math.sqrt(_integral(weights**2 * times, log_t)[-1])
-    phi = abs(model.noise.autocorrelation)
-    if phi == 1:
-        # Frozen noise enters with alternating signs: a sum of terms that rise and fall is at most twice the largest.
-        phi, added = 0.0, 2 * float(weights.max())
-    # AR(1) noise counts at most as if its sign alternated too.
-    sigma = 0.0 if model.noise.is_zero else omega.noise(model.noise.deviations(model.n), phi)
-    return float(kept[0]), sigma * added
-
-
-def _noise_scale(model: Model, times: Vector) -> Vector:
-    return np.zeros_like(times) if model.noise.is_zero else np.asarray(model.noise.time_scale.pressure(times))
-
-
-def _integral(values: Vector, x: Vector) -> Vector:
-    return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
-
-
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
 # Multiple of the resolution, itself an estimate, from which a size is taken as it is.
@@ -214,3 +138,211 @@ def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:
     if (swings or not moved) and negligible > CLOSE * _scale(long_run):
         return Outcome.UNKNOWN
     return Outcome.BIASED_CONSENSUS if moved else Outcome.CONSENSUS
+
+
+def without_negligible_swings(long_run: LongRun, scale: float) -> LongRun:
+    """Return the classification with agreement in bipartite components whose sides differ by next to nothing.
+
+    One component of constant opinions is left to the phases of its limit, and what is not computed is left as it is.
+    """
+    structure, networks = long_run.structure, long_run.structure.networks
+    periodic = [part for part in structure.components if part.limit is NoiselessLimit.PERIODIC]
+    found = (
+        long_run.outcome is Outcome.OSCILLATION and long_run.regime is Regime.FAST and len(periodic) <= MOST_COMPONENTS
+    )
+    if not (periodic and found) or long_run.continuous or networks is None or networks.count > 1:
+        return long_run
+    parts = (_without_swing(long_run, part, scale) if part in periodic else part for part in structure.components)
+    return replace(long_run, structure=replace(structure, components=tuple(parts)))
+
+
+def _without_swing(long_run: LongRun, part: Component, scale: float) -> Component:
+    structure, networks = long_run.structure, long_run.structure.networks
+    assert networks is not None
+    swing, value = math.inf, None
+    if not structure.constant_opinions:
+        affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
+        if affordable and part.omega is not None:
+            swing = _swing_left(long_run.model, part.omega, networks.sides)
+    elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
+        limit = component_limit(long_run, part, tolerance=SAME)
+        swing, value = _between_phases(limit) + limit.residual, limit.mean
+    # Bounds and errors of computation keep a swing above zero that is none.
+    if not swing <= CLOSE * scale:
+        return part
+    return replace(part, limit=NoiselessLimit.CONSENSUS, periodic=False, value=value)
+
+
+def _between_phases(limit: ConsensusLimit) -> float:
+    """Return the root mean square of the difference between two phases."""
+    if limit.phases is None:
+        return 0.0
+    apart = np.array([1.0, -1.0])
+    # Rounding may leave a negative variance.
+    return math.hypot(apart @ limit.phases.mean, math.sqrt(max(0.0, apart @ limit.phases.covariance @ apart)))
+
+
+def _swing_left(model: Model, omega: AbsoluteProbability, sides: NDArray[np.bool_]) -> float:
+    """Return a bound on the root mean square of 2δ as t → ∞."""
+    signed = np.where(sides, -1.0, 1.0) * omega.probability[0]
+    weights = np.concatenate([signed, np.zeros(model.n)])[None]
+    found = adjoint_moments(model, weights, np.array([FOLLOWED]))
+    now = math.hypot(float(found.mean[0, 0]), math.sqrt(max(0.0, float(found.covariance[0, 0]))))
+    share, noise = _tail(model, omega)
+    # Differences between constant opinions enter with alternating signs, of which the first term is a bound.
+    first = omega.kappa * float(model.pressure.reciprocal(np.array([float(FOLLOWED)]))[0])
+    steady = first * float(np.ptp(np.concatenate([model.x0, model.start_state])))
+    return 2 * (share * (now + steady) + noise)
+
+
+def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
+    """Return the share of δ that later steps leave, and the deviation that their noise adds."""
+    log_t = np.linspace(math.log(FOLLOWED + 0.5), FARTHEST, NODES)
+    times = np.exp(log_t)
+    with np.errstate(all="ignore"):
+        pull = omega.kappa * model.pressure.reciprocal(times)
+        passed = _integral(np.log1p(pull) * times, log_t)
+        kept = np.exp(passed - passed[-1])
+        weights = pull * kept * _noise_scale(model, times)
+        added = math.sqrt(_integral(weights**2 * times, log_t)[-1])
+    phi = abs(model.noise.autocorrelation)
+    if phi == 1:
+        # Frozen noise enters with alternating signs: a sum of terms that rise and fall is at most twice the largest.
+        phi, added = 0.0, 2 * float(weights.max())
+    # AR(1) noise counts at most as if its sign alternated too.
+    sigma = 0.0 if model.noise.is_zero else omega.noise(model.noise.deviations(model.n), phi)
+    return float(kept[0]), sigma * added
+
+
+def _noise_scale(model: Model, times: Vector) -> Vector:
+    return np.zeros_like(times) if model.noise.is_zero else np.asarray(model.noise.time_scale.pressure(times))
+
+
+def _integral(values: Vector, x: Vector) -> Vector:
+    return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
+
+
+def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> ConsensusLimit:
+    """Return the value that all public opinions converge to, be it v or not.
+
+    Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode
+    Σ d y/Σ d; on a bipartite network the two sides then exchange two values for ever. Where hidden opinions adapt for
+    ever, the limit is that of the conserved quantity m + Σ w x/(ρη), over its weights.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        A model whose agents agree, or exchange two values; see ``diagnose``.
+    tolerance : float, default 1e-6
+        The horizon doubles until the limit changes by less than this share of the range of opinions, or until some
+        seconds' work is spent; see ``residual``.
+
+    Returns
+    -------
+    ConsensusLimit
+        Mean and standard deviation over the noise, per phase where the limit is periodic.
+
+    Raises
+    ------
+    InvalidInputError
+        If the agents do not agree, if that is not known, or if noise adds up without bound where starts count.
+
+    See Also
+    --------
+    diagnose : Whether, and how fast, the agents agree.
+    fixed_point : The mean public opinions under bounded pressure.
+
+    References
+    ----------
+    .. [1] M. H. DeGroot, "Reaching a consensus", J. Am. Stat. Assoc. 69 (1974).
+    .. [2] B. Touri, A. Nedić, "On ergodicity, infinite flow, and consensus in random models", IEEE Trans. Autom.
+       Control 56 (2011).
+
+    Examples
+    --------
+    >>> from peerpressure.networks import complete, k2
+    >>> from peerpressure.schedules import Power
+    >>> print(consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
+    0.7273
+    >>> fast = Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2))
+    >>> print(consensus_limit(fast), fast.consensus_value)
+    2.752 3.142857142857143
+    """
+    Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
+    long_run = classify(model)
+    long_run = without_negligible_swings(long_run, _scale(long_run))
+    found = limit_of(long_run, tolerance=tolerance)
+    if found is None:
+        raise _no_limit(long_run)
+    return found
+
+
+def _no_limit(long_run: LongRun) -> InvalidInputError:
+    remedy = "use moments(model, steps) for a finite run"
+    if long_run.outcome is Outcome.UNKNOWN:
+        rule = "a consensus limit needs schedules of known growth"
+        got = f"{long_run.model.pressure} ({long_run.growth.basis}); the outcome is not known"
+        remedy = f"give schedules in closed form, such as Power(1.5), or {remedy}"
+        return InvalidInputError(message(rule, got=got, remedy=remedy))
+    if noise_is_in_the_way(long_run):
+        rule = "where Σ 1/ρ_t converges, a limit needs noise with finite Σ σ_t²/ρ_t² (Σ σ_t/ρ_t if frozen)"
+        return InvalidInputError(message(rule, got=str(long_run.model.noise), remedy=remedy))
+    if long_run.structure.law is not None and long_run.structure.limit is NoiselessLimit.CONSENSUS:
+        rule = "on a random network the limit depends on which edges are present, and is not computed"
+        return InvalidInputError(message(rule, got=repr(long_run.model.temporal_network), remedy=remedy))
+    rule = "only agents who agree have a consensus limit"
+    got = f"{long_run.outcome.value} ({long_run.structure.limit.value})"
+    return InvalidInputError(message(rule, got=got, remedy=f"see diagnose(model), or {remedy}"))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConsensusLimitCurve:
+    """Consensus limits over the rate η at which hidden opinions adapt; all of shape (rates,)."""
+
+    rates: Vector
+    mean: Vector
+    std: Vector
+    residual: Vector
+    consensus_value: float
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return one row for each rate."""
+        import pandas as pd
+
+        columns = {"rate": self.rates, "mean": self.mean, "std": self.std, "residual": self.residual}
+        return pd.DataFrame(columns)
+
+
+def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e-4) -> ConsensusLimitCurve:
+    """Return the consensus limit at each of several constant rates η of adaptation.
+
+    Parameters
+    ----------
+    model : Model
+        The model; the adaptation weights of its agents are kept. At η = 0 the limit is v where Σ 1/ρ_t diverges.
+    rates : iterable of float
+        The rates, each from 0 to 1.
+    tolerance : float, default 1e-4
+        As in ``consensus_limit``.
+
+    Returns
+    -------
+    ConsensusLimitCurve
+        One limit for each rate.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import k2
+    >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
+    >>> consensus_limit_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
+    array([0.75 , 0.744, 0.72 , 0.657])
+    """
+    chosen = np.array(list(rates), dtype=np.float64)
+    weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
+    found = [
+        consensus_limit(replace(model, adaptation=Adaptation(float(rate), weight)), tolerance=tolerance)
+        for rate in chosen
+    ]
+    mean, std, residual = (np.array([getattr(one, name) for one in found]) for name in ("mean", "std", "residual"))
+    return ConsensusLimitCurve(chosen, mean, std, residual, model.consensus_value)

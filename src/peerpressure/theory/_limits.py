@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
-from peerpressure.parameters import Parameter
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_of
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, state_layout, transition, with_model
-from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional
+from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._moments import adjoint_moments
@@ -35,7 +32,7 @@ from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_ad
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 # Multiplications that a consensus limit is worth, some seconds; what a step costs in any case, by the adjoint and in
 # the engine, and a unit of continuous time, which takes a few dozen evaluations.
@@ -107,60 +104,6 @@ def _plus_minus(mean: float, std: float) -> str:
     return f"{mean:.4g}" + (" ± unknown" if math.isnan(std) else f" ± {std:.2g}" if 0 < std < math.inf else "")
 
 
-def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> ConsensusLimit:
-    """Return the value that all public opinions converge to, be it v or not.
-
-    Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode
-    Σ d y/Σ d; on a bipartite network the two sides then exchange two values for ever. Where hidden opinions adapt for
-    ever, the limit is that of the conserved quantity m + Σ w x/(ρη), over its weights.
-
-    Parameters
-    ----------
-    model : Model or SDE
-        A model whose agents agree, or exchange two values; see ``diagnose``.
-    tolerance : float, default 1e-6
-        The horizon doubles until the limit changes by less than this share of the range of opinions, or until some
-        seconds' work is spent; see ``residual``.
-
-    Returns
-    -------
-    ConsensusLimit
-        Mean and standard deviation over the noise, per phase where the limit is periodic.
-
-    Raises
-    ------
-    InvalidInputError
-        If the agents do not agree, if that is not known, or if noise adds up without bound where starts count.
-
-    See Also
-    --------
-    diagnose : Whether, and how fast, the agents agree.
-    fixed_point : The mean public opinions under bounded pressure.
-
-    References
-    ----------
-    .. [1] M. H. DeGroot, "Reaching a consensus", J. Am. Stat. Assoc. 69 (1974).
-    .. [2] B. Touri, A. Nedić, "On ergodicity, infinite flow, and consensus in random models", IEEE Trans. Autom.
-       Control 56 (2011).
-
-    Examples
-    --------
-    >>> from peerpressure.networks import complete, k2
-    >>> from peerpressure.schedules import Power
-    >>> print(consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
-    0.7273
-    >>> fast = Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2))
-    >>> print(consensus_limit(fast), fast.consensus_value)
-    2.752 3.142857142857143
-    """
-    Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
-    long_run = classify(model)
-    found = limit_of(long_run, tolerance=tolerance)
-    if found is None:
-        raise _no_limit(long_run)
-    return found
-
-
 def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     """Return the consensus limit of a model that is classified; None where there is none or it is not known."""
     structure = long_run.structure
@@ -197,24 +140,6 @@ def noise_is_in_the_way(long_run: LongRun) -> bool:
     )
 
 
-def _no_limit(long_run: LongRun) -> InvalidInputError:
-    remedy = "use moments(model, steps) for a finite run"
-    if long_run.outcome is Outcome.UNKNOWN:
-        rule = "a consensus limit needs schedules of known growth"
-        got = f"{long_run.model.pressure} ({long_run.growth.basis}); the outcome is not known"
-        remedy = f"give schedules in closed form, such as Power(1.5), or {remedy}"
-        return InvalidInputError(message(rule, got=got, remedy=remedy))
-    if noise_is_in_the_way(long_run):
-        rule = "where Σ 1/ρ_t converges, a limit needs noise with finite Σ σ_t²/ρ_t² (Σ σ_t/ρ_t if frozen)"
-        return InvalidInputError(message(rule, got=str(long_run.model.noise), remedy=remedy))
-    if long_run.structure.law is not None and long_run.structure.limit is NoiselessLimit.CONSENSUS:
-        rule = "on a random network the limit depends on which edges are present, and is not computed"
-        return InvalidInputError(message(rule, got=repr(long_run.model.temporal_network), remedy=remedy))
-    rule = "only agents who agree have a consensus limit"
-    got = f"{long_run.outcome.value} ({long_run.structure.limit.value})"
-    return InvalidInputError(message(rule, got=got, remedy=f"see diagnose(model), or {remedy}"))
-
-
 def component_limit(long_run: LongRun, component: Component, *, tolerance: float) -> ConsensusLimit:
     """Return the limit of one component that agrees, or exchanges two values."""
     return _closed_form(long_run, component) or _followed(long_run, component, tolerance)
@@ -233,59 +158,6 @@ def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> 
             value = component_limit(quiet, component, tolerance=tolerance).mean
             components[number] = replace(component, value=value)
     return replace(long_run, structure=replace(structure, components=tuple(components)))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ConsensusLimitCurve:
-    """Consensus limits over the rate η at which hidden opinions adapt; all of shape (rates,)."""
-
-    rates: Vector
-    mean: Vector
-    std: Vector
-    residual: Vector
-    consensus_value: float
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return one row for each rate."""
-        import pandas as pd
-
-        columns = {"rate": self.rates, "mean": self.mean, "std": self.std, "residual": self.residual}
-        return pd.DataFrame(columns)
-
-
-def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: float = 1e-4) -> ConsensusLimitCurve:
-    """Return the consensus limit at each of several constant rates η of adaptation.
-
-    Parameters
-    ----------
-    model : Model
-        The model; the adaptation weights of its agents are kept. At η = 0 the limit is v where Σ 1/ρ_t diverges.
-    rates : iterable of float
-        The rates, each from 0 to 1.
-    tolerance : float, default 1e-4
-        As in ``consensus_limit``.
-
-    Returns
-    -------
-    ConsensusLimitCurve
-        One limit for each rate.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import k2
-    >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
-    >>> consensus_limit_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
-    array([0.75 , 0.744, 0.72 , 0.657])
-    """
-    chosen = np.array(list(rates), dtype=np.float64)
-    weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
-    found = [
-        consensus_limit(replace(model, adaptation=Adaptation(float(rate), weight)), tolerance=tolerance)
-        for rate in chosen
-    ]
-    mean, std, residual = (np.array([getattr(one, name) for one in found]) for name in ("mean", "std", "residual"))
-    return ConsensusLimitCurve(chosen, mean, std, residual, model.consensus_value)
 
 
 def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | None:
