@@ -338,3 +338,47 @@ def test_components_that_wander_by_themselves_have_no_common_opinion() -> None:
     # From another start, components that adapt come to different values even if all opinions are equal.
     moved = replace(bounded, hidden=np.ones(4), start=bounded.x0, noise=NoNoise(), pressure=Linear())
     assert diagnose(moved).outcome is Outcome.CLUSTERS
+
+
+def test_residuals_of_phases_count_their_covariance() -> None:
+    noise = Gaussian(0.5, time_scale="t")
+    model = Model(k2(), [0.7, 0.7], [0.05, 5.0], "2^sqrt(t)", noise)
+    rough, fine = consensus_limit(model, tolerance=1e-3), consensus_limit(model, tolerance=1e-9)
+    assert rough.phases is not None
+    assert fine.phases is not None
+    assert np.abs(rough.phases.std - fine.phases.std).max() <= rough.residual
+
+
+def test_a_component_is_judged_without_the_agents_outside_of_it() -> None:
+    pair = np.zeros((3, 3))
+    pair[0, 1] = pair[1, 0] = 1.0
+    network = TemporalNetwork.from_snapshots([complete(3).adjacency.toarray(), pair], period=None)
+    # 1/ρ_t nearly forgets the difference between the two, who come to agree, but not with the third.
+    model = Model(network, [-0.6, 2.0, -0.3], [0.05, 5.0, 0.5], "0.5*t^1.01")
+    assert diagnose(model).outcome is Outcome.CLUSTERS
+
+
+def test_frozen_noise_drives_closed_classes_of_equal_opinions_apart() -> None:
+    line, ring = np.diag(np.ones(3), 1), cycle(4).adjacency.toarray()
+    network = TemporalNetwork.from_snapshots([line + line.T, ring], period=2)
+    noise = Gaussian([0.2, 0.5, 0.5, 0.3], time_scale="t^0.4", temporal="frozen")
+    model = Model(network, np.full(4, 0.7), pressure="0.7*t + 2", noise=noise)
+    assert diagnose(model).outcome is Outcome.PERIODIC
+
+
+def test_sides_that_are_equal_by_symmetry_leave_no_difference_to_decay() -> None:
+    # κ/c = 0.3, but the two sides of the path have the same average at all times.
+    model = Model(path(5), [-2.0, -1.0, 0.0, 1.0, 2.0], [0.5, 1.0, 1.0, 1.0, 0.5], "1.6666666666666667*t*(1 + 1/t)")
+    law = diagnose(model).rate.disagreement
+    assert law is not None
+    assert law.exponent == 1.0
+    late = [recursion(model, steps)[0][-1].std() for steps in (500, 2_000)]
+    assert math.log(late[0] / late[1]) / math.log(4) == pytest.approx(1.0, abs=0.01)
+
+
+def test_an_sde_whose_start_is_all_but_forgotten_has_a_limit() -> None:
+    model = Model(complete(4), [1.0, 0.9, -0.7, 1.4], [1.1, 0.2, 5.0, 0.05], "0.09*t^1.01", Gaussian(0.5))
+    limit = diagnose(SDE(model, step=0.5, scaling="model")).consensus_limit
+    assert limit is not None
+    # Σ 1/ρ_t is about 1000, and so the limit is v without a deviation.
+    assert (limit.mean, limit.std) == pytest.approx((model.consensus_value, 0.0), abs=1e-9)
