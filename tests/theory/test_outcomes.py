@@ -359,8 +359,9 @@ def test_a_component_is_judged_without_the_agents_outside_of_it() -> None:
 
 
 def test_frozen_noise_drives_closed_classes_of_equal_opinions_apart() -> None:
-    line, ring = np.diag(np.ones(3), 1), cycle(4).adjacency.toarray()
-    network = TemporalNetwork.from_snapshots([line + line.T, ring], period=2)
+    uneven, weak, line = (np.diag(weights, 1) for weights in ([1.8, 1.5, 2.6], [1.0, 0.001, 1.0], [1.0, 1.0, 1.0]))
+    ring = cycle(4).adjacency.toarray()
+    network = TemporalNetwork.from_snapshots([*(one + one.T for one in (uneven, weak, line)), ring], period=4)
     noise = Gaussian([0.2, 0.5, 0.5, 0.3], time_scale="t^0.4", temporal="frozen")
     model = Model(network, np.full(4, 0.7), pressure="0.7*t + 2", noise=noise)
     assert diagnose(model).outcome is Outcome.PERIODIC
