@@ -159,4 +159,4 @@ def test_help_of_the_group_and_of_its_commands(capfd: Captured) -> None:
         answer = run(capfd, *arguments)
         assert answer.status == 0
         assert "sweep" in answer.out
-    assert run(capfd, "sweep", "none.toml").status == 1
+    assert run(capfd, "sweep", "none.toml").status == 2

@@ -28,7 +28,8 @@ def recover(
         typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
     ],
     method: Annotated[
-        str | None, typer.Option(help="innovations, ols, wls and others; those of the file's [observe] if left out.")
+        list[str] | None,
+        typer.Option(help="innovations, ols, wls and others, also several; those of [observe] if left out."),
     ] = None,
     target: Annotated[
         Target | None,
@@ -56,9 +57,10 @@ def recover(
     """
     if unknown_network and (method or target):
         rule = "--method and --target belong to a known network; one that is inferred has a single method"
-        got = f"--method {method}" if method else f"--target {target}"
+        got = f"--method {method[0]}" if method else f"--target {target}"
         raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
-    scenario = open_scenario(file)
+    # The length of the run is that of the outputs.
+    scenario = open_scenario(file, needs_run=False)
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as recover_opinions
@@ -75,7 +77,7 @@ def recover(
         else:
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
-            methods, wanted = [method] if method else asked.methods, target or asked.target
+            methods, wanted = method or asked.methods, target or asked.target
             found = [recover_opinions(system, seen, name, look, prior, wanted) for name in methods]
             table = _table(found)
         # Written before anything is printed, so that a closed pipe does not lose the file.

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, check_folder, facts, open_scenario, print_json, progress_line, show
+from peerpressure.cli.terminal import (
+    AsJson,
+    check_folder,
+    facts,
+    open_scenario,
+    print_json,
+    progress_line,
+    results_folder,
+    show,
+)
 
 if TYPE_CHECKING:
     from peerpressure.measures import Experiment
@@ -32,16 +41,16 @@ def run(
     Example: peerpressure run scenario.toml --out results
     """
     scenario = open_scenario(file)
-    folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
+    folder = out or results_folder(scenario, file)
     # All that can fail because of arguments fails before the simulation, which may take hours.
     check_folder(folder)
-    from peerpressure.measures import Experiment, disk_needed
-    from peerpressure.report.run import check_space, may_be_written, run_files, write_run
+    from peerpressure.measures import Experiment, check_room
+    from peerpressure.report.run import may_be_written, run_files, write_run
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
-    check_space(folder, disk_needed(scenario))
+    check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
     # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
     _ = experiment.run

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
+from peerpressure.cli.parsing import SETTINGS, Command
 from peerpressure.cli.terminal import (
     FAILURE,
     AsJson,
@@ -37,12 +38,12 @@ class FileFirst(TyperGroup):
         """Put ``run`` before an argument that is no command."""
         # ``peerpressure sweep sweep.toml`` is the short form; sweep files have a suffix, so that none is taken for a
         # command.
-        if args and args[0] not in (*self.commands, "--help"):
+        if args and args[0] not in (*self.commands, *SETTINGS["help_option_names"]):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
 
 
 @app.callback()
@@ -55,7 +56,7 @@ def about() -> None:
     """
 
 
-@app.command("run")
+@app.command("run", cls=Command)
 def run_file(
     file: Annotated[Path, typer.Argument(help="The sweep file.")],
     out: Annotated[Path | None, typer.Option(help="Folder for results; the one in the file, or one beside it.")] = None,
@@ -90,7 +91,7 @@ def run_file(
         raise typer.Exit(print_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
 
 
-@app.command()
+@app.command(cls=Command)
 def status(place: Place, as_json: AsJson = False) -> None:
     """Show the progress of a sweep, its failures, and an estimate of the time left.
 
@@ -102,7 +103,7 @@ def status(place: Place, as_json: AsJson = False) -> None:
     _print_status(sweep_status(folder), folder, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def collect(
     place: Place,
     out: Annotated[
@@ -130,7 +131,7 @@ def collect(
         show(f"{len(table):,} rows with columns {', '.join(table.columns)}", f"written to {target}")
 
 
-@app.command()
+@app.command(cls=Command)
 def plot(
     place: Place,
     kind: Annotated[str, typer.Option(help="lines, boxes or heat.")] = "lines",
@@ -169,7 +170,7 @@ def plot(
         show(*(str(path) for path in written))
 
 
-@app.command()
+@app.command(cls=Command)
 def measures(as_json: AsJson = False) -> None:
     """List the measures of a sweep.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from peerpressure.errors import PeerPressureError
+from peerpressure.errors import FileFormatError, PeerPressureError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -160,15 +160,23 @@ def listing_problems() -> Iterator[None]:
     except ScenarioError as error:
         # The exception lists the problems; its cause would only add the internals of the validation.
         raise InvalidFileError(str(error).splitlines()) from None
+    except FileFormatError as error:
+        # A file that cannot be read is a wrong argument, unlike a result that cannot be written.
+        raise InvalidFileError([str(error)]) from None
 
 
-def open_scenario(path: Path) -> Scenario:
+def open_scenario(path: Path, *, needs_run: bool = True) -> Scenario:
     """Return the scenario in a file, or raise an error that lists all its problems."""
     with listing_problems():
         # Imported here, so that ``--help`` does not load the validation.
         from peerpressure.scenario import load_scenario
 
-        return load_scenario(path)
+        return load_scenario(path, needs_run=needs_run)
+
+
+def results_folder(scenario: Scenario, file: Path) -> Path:
+    """Return the folder of the results that a scenario names, or the one beside its file."""
+    return Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
 
 
 def print_json(answer: Mapping[str, Any]) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, TooLargeError, message
-from peerpressure.files import amount, umask
-from peerpressure.measures import Experiment, results, states
+from peerpressure.errors import FileFormatError, message
+from peerpressure.files import umask
+from peerpressure.measures import Experiment, no_place, results, states
 from peerpressure.plotting import network, run
 from peerpressure.plotting.style import render, styled
 from peerpressure.privacy import Budget
@@ -288,23 +288,6 @@ def may_be_written(out: Path) -> bool:
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 
-def check_space(out: Path, needed: int) -> None:
-    """Raise, before any work is done, if the folder cannot be written or the disk lacks space for the results."""
-    # The folder may not exist yet; the disk is that of its nearest existing ancestor.
-    there = next(place for place in (out, *out.absolute().parents) if place.exists())
-    try:
-        # Writing is the only reliable test of permissions. An existing folder is tested beside it, where the temporary
-        # folder of ``_write_all`` will be.
-        with tempfile.TemporaryDirectory(dir=there.parent if there == out else there):
-            free = shutil.disk_usage(there).free
-    except OSError as error:
-        raise _no_place(out, error) from error
-    if needed > free:
-        rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
-        remedy = "free some, name another folder with --out, or record less, for instance record = 'summaries'"
-        raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
-
-
 def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
     """Write the files, all or none: the folder appears or changes once everything is on the disk.
 
@@ -330,7 +313,7 @@ def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
         # Beside the target, hence on the same file system, where a rename is atomic.
         part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
     except OSError as error:
-        raise _no_place(out, error) from error
+        raise no_place(out, error) from error
     try:
         publish(part, files)
         if out.exists():
@@ -364,8 +347,3 @@ def _rescued(files: Mapping[str, Content], name: str) -> Path | None:
             shutil.rmtree(place, ignore_errors=True)
         return None
     return place / name
-
-
-def _no_place(out: Path, error: OSError) -> FileFormatError:
-    rule, remedy = "results must have a place to go", "name a folder that may be written to"
-    return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))

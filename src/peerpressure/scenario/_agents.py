@@ -300,6 +300,7 @@ Weights: TypeAlias = Annotated[
         _choose_weight,
         "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps) or a file",
         "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents adapt and the others never do",
+        law=("uniform", "two_camps"),
     ),
 ]
 
@@ -358,11 +359,7 @@ def _choose_stubbornness(value: Any) -> str | None:
     return None if chosen in (tag("word"), tag("normal"), tag("two_camps")) else chosen
 
 
-def _choose_start(value: Any) -> str | None:
-    chosen = choose_draw(value)
-    return None if chosen == tag("number") else chosen
-
-
+_LAWS = ("uniform", "normal", "two_camps")
 _REMEDY = "for instance { law = 'uniform', low = 0.0, high = 1.0 } or { file = 'agents.csv', column = 'hidden' }"
 Draw: TypeAlias = (
     Annotated[UniformDraw, Tag("<uniform>")]
@@ -373,18 +370,22 @@ Draw: TypeAlias = (
 )
 Hidden: TypeAlias = Annotated[
     Draw,
-    alternatives(_choose_hidden, "hidden must be a list, a law (uniform, normal or two_camps) or a file", _REMEDY),
+    alternatives(
+        _choose_hidden, "hidden must be a list, a law (uniform, normal or two_camps) or a file", _REMEDY, law=_LAWS
+    ),
 ]
 Start: TypeAlias = Annotated[
-    Draw | Annotated[Literal["hidden"], Tag("<word>")],
-    alternatives(_choose_start, "start must be 'hidden', a list, a law or a file", _REMEDY),
+    Draw | Annotated[float, Tag("<number>")] | Annotated[Literal["hidden"], Tag("<word>")],
+    alternatives(choose_draw, "start must be 'hidden', a number, a list, a law or a file", _REMEDY, law=_LAWS),
 ]
 Stubbornness: TypeAlias = Annotated[
     Annotated[Positive, Tag("<number>")]
     | Annotated[Annotated[list[Positive], Field(min_length=1)], Tag("<list>")]
     | Annotated[UniformDraw, Tag("<uniform>")]
     | Annotated[FromColumn, Tag("<file>")],
-    alternatives(_choose_stubbornness, "stubbornness must be a number, a list, a uniform law or a file", _REMEDY),
+    alternatives(
+        _choose_stubbornness, "stubbornness must be a number, a list, a uniform law or a file", _REMEDY, law=["uniform"]
+    ),
 ]
 
 
