@@ -234,7 +234,8 @@ def test_diagnose_names_a_better_schedule_which_can_be_used(capfd: Captured) -> 
     used = run(capfd, "diagnose", *flags, "--pressure", "optimal", "--json").json
     assert used["forecast"]["rms_distance"] == pytest.approx(best["rms_distance"])
     assert used["advice"]["suggestions"] == []
-    assert "optimal schedule" in run(capfd, "diagnose", *flags).out
+    assert "better pressure" in run(capfd, "diagnose", *flags).out
+    assert "optimal schedule" in run(capfd, "diagnose", *flags, "--explain").out
 
 
 def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) -> None:

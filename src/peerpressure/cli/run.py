@@ -104,9 +104,11 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
 
 def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) -> None:
     from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
-    from peerpressure.theory._verdict import heading
+    from peerpressure.theory._verdict import heading, settling_rows
 
-    rows = outcome_rows(experiment)
+    ahead = experiment.verdict.forecast
+    rows = [] if ahead is None or ahead.settling is None else settling_rows(ahead.settling)
+    rows += outcome_rows(experiment)
     rows += [
         (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")
         for method, identified, claimed, made in observer_rows(experiment)

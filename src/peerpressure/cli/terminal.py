@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -198,6 +199,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
+
+
+def text_width() -> int:
+    """Return the width at which text is wrapped: that of the terminal, if there is one, within bounds."""
+    if not sys.stdout.isatty():
+        return 88
+    # Wider lines than that are hard to read, and narrower ones leave no room for a table.
+    return min(max(shutil.get_terminal_size().columns, 40), 100)
 
 
 def show(*parts: Table | str) -> None:

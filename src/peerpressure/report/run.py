@@ -23,6 +23,7 @@ from peerpressure.privacy import Budget
 from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.storage import write_netcdf
+from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
 
@@ -79,13 +80,8 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def _with_scatter(values: NDArray[np.float64]) -> str:
     """Return a mean with its standard deviation, both to the second digit of the latter."""
-    scatter = float(values.std())
-    # One replicate, or no noise: the logarithm below would fail.
-    if not scatter:
-        return number(float(values.mean()))
-    # Two significant digits of the standard deviation; more digits of the mean would be noise.
-    places = max(0, 1 - math.floor(math.log10(scatter)))
-    return f"{values.mean():.{places}f} ± {scatter:.{places}f}".replace("-", "\N{MINUS SIGN}")
+    mean, scatter = float(values.mean()), float(values.std())
+    return with_deviation(mean, scatter).replace("-", "\N{MINUS SIGN}") if scatter else number(mean)
 
 
 def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
