@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,8 @@ from peerpressure.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from peerpressure.measures import Experiment
 
 
@@ -56,11 +59,18 @@ def run(
     _ = experiment.run
     with progress_line() as show_stage:
         show_stage("diagnosing")
+        summary = None if as_json else _summary(experiment)
+    # Before the figures, which take longer than the verdict.
+    if summary is not None:
+        show(*summary)
+        sys.stdout.flush()
+    with progress_line() as show_stage:
         written = write_run(run_files(experiment, file.stem, show_stage), folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
-    else:
-        _print_summary(experiment, folder, written)
+        return
+    pages = [f"; open {path}" for path in written if path.suffix == ".html"]
+    show("".join([f"{len(written)} files in {folder}", *pages]))
 
 
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
@@ -102,7 +112,8 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
     }
 
 
-def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) -> None:
+def _summary(experiment: Experiment) -> tuple[str, Table]:
+    """Return the verdict as a heading, and what became of the run as a table."""
     from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
     from peerpressure.theory._verdict import heading, settling_rows
 
@@ -114,6 +125,4 @@ def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) ->
         for method, identified, claimed, made in observer_rows(experiment)
     ]
     rows += privacy_rows(experiment)
-    show(heading(experiment.verdict), facts(rows))
-    pages = [f"; open {path}" for path in written if path.suffix == ".html"]
-    show("".join([f"{len(written)} files in {folder}", *pages]))
+    return heading(experiment.verdict), facts(rows)

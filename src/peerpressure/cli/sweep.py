@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 Place: TypeAlias = Annotated[Path, typer.Argument(help="The sweep file, or the folder that holds its results.")]
+FIXED = ("scenario", "measures", "threshold")  # parameters of a unit that are no axes
 FAILURES = 10  # failed units that are named
 
 
@@ -184,6 +186,16 @@ def measures(as_json: AsJson = False) -> None:
         show(facts([(name, one.help) for name, one in MEASURES.items()]))
 
 
+def _axes(parameters: str) -> dict[str, Any]:
+    """Return the values of the axes at a point of a sweep, by field."""
+    # What does not vary, such as the scenario, would fill pages.
+    return {name: value for name, value in json.loads(parameters).items() if name not in FIXED}
+
+
+def _point(axes: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in axes.items()) or "no axis"
+
+
 def _beside(file: Path) -> Path:
     return file.with_name(f"{file.stem}-results")
 
@@ -200,12 +212,12 @@ def _folder(place: Path) -> Path:
 
 
 def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
-    failures = [failure._asdict() for failure in found.failures[:FAILURES]]
+    failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in found.failures[:FAILURES]]
     if as_json:
         counts = {name: getattr(found, name) for name in ("total", "done", "failed", "running", "planned", "active")}
         print_json({**counts, "seconds_left": found.seconds_left, "failures": plain(failures), "folder": folder})
         return
     show(f"{found}; results in {folder}")
     if failures:
-        rows = [(one["key"][:8], str(one["replication"]), one["error"]) for one in failures]
-        show(columns("failed", ("unit", "replication", "error"), rows, text=3))
+        rows = [(_point(one["parameters"]), str(one["replication"]), one["error"]) for one in failures]
+        show(columns("failed", ("point", "replication", "error"), rows, text=3))
