@@ -67,7 +67,7 @@ def test_the_verdict_is_printed_before_the_figures(
 
     printed: list[str] = []
 
-    def draw(*_: object) -> dict[str, bytes]:
+    def draw(*_: object, **__: object) -> dict[str, bytes]:
         printed.append(capfd.readouterr().out)
         return {}
 

@@ -47,6 +47,7 @@ def run(
     folder = out or results_folder(scenario, file)
     # All that can fail because of arguments fails before the simulation, which may take hours.
     check_folder(folder)
+    from peerpressure.engine.plan import available_threads
     from peerpressure.measures import Experiment, check_room
     from peerpressure.report.run import may_be_written, run_files, write_run
 
@@ -65,7 +66,8 @@ def run(
         show(*summary)
         sys.stdout.flush()
     with progress_line() as show_stage:
-        written = write_run(run_files(experiment, file.stem, show_stage), folder)
+        files = run_files(experiment, file.stem, show_stage, processes=available_threads())
+        written = write_run(files, folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
         return

@@ -18,9 +18,9 @@ from peerpressure.errors import FileFormatError, message
 from peerpressure.files import umask
 from peerpressure.measures import Experiment, no_place, results, states
 from peerpressure.plotting import network, run
-from peerpressure.plotting.style import render, styled
 from peerpressure.privacy import Budget
-from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
+from peerpressure.report.drawing import draw
+from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.storage import write_netcdf
 from peerpressure.theory._reasons import with_deviation
@@ -178,14 +178,6 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
     return made | _privacy_figures(experiment, tables)
 
 
-@styled
-def settled(figure: Figure) -> Figure:
-    """Return the figure with its layout computed once instead of once per format."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
-
-
 def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
     if experiment.scenario.privacy is None:
         return {}
@@ -205,7 +197,7 @@ def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame])
 
 
 def run_page(
-    experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Figure], title: str
+    experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], title: str
 ) -> str:
     """Return the report of a run as a self-contained HTML page."""
     return (
@@ -222,7 +214,7 @@ def run_page(
             observer=observer_rows(experiment),
             privacy=privacy_rows(experiment),
             agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
-            pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
+            pictures=[Picture(name, CAPTIONS[name], picture) for name, picture in pictures.items()],
             files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
             scenario=experiment.scenario.to_toml().strip(),
         )
@@ -248,9 +240,12 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
 
 
 def run_files(
-    experiment: Experiment, title: str, progress: Callable[[str], None] = lambda stage: None
+    experiment: Experiment, title: str, progress: Callable[[str], None] = lambda stage: None, processes: int = 1
 ) -> dict[str, Content]:
-    """Return the files of a run by name; files that grow with the run are produced while they are written."""
+    """Return the files of a run by name; files that grow with the run are produced while they are written.
+
+    ``processes`` draw the figures.
+    """
     asked = experiment.scenario.output
     tables = results(experiment)
     files: dict[str, Content] = {
@@ -265,13 +260,12 @@ def run_files(
     if asked.figures or asked.report:
         progress("drawing")
         # Figures before files: an error in a figure occurs before anything is written.
-        drawn = {name: settled(figure) for name, figure in figures(experiment, tables).items()}
-        if asked.figures:
-            files |= {
-                f"{name}.{kind}": render(figure, kind) for name, figure in drawn.items() for kind in ("pdf", "png")
-            }
+        made = figures(experiment, tables)
+        drawn = draw(made, files=asked.figures, pictures=asked.report, processes=processes)
+        files |= {f"{name}.{kind}": data for name, one in drawn.items() for kind, data in one.files.items()}
+        pictures = {name: one.picture for name, one in drawn.items() if one.picture is not None}
         if asked.report:
-            files["report.html"] = run_page(experiment, tables, drawn, title).encode()
+            files["report.html"] = run_page(experiment, tables, pictures, title).encode()
     return files
 
 
