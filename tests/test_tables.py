@@ -52,6 +52,7 @@ TEXTS = st.tuples(st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(FIEL
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=100, deadline=None)
 @given(content=TEXTS | st.binary(max_size=80))

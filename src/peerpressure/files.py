@@ -1,4 +1,4 @@
-"""Atomic writing of files, and their sizes in words."""
+"""Atomic writing of files, their sizes in words, and what Parquet files need."""
 
 from __future__ import annotations
 
@@ -72,3 +72,14 @@ def amount(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} GB"
+
+
+def require_pyarrow(file: str | Path) -> None:
+    """Raise an error that names the remedy if Parquet files can be neither read nor written."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        remedy = "pip install pyarrow (peerpressure[parquet] brings it), or use .csv"
+        raise FileFormatError(
+            message("Parquet files need pyarrow, which is not installed", got=Path(file).name, remedy=remedy)
+        ) from error

@@ -1,4 +1,4 @@
-"""Tables of text, as spreadsheets and other programs write them.
+"""Tables of text or Parquet, as spreadsheets and other programs write them.
 
 One reader serves edges, contacts, attributes of agents and outputs. It detects encoding, separator and decimal sign,
 identifies columns by their names, describes what it found, and raises an error for ambiguous tables.
@@ -10,11 +10,12 @@ import codecs
 import csv
 import gzip
 import re
+import warnings
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +25,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.dates import DateError, as_seconds, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
+from peerpressure.files import require_pyarrow
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -45,15 +48,18 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 # Single letters are accepted only on request, because they are common labels of agents as well.
-LETTERS: Mapping[str, str] = MappingProxyType({"t": "time", "i": "source", "j": "target", "y": "public"})
+LETTERS: Mapping[str, str] = MappingProxyType(
+    {"t": "time", "i": "source", "j": "target", "u": "source", "v": "target", "w": "weight", "y": "public"}
+)
 # What the readers of compressed and plain files raise for truncated or corrupted content.
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
 SAMPLE = 100_000  # characters from which the separator is detected
+PARQUET = ".parquet"
+BYTES_PER_CELL = 200  # of a table in memory, for which a Parquet file may need only a few bits
 
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-# ISO 8601: a day, with or without a time of day and a time zone.
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
 # 1,234 is one thousand or a decimal number; only the context can decide.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
@@ -71,7 +77,7 @@ class TextTable:
     """Records of text fields; ``what`` names a record in messages.
 
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
-    first record, which may be such names.
+    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion.
     """
 
     rows: list[Row]
@@ -79,6 +85,7 @@ class TextTable:
     what: str = "a row"
     note: tuple[str, ...] = ()
     heading: tuple[str, ...] | None = None
+    encoding: str | None = None
 
     @cached_property
     def width(self) -> int:
@@ -91,7 +98,9 @@ class TextTable:
         return [row.line for row in self.rows]
 
     def headed(self) -> TextTable:
-        """Return the table with its first record as the heading."""
+        """Return the table with its first record as the heading, unless it has one."""
+        if self.heading is not None:
+            return self
         return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields))
 
     def taken(self, chosen: Iterable[int]) -> TextTable:
@@ -177,7 +186,9 @@ class TextTable:
 
     def description(self, places: Mapping[str, int]) -> str:
         """Describe how the table was read: separator, decimal sign, and the roles of the columns."""
-        parts = [f"separated by {SEPARATORS[self.separator]}"]
+        parts = [f"separated by {SEPARATORS[self.separator]}"] if self.separator else ["Parquet"]
+        if self.encoding is not None:
+            parts.append(f"encoded in {self.encoding}")
         if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
             parts.append("decimal commas")
         if "time" in places and self.has_dates(places["time"]):
@@ -190,8 +201,16 @@ class TextTable:
 
 
 def read_table(path: str | Path, what: str = "a row") -> TextTable:
-    """Return the table in a text file, which may be compressed with gzip."""
-    return parse_table(_decoded(read_bytes(Path(path))), what)
+    """Return the table in a file of text, which may be compressed with gzip, or in a Parquet file."""
+    file = Path(path)
+    if file.suffix.lower() == PARQUET:
+        return _parquet_table(file, what)
+    text, encoding = decode_text(read_bytes(file))
+    if encoding is not None:
+        word = next((word for word in re.split(r"[\s,;\"]+", text) if not word.isascii()), "\xa0")
+        remedy = "if that is wrong, save it as UTF-8"
+        warnings.warn(f"{file} is not UTF-8 and was read as {encoding}, for instance {word!r}; {remedy}", stacklevel=1)
+    return replace(parse_table(text, what), encoding=encoding)
 
 
 def parse_table(text: str, what: str = "a row") -> TextTable:
@@ -241,48 +260,6 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def is_date(text: str) -> bool:
-    """Return whether a text is an ISO date, with or without a time of day.
-
-    >>> [is_date(text) for text in ("2024-01-31", "2024-01-31 12:00", "2024-01-31T12:00:00.5Z", "31/01/2024")]
-    [True, True, True, False]
-    """
-    return _DATE.fullmatch(text) is not None
-
-
-class DateError(ValueError):
-    """A value among dates is none, or does not fit the others; ``place`` is its position."""
-
-    def __init__(self, place: int, rule: str) -> None:
-        self.place, self.rule = place, rule
-
-
-def as_seconds(dates: Sequence[object]) -> NDArray[np.float64]:
-    """Return dates, as ISO text or Python's own, as seconds since 1970; without a time zone they are taken as UTC.
-
-    >>> as_seconds(["1970-01-02", date(1970, 1, 1)])
-    array([86400.,     0.])
-    """
-    found, zoned = np.empty(len(dates)), False
-    for place, value in enumerate(dates):
-        when: object = value
-        if isinstance(value, str) and is_date(value):
-            try:
-                when = datetime.fromisoformat(value.replace(",", "."))
-            except ValueError as error:
-                raise DateError(place, f"a date must exist ({error})") from None
-        if not isinstance(when, date):
-            raise DateError(place, "all times must be dates if one is")
-        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-        has_zone = moment.tzinfo is not None
-        # Without a zone a date may be hours away from one with a zone.
-        if place and has_zone != zoned:
-            raise DateError(place, "all dates must have a time zone, or none")
-        zoned = has_zone
-        found[place] = (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
-    return found
-
-
 @contextmanager
 def naming(
     file: str | Path, what: str, damage: type[Exception] | tuple[type[Exception], ...] = DAMAGE
@@ -325,21 +302,64 @@ def read_bytes(file: Path) -> bytes:
     return data
 
 
-def _decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; other encodings cannot be detected."""
+def decode_text(data: bytes) -> tuple[str, str | None]:
+    """Return the text of a file, and its encoding if that is a conclusion.
+
+    UTF-8, and UTF-16 by its byte order mark, are recognised with certainty. Other bytes beyond ASCII are those of
+    Windows-1252, which contains Latin-1, unless some of them are valid UTF-8: then the file is damaged.
+    """
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = None
     try:
         # utf-8-sig drops the byte order mark of Excel, which would become part of the first name.
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         # The line is what a user can look up; an offset in bytes is not.
         line = data.count(b"\n", 0, error.start) + 1
-        got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
-        raise _format_error("a table must be UTF-8 text", got, remedy) from None
+        rule, got = "a table must be UTF-8 text", f"byte 0x{data[error.start]:02x} on line {line}"
+        refused = _format_error(rule, got, "save it as UTF-8 (in Excel: CSV UTF-8)")
+        if wide or not data.decode("utf-8", errors="ignore").isascii():
+            raise refused from None
+        try:
+            text, encoding = data.decode("cp1252"), "Windows-1252"
+        except UnicodeDecodeError:
+            raise refused from None
+        # Control characters occur in binary files only.
+        if _CONTROL.search(text):
+            raise refused from None
     # UTF-16 without a mark decodes as UTF-8 with a zero after each letter.
     if "\0" in text:
         raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
-    return text
+    return text, encoding
+
+
+def _parquet_table(file: Path, what: str) -> TextTable:
+    """Return a Parquet file as the texts that its values have in a file of text, with rows counted from 1."""
+    import psutil
+
+    require_pyarrow(file)
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(file) as source:
+            # Repeated values take next to no room in the file.
+            need = source.metadata.num_rows * source.metadata.num_columns * BYTES_PER_CELL
+            if need > psutil.virtual_memory().available // 2:
+                raise _format_error("a table must fit into memory", f"{need} bytes", "use a larger machine")
+            data = source.read()
+    except pyarrow.ArrowException as error:
+        raise _format_error("a Parquet file must be readable", error, "write it again") from None
+    columns = [[_cell(value) for value in column.to_pylist()] for column in data.columns]
+    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*columns, strict=True), start=1)]
+    return TextTable(rows, "", what, heading=tuple(name.strip() for name in data.column_names))
+
+
+def _cell(value: object) -> str:
+    """Return a value as text: an empty one if it is missing, numbers with all their digits, and ISO dates."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return "" if value is None else str(value).strip()
 
 
 def _separator(text: str) -> str:

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sp
@@ -41,8 +42,9 @@ def read_text(folder: Path, text: str | bytes, suffix: str = ".txt", **kwargs: A
     return read_network(file, **kwargs)
 
 
-def test_readers_and_writers_have_the_same_suffixes() -> None:
-    assert READERS.keys() == WRITERS.keys() == {*ORDERED, *UNLABELLED, *EDGE_LISTS}
+def test_what_is_written_can_be_read() -> None:
+    assert WRITERS.keys() == {*ORDERED, *UNLABELLED, *EDGE_LISTS}
+    assert WRITERS.keys() <= READERS.keys()
 
 
 @pytest.mark.parametrize("suffix", [*ORDERED, *UNLABELLED])
@@ -155,7 +157,7 @@ MALFORMED: dict[str, tuple[str, str | bytes, list[str]]] = {
     "self-loop": (".txt", "a b\nb b\n", ["line 2", "got b", "remove"]),
     "conflict": (".txt", "a b 1\nb c\nb a 2\n", ["line 3", "'b' and 'a'", "1.0 on line 1", "keep one"]),
     "open quote": (".csv", 'a,b\n"b,c\n', ["quote"]),
-    "not UTF-8": (".txt", b"a b\n\xff c\n", ["0xff on line 2", "UTF-8"]),
+    "not UTF-8": (".txt", b"a b\n\xff\xc3\xa4 c\n", ["0xff on line 2", "UTF-8"]),
     "in pieces": (".txt", "a b\nc d\n", ["2 components", "connected=False"]),
     "entity bomb": (".graphml", BOMB, ["DOCTYPE", "remove"]),
     "entity bomb in UTF-16": (".graphml", BOMB.encode("utf-16"), ["DOCTYPE"]),
@@ -270,6 +272,7 @@ SEEDS = {".graphml": b"<graphml><graph edgedefault='undirected'>", ".npy": NPY[:
 LINES = st.lists(st.lists(st.sampled_from(["a", "1", "2", "-1", "1e999", '"', ",", "\t", "#", "\x00", "é"])))
 
 
+@pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("suffix", READERS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200) | LINES.map(lambda x: "\n".join(" ".join(row) for row in x).encode()))
@@ -281,12 +284,16 @@ def test_random_bytes_raise_only_our_errors(suffix: str, content: bytes, tmp_pat
             read_text(tmp_path, prefix + content, suffix)
 
 
+@pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("suffix", READERS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 0.999), byte=st.integers(0, 255), cut=st.booleans())
 def test_damaged_files_raise_only_our_errors(suffix: str, place: float, byte: int, cut: bool, tmp_path: Path) -> None:
     file = tmp_path / f"a{suffix}"
-    write_network(path(4), file)
+    if suffix == ".parquet":
+        pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3]}).to_parquet(file)
+    else:
+        write_network(path(4), file)
     content = bytearray(file.read_bytes())
     at = int(place * len(content))
     content[at:] = content[at:at] if cut else bytes([byte]) + content[at + 1 :]

@@ -60,7 +60,7 @@ def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
 
 def _with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading, if the comment above it or its first line is one."""
-    if not table.rows:
+    if not table.rows or table.heading is not None:
         return table
     # Lists with spaces that this package writes have the names in a comment.
     # Only a comment with as many words as the table has columns can be its heading.
@@ -69,8 +69,8 @@ def _with_heading(table: TextTable) -> TextTable:
     return table.headed() if _is_heading(table) else table
 
 
-def _names_ends(names: Sequence[str]) -> bool:
-    return {"source", "target"} <= places_in(names, ROLES).keys()
+def _names_ends(names: Sequence[str], *, letters: bool = False) -> bool:
+    return {"source", "target"} <= places_in(names, ROLES, letters=letters).keys()
 
 
 def _is_heading(table: TextTable) -> bool:
@@ -81,6 +81,9 @@ def _is_heading(table: TextTable) -> bool:
     # A first line whose fields occur below as agents is an edge.
     if not ends or not ends.isdisjoint(names[:2]):
         return False
+    # Single letters may be agents as well, unless none occurs below.
+    if _names_ends(names, letters=True) and not any(set(row.fields) & set(names) for row in below.rows):
+        return True
     if places_in(names, ("source", "target")):
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
         raise _format_error(rule, ", ".join(map(repr, names[:6])), remedy)
@@ -91,9 +94,16 @@ def _is_heading(table: TextTable) -> bool:
 
 
 def _places(table: TextTable) -> dict[str, int]:
-    if table.heading is None or not _names_ends(table.heading):
+    if table.heading is None:
         return {role: k for k, role in enumerate(ROLES[: table.width])}
+    # Letters count only where no words name the same.
     places = table.places(ROLES)
+    if not _names_ends(table.heading):
+        places = table.places(ROLES, letters=True)
+    elif "weight" not in places:
+        places |= table.places(("weight",), letters=True)
+    if not {"source", "target"} <= places.keys():
+        return _places_in_order(table, places)
     # Gephi adds an id to every edge, which is not a weight.
     unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
     doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
@@ -102,6 +112,21 @@ def _places(table: TextTable) -> dict[str, int]:
         remedy = "rename it weight, or remove it; lists of contacts with times have a reader of their own"
         raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
     return places
+
+
+def _places_in_order(table: TextTable, named: Mapping[str, int]) -> dict[str, int]:
+    """Return the columns in the order of ``ROLES``, if neither the names nor the contents leave it open."""
+    ordered = {role: k for k, role in enumerate(ROLES[: table.width])}
+    # Three columns of whole numbers may be in any order, unless a name tells the weight.
+    open_order = table.width > 2 and "weight" not in named and all(_is_whole(table, k) for k in ordered.values())
+    if table.width > len(ROLES) or open_order or any(ordered.get(role) != k for role, k in named.items()):
+        rule, remedy = "a heading must name the source and the target", "call them source and target, and weight"
+        raise _format_error(rule, ", ".join(map(repr, (table.heading or ())[:6])), remedy)
+    return ordered
+
+
+def _is_whole(table: TextTable, k: int) -> bool:
+    return all(k < len(row.fields) and INTEGER.fullmatch(row.fields[k]) for row in table.rows)
 
 
 def _check_fields(table: TextTable, places: Mapping[str, int]) -> None:

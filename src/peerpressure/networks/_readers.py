@@ -36,9 +36,9 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
     Parameters
     ----------
     path : str or path-like
-        An edge list (``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, each also with ``.gz``), GraphML
-        (``.graphml``), Matrix Market (``.mtx``, ``.mtx.gz``), a NumPy array (``.npy``: an adjacency matrix, or edges
-        in two or three columns) or a SciPy sparse matrix (``.npz``).
+        An edge list (``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, each also with ``.gz``, or ``.parquet``),
+        GraphML (``.graphml``), Matrix Market (``.mtx``, ``.mtx.gz``), a NumPy array (``.npy``: an adjacency matrix, or
+        edges in two or three columns) or a SciPy sparse matrix (``.npz``).
     connected : bool, default True
         If False, the graph may have several connected components.
     weight : str or None, default "weight"
@@ -288,6 +288,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         ".edgelist": _read_edge_list,
         ".csv": _read_edge_list,
         ".tsv": _read_edge_list,
+        ".parquet": _read_edge_list,
         ".graphml": _read_graphml,
         ".mtx": _read_matrix_market,
         ".mtx.gz": _read_matrix_market,
