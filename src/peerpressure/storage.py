@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
 from peerpressure.files import replacing
+from peerpressure.labels import find_labels, texts_of
 from peerpressure.model import Model
-from peerpressure.tables import TextTable, is_number, read_table, texts_of
+from peerpressure.tables import TextTable, is_number, read_table
 
 if TYPE_CHECKING:
     import pandas
@@ -238,11 +239,12 @@ def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = F
 
 def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
     """Return the positions of the agents; a label may also be given as its text, as a file has it."""
-    labels = model.network.labels
-    known: dict[Any, int] = {str(label): i for i, label in enumerate(labels)}
-    # Second, so that a label itself takes precedence over the text of another one.
-    known |= {label: i for i, label in enumerate(labels)}
-    found = rows["agent"].map(known).to_numpy(dtype=np.float64, na_value=np.nan)
+    import pandas
+
+    # Each distinct name is looked up once; a missing one has the code −1, and hence no position.
+    codes, names = pandas.factorize(rows["agent"])
+    places = [np.nan if place is None else place for place in find_labels(names.tolist(), model.network.labels)]
+    found = np.array([*places, np.nan])[codes]
     _check_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
     return np.asarray(found, dtype=np.int64)
 

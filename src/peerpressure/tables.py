@@ -19,7 +19,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -451,14 +451,3 @@ def _note(text: str, first: int, separator: str) -> tuple[str, ...]:
         return ()
     words = above[-1].strip().lstrip("".join(COMMENTS)).strip()
     return tuple(word.strip() for word in (words.split(separator) if separator in words else words.split()))
-
-
-def texts_of(labels: Iterable[Any]) -> dict[str, int]:
-    """Return the position of each label by its text, as it occurs in a table."""
-    names = [str(label) for label in labels]
-    found = {name: k for k, name in enumerate(names)}
-    if len(found) < len(names):
-        twice = next(name for k, name in enumerate(names) if found[name] != k)
-        remedy = "give one of them another label"
-        raise InvalidInputError(message("labels must differ as text to be found in a table", got=twice, remedy=remedy))
-    return found

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, Tag, model_validator
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, did_you_mean, first_few, message
+from peerpressure.labels import texts_of
 from peerpressure.networks import Network
 from peerpressure.scenario._section import (
     InputFile,
@@ -29,7 +30,7 @@ from peerpressure.scenario._section import (
 )
 from peerpressure.scenario._system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
-from peerpressure.tables import TextTable, naming, places_in, read_table, texts_of
+from peerpressure.tables import TextTable, naming, places_in, read_table
 
 Vector: TypeAlias = NDArray[np.float64]
 Deviation: TypeAlias = Annotated[float, Field(ge=0)]
