@@ -23,7 +23,7 @@ LAYERS = (
     ("networks", "schedules"),
     ("noise", "adaptation"),
     ("model",),
-    ("engine", "storage", "trajectory"),
+    ("engine", "outputs", "storage", "trajectory"),
     ("sde",),
     ("statespace",),
     ("simulation",),

@@ -120,7 +120,7 @@ def calendar_steps(times: Sequence[object], step: str, origin: object = None) ->
     length = seconds_in(step)
     seconds = _seconds(times)
     first = seconds.min()
-    zero = first - length if origin is None else _origin(origin)
+    zero = first - length if origin is None else origin_seconds(origin)
     steps = (seconds - zero) / length
     early = np.flatnonzero(steps < -ROUNDING)
     if early.size:
@@ -128,7 +128,8 @@ def calendar_steps(times: Sequence[object], step: str, origin: object = None) ->
     off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
     if off.size:
         rule = f"times must be whole steps of {in_words(length)} after {_date(zero)}, step 0"
-        raise DateError(int(off[0]), rule, _finer(np.append(seconds, zero)))
+        # Without an origin of its own, step 0 moves with the length of a step.
+        raise DateError(int(off[0]), rule, _finer(np.append(seconds, first if origin is None else zero)))
     steps = np.rint(steps)
     return steps, f"steps of {in_words(length)}, {_date(first)} is step {steps[np.argmin(seconds)]:.0f}"
 
@@ -147,7 +148,8 @@ def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
     return numbers / [*UNIX.values()][int(unit[0]) - 1]
 
 
-def _origin(origin: object) -> float:
+def origin_seconds(origin: object) -> float:
+    """Return the origin of time as seconds since 1970."""
     try:
         return float(_seconds([origin])[0])
     except DateError:

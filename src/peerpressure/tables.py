@@ -44,6 +44,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
             "agent": "agents name names id ids label labels node nodes nodeid person actor member user vertex",
             "public": "opinion output value",
             "replicate": "replicates",
+            "topic": "topics question item issue subject",
         }.items()
     }
 )
@@ -184,18 +185,20 @@ class TextTable:
         """Return the error for a malformed record."""
         return _format_error(f"line {row.line} must be {self.what}", got, remedy)
 
-    def description(self, places: Mapping[str, int]) -> str:
-        """Describe how the table was read: separator, decimal sign, and the roles of the columns."""
+    def description(self, places: Mapping[str, int], rest: str | None = None) -> str:
+        """Describe how the table was read: separator, decimal sign, the roles of the columns, and what the rest is."""
         parts = [f"separated by {SEPARATORS[self.separator]}"] if self.separator else ["Parquet"]
         if self.encoding is not None:
             parts.append(f"encoded in {self.encoding}")
         if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
             parts.append("decimal commas")
         if "time" in places and self.has_dates(places["time"]):
-            parts.append("dates as seconds")
+            parts.append("dates")
         if self.heading is None:
             return ", ".join([*parts, f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}"])
         parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
+        if rest is not None:
+            return ", ".join([*parts, rest])
         unused = [repr(name) for k, name in enumerate(self.heading) if k not in places.values()]
         return ", ".join(parts) + (f"; not used: {', '.join(unused)}" if unused else "")
 

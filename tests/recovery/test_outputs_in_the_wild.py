@@ -40,7 +40,7 @@ def test_outputs_are_of_those_who_showed_them(name: str, tmp_path: Path) -> None
     np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_csv(file, MODEL).states), RIGHT)
     equation = pp.SDE(MODEL, step=0.5)
     file.write_text(TABLES[name].replace("\n2", "\n1.5" if ";" not in TABLES[name] else "\n1,5"), encoding="utf-8")
-    flowing = read_outputs(file, equation)
+    flowing = read_outputs(file, equation).runs[""]
     assert flowing.times.tolist() == [1.0, 1.5]
     np.testing.assert_array_equal(np.asarray(flowing.states), RIGHT)
 

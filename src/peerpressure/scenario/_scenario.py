@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
 
+from peerpressure.dates import origin_seconds, seconds_in
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork
@@ -176,6 +177,10 @@ class Observe(Section):
         Field(description="hidden opinions at the start, or at the end; these differ where opinions adapt"),
     ] = "initial"
     prior: PriorSection | None = None
+    step: Annotated[
+        str | None, Field(description="length of a step, such as '1 day', where observed outputs have dates")
+    ] = None
+    origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
     unknown_network: UnknownNetwork | None = None
 
     def observation(self) -> Observation:
@@ -185,6 +190,10 @@ class Observe(Section):
     @model_validator(mode="after")
     def _can_be_built(self) -> Observe:
         self.observation()
+        if self.step is not None:
+            seconds_in(self.step)
+        if self.origin is not None:
+            origin_seconds(self.origin)
         # Results are stored by method, so that a repeated one would overwrite itself.
         if len(set(self.methods)) < len(self.methods):
             got = ", ".join(self.methods)
