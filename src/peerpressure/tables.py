@@ -78,7 +78,8 @@ class TextTable:
     """Records of text fields; ``what`` names a record in messages.
 
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
-    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion.
+    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, and ``unit`` what
+    the numbers of the records count.
     """
 
     rows: list[Row]
@@ -87,6 +88,7 @@ class TextTable:
     note: tuple[str, ...] = ()
     heading: tuple[str, ...] | None = None
     encoding: str | None = None
+    unit: str = "line"
 
     @cached_property
     def width(self) -> int:
@@ -183,7 +185,7 @@ class TextTable:
 
     def malformed(self, row: Row, got: object, remedy: str) -> FileFormatError:
         """Return the error for a malformed record."""
-        return _format_error(f"line {row.line} must be {self.what}", got, remedy)
+        return _format_error(f"{self.unit} {row.line} must be {self.what}", got, remedy)
 
     def description(self, places: Mapping[str, int], rest: str | None = None) -> str:
         """Describe how the table was read: separator, decimal sign, the roles of the columns, and what the rest is."""
@@ -353,12 +355,12 @@ def _parquet_table(file: Path, what: str) -> TextTable:
             data = source.read()
     except pyarrow.ArrowException as error:
         raise _format_error("a Parquet file must be readable", error, "write it again") from None
-    columns = [[_cell(value) for value in column.to_pylist()] for column in data.columns]
+    columns = [[cell_text(value) for value in column.to_pylist()] for column in data.columns]
     rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*columns, strict=True), start=1)]
-    return TextTable(rows, "", what, heading=tuple(name.strip() for name in data.column_names))
+    return TextTable(rows, "", what, heading=tuple(name.strip() for name in data.column_names), unit="row")
 
 
-def _cell(value: object) -> str:
+def cell_text(value: object) -> str:
     """Return a value as text: an empty one if it is missing, numbers with all their digits, and ISO dates."""
     if isinstance(value, date):
         return value.isoformat()

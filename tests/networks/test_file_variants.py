@@ -96,7 +96,7 @@ def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert network.labels == ("001", "002", "003")
     assert [network.at(t).nnz // 2 for t in (1, 2, 3, 4)] == [1, 0, 1, 0]
     pd.DataFrame({"source": ["a", None], "target": ["b", "c"]}).to_parquet(file)
-    with pytest.raises(FileFormatError, match="line 2 must be an edge"):
+    with pytest.raises(FileFormatError, match="row 2 must be an edge"):
         read_network(file)
     # A billion equal rows are a few kilobytes.
     monkeypatch.setattr("peerpressure.tables.BYTES_PER_CELL", 10**15)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -269,6 +271,13 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 
 SEEDS = {".graphml": b"<graphml><graph edgedefault='undirected'>", ".npy": NPY[:20], ".npz": b"PK\x03\x04"}
+# Formats that are read and not written.
+OTHERS: dict[str, Callable[[Path], object]] = {
+    ".parquet": pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3]}).to_parquet,
+    ".gexf": lambda file: nx.write_gexf(nx.path_graph(4), file),
+    ".gml": lambda file: nx.write_gml(nx.path_graph(4), file),
+    ".net": lambda file: file.write_text('*Vertices 3\n1 "a"\n2 "b" 0.5 0.5\n*Edges\n1 2 1.5\n*Arcslist\n3 2\n2 3\n'),
+}
 LINES = st.lists(st.lists(st.sampled_from(["a", "1", "2", "-1", "1e999", '"', ",", "\t", "#", "\x00", "é"])))
 
 
@@ -290,8 +299,8 @@ def test_random_bytes_raise_only_our_errors(suffix: str, content: bytes, tmp_pat
 @given(place=st.floats(0, 0.999), byte=st.integers(0, 255), cut=st.booleans())
 def test_damaged_files_raise_only_our_errors(suffix: str, place: float, byte: int, cut: bool, tmp_path: Path) -> None:
     file = tmp_path / f"a{suffix}"
-    if suffix == ".parquet":
-        pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3]}).to_parquet(file)
+    if suffix in OTHERS:
+        OTHERS[suffix](file)
     else:
         write_network(path(4), file)
     content = bytearray(file.read_bytes())

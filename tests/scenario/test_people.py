@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from peerpressure.scenario import ScenarioError, parse_scenario
+from peerpressure.scenario._loading import findings
 
 EDGES = "bob,cat\nann,bob\ncat,ann\n"  # the network's order is bob, cat, ann
 RIGHT = {"ann": 1.0, "bob": 2.0, "cat": 3.0}
@@ -119,3 +120,56 @@ def test_every_part_of_the_agents_is_matched(tmp_path: Path) -> None:
     expected = [{"ann": 0.1, "bob": 0.2, "cat": 0.3}[str(label)] for label in model.network.labels]
     for values in (model.x0, model.s, model.start_state, model.adaptation.adaptation_weight):
         np.testing.assert_array_equal(values, expected)
+
+
+GRAPH = """graph [
+  node [ id 1 label "bob" opinion 2 s 0.5 ]
+  node [ id 2 label "cat" opinion 3 s 1 ]
+  node [ id 3 label "ann" opinion 1 s 2.5 ]
+  node [ id 4 label "dan" opinion 9 s 9 ]
+  edge [ source 1 target 2 ]
+  edge [ source 3 target 1 ]
+]
+"""
+
+
+def test_attributes_of_a_graph_are_values_of_its_agents(tmp_path: Path) -> None:
+    (tmp_path / "friends.gml").write_text(GRAPH)
+    (tmp_path / "edges.csv").write_text(EDGES)
+    network = "[network]\nfile='friends.gml'\nlargest_component=true\n[run]\nsteps=1\n[agents]\n"
+    for hidden_of in ("{attribute='opinion'}", "{file='friends.gml', column='opinion'}"):
+        text = f"{network}hidden={hidden_of}\nstubbornness={{attribute='s'}}\nstart={{attribute='opinion'}}\n"
+        scenario = parse_scenario(text, folder=tmp_path)
+        model = scenario.model()
+        assert dict(zip(model.network.labels, model.x0.tolist(), strict=True)) == RIGHT
+        assert model.s.tolist() == [0.5, 1.0, 2.5]
+        assert (
+            "matched by 'agent': 'bob' 2, 'cat' 3, 'ann' 1; left out, not in the network: 'dan'"
+            in (findings(scenario)["agents.hidden"])
+        )
+        assert "agents by label" in findings(scenario)["network"]
+        # The scenario that a run writes beside its results says the same.
+        assert parse_scenario(scenario.to_toml()).model().x0.tolist() == model.x0.tolist()
+    text = f"{network}adaptation={{rate=0.1, adaptation_weight={{attribute='w'}}}}\n"
+    (tmp_path / "friends.gml").write_text(
+        GRAPH.replace("s 2.5", "w 0.3").replace("s 0.5", "w 0.1").replace("s 1", "w 0")
+    )
+    adapting = parse_scenario(text, folder=tmp_path).model().adaptation
+    assert adapting is not None
+    np.testing.assert_array_equal(adapting.adaptation_weight, [0.1, 0.0, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("network", "attribute", "says"),
+    [
+        ("file='friends.gml'\nlargest_component=true", "opinon", "got attributes 'opinion', 's'"),
+        ("file='edges.csv'", "opinion", r"one of a network file \(\.graphml.*file and column"),
+        ("generator='cycle'\nn=3", "opinion", "one of a network file"),
+    ],
+)
+def test_attributes_that_no_graph_has(network: str, attribute: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "friends.gml").write_text(GRAPH)
+    (tmp_path / "edges.csv").write_text(EDGES)
+    text = f"[network]\n{network}\n[run]\nsteps=1\n[agents]\nhidden={{attribute='{attribute}'}}\n"
+    with pytest.raises(ScenarioError, match=f"agents.hidden.*{says}"):
+        parse_scenario(text, folder=tmp_path)

@@ -18,7 +18,7 @@ from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORA
 from peerpressure.noise import LAWS
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
 from peerpressure.scenario._agents import Agents, adaptation_of, values_of
-from peerpressure.scenario._network import NetworkSection, StaticNetworkSection
+from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
     Count,
     Label,
@@ -269,6 +269,11 @@ class Scenario(Section):
         assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
         return self.network.build(self.run.seed)
 
+    @property
+    def network_file(self) -> str | None:
+        """File of the network, which may have attributes of the agents; None if it has no file."""
+        return self.network.file if isinstance(self.network, NetworkFileSection) else None
+
     # Cached, because the optimal schedule takes many passes over the run.
     @cached_property
     def schedule(self) -> Schedule:
@@ -284,10 +289,10 @@ class Scenario(Section):
     def _model(self, pressure: Schedule) -> Model:
         seed, network = self.run.seed, self.graph
         parts: dict[str, Any] = {
-            name: values_of(getattr(self.agents, name), name, network, seed)
+            name: values_of(getattr(self.agents, name), name, network, seed, self.network_file)
             for name in ("hidden", "stubbornness", "start")
         }
-        adaptation = adaptation_of(self.agents.adaptation, network, seed)
+        adaptation = adaptation_of(self.agents.adaptation, network, seed, self.network_file)
         return Model(
             # The model takes the temporal network itself; its aggregate serves for labels.
             network if self.temporal_network is None else self.temporal_network,
