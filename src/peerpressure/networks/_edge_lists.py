@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.networks._validation import Label
-from peerpressure.tables import Row, TextTable, is_number, places_in
+from peerpressure.tables import Row, TextTable, cell_text, is_number, places_in
 
 ROLES = ("source", "target", "weight")
 # Integers as Python writes them: "007" stays text, so that reading changes no label.
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
+SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
 
 
@@ -44,6 +46,30 @@ def parse_edges(table: TextTable) -> EdgeList:
     label = parse_labels(text for side in ends for text in side)
     sources, targets = ([label[text] for text in side] for side in ends)
     return EdgeList(sources, targets, weights, table.description(places))
+
+
+def edges_from_frame(frame: Any) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
+    """Return sources, targets and weights, if any, of a data frame; columns are identified as in a file."""
+    width = frame.shape[1]
+    # The first rows suffice to identify columns.
+    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(width)]
+    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
+    # pandas numbers columns that have no names.
+    unnamed = list(frame.columns) == list(range(width)) and width in (2, 3)
+    table = TextTable(rows, "", "an edge", heading=None if unnamed else tuple(map(str, frame.columns)), unit="row")
+    if not rows:
+        raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
+    places = _places(table)
+    ends = [frame.iloc[:, places[role]] for role in ("source", "target")]
+    missing = np.flatnonzero(ends[0].isna() | ends[1].isna())
+    if missing.size:
+        got, remedy = f"a missing end in row {missing[0] + 1}", "drop such rows, for instance with frame.dropna()"
+        raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
+    sources, targets = (end.tolist() for end in ends)
+    kinds = [name for name in frame.columns if str(name).casefold() == "type"]
+    if kinds:
+        _check_reverse(frame[kinds[0]].astype(str).str.casefold().tolist(), sources, targets, table)
+    return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
 
 
 def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
@@ -117,8 +143,10 @@ def _places(table: TextTable) -> dict[str, int]:
 def _places_in_order(table: TextTable, named: Mapping[str, int]) -> dict[str, int]:
     """Return the columns in the order of ``ROLES``, if neither the names nor the contents leave it open."""
     ordered = {role: k for k, role in enumerate(ROLES[: table.width])}
-    # Three columns of whole numbers may be in any order, unless a name tells the weight.
-    open_order = table.width > 2 and "weight" not in named and all(_is_whole(table, k) for k in ordered.values())
+    # A weight is a number, and three columns of whole numbers may be in any order, unless a name tells the weight.
+    open_order = table.width > 2 and (
+        not table.is_numeric(2) or ("weight" not in named and all(_is_whole(table, k) for k in ordered.values()))
+    )
     if table.width > len(ROLES) or open_order or any(ordered.get(role) != k for role, k in named.items()):
         rule, remedy = "a heading must name the source and the target", "call them source and target, and weight"
         raise _format_error(rule, ", ".join(map(repr, (table.heading or ())[:6])), remedy)
@@ -174,12 +202,18 @@ def _check_directions(table: TextTable, ends: Sequence[Sequence[str]]) -> None:
     if "type" not in names:
         return
     kinds = [kind.casefold() for kind in table.column(names.index("type"))]
-    # The reverse direction may come anywhere in the file.
-    pairs = set(zip(*ends, strict=True))
-    for row, kind, a, b in zip(table.rows, kinds, *ends, strict=True):
+    _check_reverse(kinds, ends[0], ends[1], table)
+
+
+def _check_reverse(kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable) -> None:
+    # The reverse direction may come anywhere.
+    pairs = set(zip(sources, targets, strict=True))
+    for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
         if kind == "directed" and (b, a) not in pairs:
             remedy = "add the other direction, or set the type to Undirected if both listen to each other"
-            raise _line_error(row, "edges must go both ways", f"one from {a!r} to {b!r} only", remedy)
+            place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
+            rule, got = f"{place}: edges must go both ways", f"one from {a!r} to {b!r} only"
+            raise NetworkError(message(rule, got=got, remedy=remedy))
 
 
 def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:

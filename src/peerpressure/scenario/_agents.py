@@ -92,13 +92,9 @@ def choose_draw(value: Any) -> str | None:
     if isinstance(value, int | float | str):
         return tag("word") if isinstance(value, str) else tag("number")
     key, word = key_of(value, "file", "attribute", "law") or (None, None)
-    return (
-        tag(key)
-        if key in ("file", "attribute")
-        else tag(str(word))
-        if word in ("uniform", "normal", "two_camps")
-        else None
-    )
+    if key in ("file", "attribute"):
+        return tag(str(key))
+    return tag(str(word)) if word in ("uniform", "normal", "two_camps") else None
 
 
 # Each part draws from a stream of its own, so that changing the law of one does not change the others.
