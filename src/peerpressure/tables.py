@@ -62,8 +62,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
-# 1,234 is one thousand or a decimal number; only the context can decide.
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
+# 1,234 and 1.234 are one thousand or a decimal number; only the context can decide.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.]\d{3})+")
 
 
 class Row(NamedTuple):
@@ -146,20 +146,19 @@ class TextTable:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
         # Only among numbers: names may contain commas.
         with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
-        with_point = next((row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])), None)
-        if not with_comma:
-            return False
-        first = f"{with_comma[0].fields[k]!r} on line {with_comma[0].line}"
-        if with_point is not None:
-            got = f"{first} and {with_point.fields[k]!r} on line {with_point.line}"
+        with_point = [row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])]
+        if with_comma and with_point:
+            got = " and ".join(f"{row.fields[k]!r} on line {row.line}" for row in (with_comma[0], with_point[0]))
             raise _format_error(
                 "the numbers of a column must use one decimal sign", got, "write all of them with points"
             )
-        # Programs use semicolons as separators where commas are decimal signs.
-        if self.separator != ";" and all(_THOUSANDS.fullmatch(row.fields[k]) for row in with_comma):
-            remedy = "write numbers without separators of thousands and with decimal points"
-            raise _format_error("a decimal comma must be distinguishable from a separator of thousands", first, remedy)
-        return True
+        # Programs use semicolons as separators where commas are decimal signs, and points may separate thousands.
+        unusual = with_point if self.separator == ";" else with_comma
+        if unusual and all(_THOUSANDS.fullmatch(row.fields[k]) for row in unusual):
+            remedy = "write numbers without separators of thousands, or with more or fewer decimals"
+            got = f"{unusual[0].fields[k]!r} on line {unusual[0].line}"
+            raise _format_error("a decimal sign must be distinguishable from a separator of thousands", got, remedy)
+        return bool(with_comma)
 
     def places(self, roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
         """Return the columns of these roles by the names in the heading; the role's own name takes precedence."""

@@ -110,6 +110,11 @@ def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 AMBIGUOUS: dict[str, tuple[str, list[str]]] = {
     "two separators": ("Lee, Ann;Bernd;1\nLee, Ann;Carla;2\n", ["line 1", "both ',' and ';'", "quote"]),
     "two decimal signs": ("Anna;Bernd;1,5\nBernd;Carla;2.5\n", ["'1,5' on line 1", "'2.5' on line 2", "one decimal"]),
+    "thousands or decimals, by points": ("Anna;Bernd;1.500\nBernd;Carla;950\n", ["'1.500' on line 1", "thousands"]),
+    "a heading in another language": (
+        "Quelle,Ziel\nAnna,Bernd\nBernd,Carla\n",
+        ["2 components", "line 1 is a heading"],
+    ),
     "thousands or decimals": ("Anna\tBernd\t1,500\nBernd\tCarla\t2,000\n", ["'1,500'", "thousands"]),
     "a weight by another name": ("source,target,kg\nAnna,Bernd,1.5\n", ["'kg'", "weight"]),
     "two sources": ("from,source_id,target\nAnna,Bernd,Carla\n", ["'from', 'source_id'", "source"]),
@@ -289,7 +294,8 @@ def test_table_dialects_give_the_same_network(network: Network, separator: str, 
     table = csv.DictWriter(text, order, delimiter=separator)
     table.writeheader()
     for a, b, w in zip(i.tolist(), j.tolist(), weights.tolist(), strict=True):
-        number = f"{w:.6f}".replace(".", ",") if comma else repr(w)
+        # Six decimals, because three could be thousands.
+        number = f"{w:.6f}".replace(".", "," if comma else ".")
         table.writerow({"From": network.labels[a], "TO": network.labels[b], "Weight": number, "Note": "x, y; z"})
     with TemporaryDirectory() as folder:
         found = read(Path(folder), ".csv", text.getvalue())

@@ -23,12 +23,13 @@ REMEDY = "write source, target and, if any, weight, or a heading that names them
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Edges by the labels of their ends; ``description`` states how the table was read."""
+    """Edges by the labels of their ends; ``description`` states how the table was read, which may be ``headed``."""
 
     sources: list[Label]
     targets: list[Label]
     weights: NDArray[np.float64]
     description: str
+    headed: bool
 
 
 def parse_edges(table: TextTable) -> EdgeList:
@@ -45,7 +46,7 @@ def parse_edges(table: TextTable) -> EdgeList:
     _check_directions(table, ends)
     label = parse_labels(text for side in ends for text in side)
     sources, targets = ([label[text] for text in side] for side in ends)
-    return EdgeList(sources, targets, weights, table.description(places))
+    return EdgeList(sources, targets, weights, table.description(places), table.heading is not None)
 
 
 def edges_from_frame(frame: Any) -> tuple[list[Label], list[Label], NDArray[Any] | None]:

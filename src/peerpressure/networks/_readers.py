@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, did_you_mean, message
+from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.networks._adjacency import labels_from_json
 from peerpressure.networks._edge_lists import parse_edges
 from peerpressure.networks._graph_files import GRAPHS, read_graph
@@ -149,7 +149,14 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 def _read_edge_list(file: Path, weight: str | None, connected: bool) -> Network:
     edges = parse_edges(read_table(file, "an edge"))
     weights = None if weight is None else edges.weights
-    return Network.from_edges((edges.sources, edges.targets), weights, connected=connected)
+    try:
+        return Network.from_edges((edges.sources, edges.targets), weights, connected=connected)
+    except NetworkError as error:
+        # Two words that occur nowhere else are an edge of its own, or names of columns that are not known.
+        first, others = {edges.sources[0], edges.targets[0]}, {*edges.sources[1:], *edges.targets[1:]}
+        if not edges.headed and first.isdisjoint(others) and len(others) > 2:
+            raise NetworkError(f"{error}; if line 1 is a heading, name its columns source and target") from None
+        raise
 
 
 # Graphs of other programs
