@@ -92,7 +92,7 @@ def in_words(seconds: float) -> str:
     """
     unit = next((unit for unit, size in reversed([*UNITS.items()]) if seconds % size == 0), "second")
     count = seconds / UNITS[unit]
-    return f"{count:g} {unit}{'s' * (count != 1)}"
+    return f"{count:.10g} {unit}{'s' * (count != 1)}"
 
 
 def calendar_steps(times: Sequence[object], step: str, origin: object = None) -> tuple[NDArray[np.float64], str]:
@@ -159,7 +159,10 @@ def origin_seconds(origin: object) -> float:
 
 def _date(seconds: float) -> str:
     """Return an instant as an ISO date, with its time of day unless that is midnight."""
-    moment = _START + timedelta(seconds=float(seconds))
+    try:
+        moment = _START + timedelta(seconds=float(seconds))
+    except OverflowError:
+        return f"{in_words(float(seconds))} after 1970"
     return moment.isoformat().removesuffix("T00:00:00")
 
 

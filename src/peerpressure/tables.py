@@ -191,7 +191,10 @@ class TextTable:
         parts = [f"separated by {SEPARATORS[self.separator]}"] if self.separator else ["Parquet"]
         if self.encoding is not None:
             parts.append(f"encoded in {self.encoding}")
-        if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
+        # Columns of the rest are numbers with gaps.
+        others = () if rest is None else set(range(self.width)) - set(places.values())
+        numeric = [*(k for k in places.values() if self.is_numeric(k)), *others]
+        if any(self.has_decimal_commas(k) for k in numeric):
             parts.append("decimal commas")
         if "time" in places and self.has_dates(places["time"]):
             parts.append("dates")

@@ -83,6 +83,7 @@ REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "numbers among dates": (["2024-02-26"] * 4 + [5] * 4, "1 day", "all times must be dates if one is, got 5"),
     "no such day": (["2024-02-30"] * 8, "1 day", "a date must exist"),
     "nothing": ([None] * 8, "1 day", "must be Unix times.*got None"),
+    "before the calendar": (["0001-01-01", "0001-01-03"] * 4, "1 week", "whole steps of 1 week.*2 days"),
     "no date": (["soon"] * 8, "1 day", "all times must be dates if one is, got 'soon'"),
     "too fine": (["2024-02-26", "2026-02-26"] * 4, "1 s", "at most 10,000,000 steps"),
     "a month": (DAYS, "1 month", "got '1 month'.*no constant length"),
@@ -111,6 +112,7 @@ def test_an_origin_must_fit() -> None:
 
 def test_durations() -> None:
     assert [seconds_in(text) for text in ("90s", "1.5 h", "WEEK", "2 days")] == [90.0, 5400.0, 604800.0, 172800.0]
+    assert calendar_steps(["0001-01-01", "0001-01-15"], "week")[0].tolist() == [1.0, 3.0]
     steps, words = calendar_steps(["2024-01-31T12:00", "2024-01-31T11:00"], "hour")
     assert (steps.tolist(), words) == ([2.0, 1.0], "steps of 1 hour, 2024-01-31T11:00:00 is step 1")
 

@@ -53,6 +53,13 @@ def test_labels_keep_their_zeros(tmp_path: Path) -> None:
     assert hidden(tmp_path, people, edges=edges) == {1: 1.0, 2: 2.0, 3: 3.0}
 
 
+def test_row_numbers_are_no_labels(tmp_path: Path) -> None:
+    people = '"","x","opinion"\n"1","p",3\n"2","q",1\n"3","r",2\n'  # as R writes them
+    with pytest.raises(ScenarioError, match="must name the agents"):
+        hidden(tmp_path, people, edges="2,3\n1,2\n")
+    assert hidden(tmp_path, people.replace('""', '"id"'), edges="2,3\n1,2\n") == {1: 3.0, 2: 1.0, 3: 2.0}
+
+
 def test_the_column_can_be_told(tmp_path: Path) -> None:
     people = "name,best friend,opinion\nann,bob,1\nbob,cat,2\ncat,ann,3\n"
     assert hidden(tmp_path, people) == RIGHT  # a name is a name
@@ -95,6 +102,12 @@ REFUSED: dict[str, tuple[str, str, str, list[str]]] = {
     "others among numbers": ("id,opinion\n0,1\n1,2\n2,3\n3,3\n", RING, "", ["rows for others: '3'"]),
     "by chance": ("rank,opinion\n2,1\n0,2\n1,3\n", RING, "", ["'rank'", "by ="]),
     "more fields than names": ("name,opinion\nann,0,1\nbob,0,2\ncat,0,3\n", "", "", ["line 2", "3 fields"]),
+    "ids of another form": (
+        "id,opinion\n01,1\n02,2\n03,3\n",
+        "",
+        "",
+        ["under 'id' '01', '02', '03'", "labels are 'bob'"],
+    ),
     "no number": ("name,opinion\nann,1\nbob,?\ncat,3\n", "", "", ["line 3", "'?'"]),
 }
 

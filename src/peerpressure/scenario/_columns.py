@@ -122,6 +122,8 @@ def match_agents(table: TextTable, labels: Sequence[Any], value: int, by: str | 
     if by is not None:
         return _matched(table, labels, known, table.find(by))
     columns = {k: table.column(k) for k in range(table.width) if k != value}
+    # Numbers under no name count rows, as R and pandas write them.
+    columns = {k: texts for k, texts in columns.items() if heading[k] or not all(text.isdecimal() for text in texts)}
     named = {k for k in columns if places_in([heading[k]], ("agent",))}
     # A column is a candidate only if it names every agent.
     whole = [k for k, texts in columns.items() if known.keys() <= set(texts)]
@@ -147,6 +149,7 @@ def match_agents(table: TextTable, labels: Sequence[Any], value: int, by: str | 
         return _matched(table, labels, known, max(near, key=hits.__getitem__))
     if not unlabelled:
         rule, got = "a table must name the agents of a network with labels", f"columns {', '.join(map(repr, heading))}"
+        got += "".join(f", and under {heading[k]!r} {_listed(columns[k])}" for k in sorted(named))
         raise InvalidInputError(message(rule, got=got, remedy=f"{_BY}; the labels are {_listed(labels)}"))
     if len(table.rows) != len(labels):
         rule = f"there must be one row for each of the {len(labels)} agents"
