@@ -13,7 +13,7 @@ from peerpressure.dates import DateError, calendar_steps, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
 from peerpressure.labels import find_labels, texts_of
 from peerpressure.model import Model
-from peerpressure.tables import TextTable, is_number, read_table
+from peerpressure.tables import TextTable, is_number, places_in, read_table
 
 if TYPE_CHECKING:
     import pandas
@@ -89,6 +89,20 @@ def _values(table: TextTable, k: int) -> list[Any]:
     if table.has_decimal_commas(k):
         texts = [text.replace(",", ".") if is_number(text) else text for text in texts]
     return [None if text.casefold() in MISSING else float(text) if is_number(text) else text for text in texts]
+
+
+def with_roles(frame: pandas.DataFrame, model: Model) -> pandas.DataFrame:
+    """Return a data frame with the names of columns that this module uses in place of other usual ones."""
+    labels = set(map(str, model.network.labels))
+    # A column that has the name of an agent holds its outputs.
+    names = ["" if str(name) in labels else str(name) for name in frame.columns]
+    try:
+        places = places_in(names, (*KEYS, "agent", "public"), letters=True)
+    except FileFormatError as error:
+        raise InvalidInputError(str(error)) from None
+    tidy = {"agent", "public"} <= places.keys()
+    roles = {k: role for role, k in places.items() if tidy or role in KEYS}
+    return frame.set_axis([roles.get(k, name) for k, name in enumerate(frame.columns)], axis="columns")
 
 
 def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -> tuple[pandas.DataFrame, str | None]:

@@ -328,7 +328,8 @@ class Trajectory:
         ----------
         frame : pandas.DataFrame
             Tidy rows with columns ``time``, ``agent`` and ``public``, or one column for each agent beside ``time``;
-            ``replicate`` is optional in both. Missing outputs become NaN. Agents are found by their labels or, where
+            ``replicate`` is optional in both. Other usual names, such as ``date``, ``name`` and ``opinion``, are
+            accepted if there is no doubt. Missing outputs become NaN. Agents are found by their labels or, where
             that is unambiguous, by the texts of these.
         model : Model
             The model that is taken to have made the outputs.
@@ -360,7 +361,8 @@ class Trajectory:
         >>> Trajectory.from_dataframe(days, model, step="1 day").times
         array([1, 3])
         """
-        parts = outputs.outputs_from_frame(outputs.on_steps(frame, step, origin)[0], model)
+        frame, _ = outputs.on_steps(outputs.with_roles(frame, model), step, origin)
+        parts = outputs.outputs_from_frame(frame, model)
         # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
         return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
