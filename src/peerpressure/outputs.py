@@ -88,7 +88,7 @@ def _values(table: TextTable, k: int) -> list[Any]:
     texts = table.column(k)
     if table.has_decimal_commas(k):
         texts = [text.replace(",", ".") if is_number(text) else text for text in texts]
-    return [None if text.casefold() in MISSING else float(text) if is_number(text) else text for text in texts]
+    return [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
 
 
 def with_roles(frame: pandas.DataFrame, model: Model) -> pandas.DataFrame:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -146,17 +147,20 @@ class TextTable:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
         # Only among numbers: names may contain commas.
         with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
-        with_point = [row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])]
-        if with_comma and with_point:
-            got = " and ".join(f"{row.fields[k]!r} on line {row.line}" for row in (with_comma[0], with_point[0]))
+        # Lazily: the first row with a point decides for most tables.
+        points = (row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k]))
+        first = next(points, None)
+        if with_comma and first is not None:
+            got = " and ".join(f"{row.fields[k]!r} on line {row.line}" for row in (with_comma[0], first))
             raise _format_error(
                 "the numbers of a column must use one decimal sign", got, "write all of them with points"
             )
         # Programs use semicolons as separators where commas are decimal signs, and points may separate thousands.
-        unusual = with_point if self.separator == ";" else with_comma
-        if unusual and all(_THOUSANDS.fullmatch(row.fields[k]) for row in unusual):
+        unusual = first if self.separator == ";" else with_comma[0] if with_comma else None
+        others = points if self.separator == ";" else with_comma
+        if unusual is not None and all(_THOUSANDS.fullmatch(row.fields[k]) for row in chain([unusual], others)):
             remedy = "write numbers without separators of thousands, or with more or fewer decimals"
-            got = f"{unusual[0].fields[k]!r} on line {unusual[0].line}"
+            got = f"{unusual.fields[k]!r} on line {unusual.line}"
             raise _format_error("a decimal sign must be distinguishable from a separator of thousands", got, remedy)
         return bool(with_comma)
 
@@ -191,9 +195,10 @@ class TextTable:
         parts = [f"separated by {SEPARATORS[self.separator]}"] if self.separator else ["Parquet"]
         if self.encoding is not None:
             parts.append(f"encoded in {self.encoding}")
-        # Columns of the rest are numbers with gaps.
-        others = () if rest is None else set(range(self.width)) - set(places.values())
-        numeric = [*(k for k in places.values() if self.is_numeric(k)), *others]
+        # Most tables have no commas at all, which is found fast. Columns of the rest are numbers with gaps.
+        columns = places.values() if rest is None else range(self.width)
+        commas = [k for k in columns if any(k < len(row.fields) and "," in row.fields[k] for row in self.rows)]
+        numeric = (k for k in commas if k not in places.values() or self.is_numeric(k))
         if any(self.has_decimal_commas(k) for k in numeric):
             parts.append("decimal commas")
         if "time" in places and self.has_dates(places["time"]):
