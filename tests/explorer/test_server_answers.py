@@ -239,11 +239,11 @@ def test_a_method_that_cannot_work_says_why_and_the_others_go_on(asker: Asker) -
 
 # Few agents and times: each fit of an agent takes some milliseconds.
 UNKNOWN: dict[str, Any] = SMALL | {
-    "network": {"generator": "barabasi_albert", "n": 8, "m": 2},
+    "network": {"generator": "barabasi_albert", "n": 6, "m": 2},
     "run": {"steps": 60, "replicates": 2, "seed": 5},
     "observe": {"unknown_network": {}},
 }
-FEW = Limits(inferred=3 * 8 * 10_060)
+FEW = Limits(inferred=3 * 6 * 10_060)
 
 
 def inferred(limits: Limits = FEW, **observe: Any) -> Packed:
@@ -283,7 +283,7 @@ def test_early_gaps_leave_times_without_an_inferred_network() -> None:
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
-        ({"observe": {"agents": [0, 1, 2], "unknown_network": {}}}, "got 5 of 8 unobserved"),
+        ({"observe": {"agents": [0, 1, 2], "unknown_network": {}}}, "got 3 of 6 unobserved"),
         ({"observe": {"rounding": 0.1, "unknown_network": {}}}, "got rounding 0.1"),
         ({"observe": {"times": [1, 2], "unknown_network": {}}}, "3 steps or more"),
         ({"noise": {"law": "none"}}, "got no noise"),
@@ -298,8 +298,8 @@ def test_where_no_network_can_be_inferred_the_library_says_why(sections: dict[st
 
 
 def test_unobserved_agents_have_missed_edges() -> None:
-    _, arrays = inferred(agents=[0, 1, 2, 3, 4], unknown_network={"partial": True})
-    outside = (arrays["pairs"] > 4).any(axis=1)
+    _, arrays = inferred(agents=[0, 1, 2, 3], unknown_network={"partial": True})
+    outside = (arrays["pairs"] > 3).any(axis=1)
     assert arrays["true"][outside].all()
     assert (arrays["weights"][:, outside] == 0).all()
     assert (arrays["weights"] > 0).any()
