@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -140,16 +141,17 @@ def test_an_unknown_network_is_inferred_as_time_goes_on(driver: Driver) -> None:
     scenario = described(driver, "inference")
     model = scenario.model()
     run, edges = pp.simulate(model, STEPS, seed=scenario.run.seed), model.network.adjacency.toarray() > 0
-    times = np.unique(np.geomspace(8, STEPS, 12).round().astype(int))
-    for step in (0, 20, STEPS):
+    for step, earliest in ((0, None), (20, 8), (STEPS, STEPS)):
         driver.go_to(step)
         inferred = np.zeros((6, 6), dtype=bool)
-        if step:
-            last = int(times[times <= step][-1])
-            look = pp.Observation(times=range(1, last + 1))
+        # A busy machine leaves some of the times out.
+        last = re.search(r"up to (\d+),", page.inner_text("#inference-text"))
+        assert (last is None) == (earliest is None)
+        if last is not None and earliest is not None:
+            assert earliest <= int(last[1]) <= step
+            look = pp.Observation(times=range(1, int(last[1]) + 1))
             found = pp.recovery.infer_network(run, model.pressure, observation=look)
             inferred = (found.weights + found.weights.T) > 0
-            assert f"up to {last}," in page.inner_text("#inference-text")
             told = driver.number('#inference-text [data-key="average_precision"]')
             assert told == pytest.approx(found.average_precision(model.network))
         for kind, pairs in {"found": inferred & edges, "false": inferred & ~edges, "missed": ~inferred & edges}.items():

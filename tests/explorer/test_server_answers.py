@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -243,7 +244,7 @@ UNKNOWN: dict[str, Any] = SMALL | {
     "run": {"steps": 60, "replicates": 2, "seed": 5},
     "observe": {"unknown_network": {}},
 }
-FEW = Limits(inferred=3 * 6 * 10_060)
+FEW = Limits(inferred=3 * 6 * 10_060, inference_seconds=100.0)
 
 
 def inferred(limits: Limits = FEW, **observe: Any) -> Packed:
@@ -273,6 +274,12 @@ def test_edges_are_inferred_from_more_and_more_steps_as_the_library_infers_them(
         selected |= {(int(min(pair)), int(max(pair))) for pair in np.argwhere(found.weights > 0)}
     assert set(pairs) == selected | {(i, j) for i, j in edges if i < j}
     assert arrays["true"].tolist() == [int(pair in edges) for pair in pairs]
+
+
+def test_without_time_for_more_edges_are_inferred_from_all_steps() -> None:
+    _, arrays = inferred(replace(FEW, inference_seconds=0.0))
+    assert arrays["times"].tolist() == [60]
+    assert arrays["weights"].shape == (1, len(arrays["pairs"]))
 
 
 def test_early_gaps_leave_times_without_an_inferred_network() -> None:

@@ -277,6 +277,8 @@ class Limits:
     upload_bytes: int = 4 * 2**20
     seconds: float = 20.0
     verdict_seconds: float = 2.0
+    # No further time of an inferred network is computed after these.
+    inference_seconds: float = 8.0
     workers: int = 4
     # Each tab waits for a handful of answers; more than this is a page that asks in a loop.
     waiting: int = 32

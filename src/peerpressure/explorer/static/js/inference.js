@@ -50,12 +50,18 @@ export class Inference {
     );
   }
 
-  /** @param {InferenceAnswer | string | null} answer null if the network is known, otherwise why there is no answer */
+  /**
+   * @param {InferenceAnswer | string | null} answer null if the network is known; a text says why there is no answer, and
+   *   is empty until there is one
+   */
   show(answer) {
     const failed = typeof answer === "string" ? answer : (answer?.header.failed ?? null);
     this.#answer = failed === null ? /** @type {InferenceAnswer | null} */ (answer) : null;
     byId("inference").hidden = answer === null;
-    byId("inference-figure").hidden = this.#answer === null;
+    const figure = byId("inference-figure");
+    // Until there is an answer the curve of the last one is shown pale.
+    figure.classList.toggle("stale", failed === "");
+    if (failed !== "") figure.hidden = this.#answer === null;
     byId("inference-text").textContent = failed || "The network is being inferred…";
     this.#drawPlot();
     this.#update();
@@ -115,7 +121,7 @@ export class Inference {
    */
   #words({ arrays }, count) {
     if (this.#index < 0) {
-      return [`Nothing can be inferred yet: go on to step ${formatCount(arrays.times[0])} or later.`];
+      return [`The first edges are inferred from the steps up to ${formatCount(arrays.times[0])}: go on in time.`];
     }
     const precision = arrays.average_precision[this.#index];
     const [found, all] = [count("found"), count("found") + count("missed")];
