@@ -6,14 +6,10 @@ identifies columns by their names, describes what it found, and raises an error 
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import re
 import warnings
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -21,14 +17,13 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.dates import DateError, as_seconds, is_date
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
-from peerpressure.files import require_pyarrow
+from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.files import decode_text, read_bytes, require_pyarrow
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -53,13 +48,10 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 LETTERS: Mapping[str, str] = MappingProxyType(
     {"t": "time", "i": "source", "j": "target", "u": "source", "v": "target", "w": "weight", "y": "public"}
 )
-# What the readers of compressed and plain files raise for truncated or corrupted content.
-DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
 SAMPLE = 100_000  # characters from which the separator is detected
 PARQUET = ".parquet"
 BYTES_PER_CELL = 200  # of a table in memory, for which a Parquet file may need only a few bits
 
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
@@ -272,77 +264,8 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-@contextmanager
-def naming(
-    file: str | Path, what: str, damage: type[Exception] | tuple[type[Exception], ...] = DAMAGE
-) -> Iterator[None]:
-    """Add the name of the file to every error.
-
-    ``what`` names the kind of file, such as "a network file"; ``damage`` lists the exceptions of a damaged file.
-    """
-    try:
-        yield
-    except InvalidInputError as error:
-        # Same class, because callers catch the specific error.
-        raise type(error)(f"{file}: {error}") from None
-    except FileNotFoundError:
-        raise _format_error(f"{what} must exist", file, "check the path") from None
-    except PeerPressureError as error:
-        raise FileFormatError(f"{file}: {error}") from None
-    except damage as error:
-        rule, remedy = f"{file} must be readable as {Path(file).suffix}", "check that the suffix tells its format"
-        raise _format_error(rule, f"{type(error).__name__}: {error}", remedy) from error
-
-
 def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
     return FileFormatError(message(rule, got=got, remedy=remedy))
-
-
-def read_bytes(file: Path) -> bytes:
-    """Return the content of a file, decompressed if its suffix is .gz."""
-    if file.suffix.lower() != ".gz":
-        return file.read_bytes()
-    import psutil
-
-    # A few kilobytes of gzip may expand to gigabytes.
-    limit = psutil.virtual_memory().available // 8
-    with gzip.open(file) as stream:
-        # One byte more than allowed, which distinguishes a file of just that size from a larger one.
-        data = stream.read(limit + 1)
-    if len(data) > limit:
-        raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
-    return data
-
-
-def decode_text(data: bytes) -> tuple[str, str | None]:
-    """Return the text of a file, and its encoding if that is a conclusion.
-
-    UTF-8, and UTF-16 by its byte order mark, are recognised with certainty. Other bytes beyond ASCII are those of
-    Windows-1252, which contains Latin-1, unless some of them are valid UTF-8: then the file is damaged.
-    """
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    encoding = None
-    try:
-        # utf-8-sig drops the byte order mark of Excel, which would become part of the first name.
-        text = data.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The line is what a user can look up; an offset in bytes is not.
-        line = data.count(b"\n", 0, error.start) + 1
-        rule, got = "a table must be UTF-8 text", f"byte 0x{data[error.start]:02x} on line {line}"
-        refused = _format_error(rule, got, "save it as UTF-8 (in Excel: CSV UTF-8)")
-        if wide or not data.decode("utf-8", errors="ignore").isascii():
-            raise refused from None
-        try:
-            text, encoding = data.decode("cp1252"), "Windows-1252"
-        except UnicodeDecodeError:
-            raise refused from None
-        # Control characters occur in binary files only.
-        if _CONTROL.search(text):
-            raise refused from None
-    # UTF-16 without a mark decodes as UTF-8 with a zero after each letter.
-    if "\0" in text:
-        raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
-    return text, encoding
 
 
 def _parquet_table(file: Path, what: str) -> TextTable:

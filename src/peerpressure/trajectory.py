@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from peerpressure import outputs, storage
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import naming
 from peerpressure.model import Model
-from peerpressure.tables import naming
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

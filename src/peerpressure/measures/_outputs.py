@@ -10,10 +10,10 @@ import numpy as np
 
 from peerpressure.dates import ROUNDING
 from peerpressure.errors import InvalidInputError, first_few, message
+from peerpressure.files import naming
 from peerpressure.model import Model
 from peerpressure.outputs import by_topic, on_steps, read_frame
 from peerpressure.sde import SDE
-from peerpressure.tables import naming
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:

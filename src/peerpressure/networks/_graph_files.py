@@ -15,9 +15,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
+from peerpressure.files import decode_text, naming, read_bytes
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks._validation import Label, network_error
-from peerpressure.tables import Row, TextTable, cell_text, decode_text, naming, places_in, read_bytes
+from peerpressure.tables import Row, TextTable, cell_text, places_in
 
 _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 

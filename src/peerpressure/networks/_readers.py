@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
+from peerpressure.files import naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json
 from peerpressure.networks._edge_lists import parse_edges
 from peerpressure.networks._graph_files import GRAPHS, read_graph
 from peerpressure.networks._network import Network
 from peerpressure.networks._validation import validate_square
-from peerpressure.tables import naming, read_bytes, read_table
+from peerpressure.tables import read_table
 
 Reader = Callable[[Path, str | None, bool], Network]
 

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import NetworkError, message
+from peerpressure.files import naming
 from peerpressure.networks._event_lists import Lines, parse_lines
 from peerpressure.networks._readers import check_archive, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Label, network_error, unknown_labels
-from peerpressure.tables import PARQUET, naming, read_table
+from peerpressure.tables import PARQUET, read_table
 
 # Separators with which text is written; reading detects them.
 SEPARATORS: Mapping[str, str] = MappingProxyType({".csv": ",", ".tsv": "\t", ".txt": " ", ".dat": " "})
