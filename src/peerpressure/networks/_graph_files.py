@@ -20,6 +20,7 @@ from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import Row, TextTable, cell_text, places_in
 
+_GEXF_13 = re.compile(rb"http://(?:www\.)?gexf\.net/1\.3(?=[\"'/])")
 _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 
 
@@ -166,6 +167,8 @@ def _graphml(data: bytes) -> Any:
 def _gexf(data: bytes) -> Any:
     import networkx as nx
 
+    # Version 1.3, which Gephi writes, has the elements of 1.2 for what is read here; older NetworkX knows only these.
+    data = _GEXF_13.sub(b"http://www.gexf.net/1.2draft", data)
     graph = nx.read_gexf(_parsed_xml(data, "GEXF"))
     if graph.graph.get("mode") == "dynamic":
         remedy = "export one graph without times, or a list of contacts"
