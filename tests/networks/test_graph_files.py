@@ -103,6 +103,12 @@ def test_labels_that_repeat_or_lack_name_nobody(tmp_path: Path) -> None:
     assert read_network(two).labels == (1, 2, 3)
 
 
+def test_names_of_igraph(tmp_path: Path) -> None:
+    file = write(tmp_path, ".gml", GML.replace("label", "name").replace("value", "weight"))
+    assert edge_table(read_network(file)) == EDGES
+    assert describe_network_file(file) == "agents by name, weight from 'weight'; attributes: 'opinion'"
+
+
 def test_default_weights_of_a_file_count(tmp_path: Path) -> None:
     key = '<key attr.name="weight" attr.type="double" for="edge" id="weight"'
     text = GEPHI_GRAPHML.replace(f"{key}/>", f"{key}><default>2.0</default></key>")

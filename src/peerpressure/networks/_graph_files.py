@@ -1,6 +1,6 @@
 """Files of graphs from other programs: GraphML, GEXF, GML and Pajek, with the attributes of their nodes.
 
-Agents are named by the labels of the nodes if every node has one of its own, else by their identifiers.
+Agents are named by the labels of the nodes if every node has one of its own, else by their names or identifiers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 
 
 class GraphFile(NamedTuple):
-    """A graph of NetworkX with agents as nodes; ``named_by`` is "label" or "id", and ``weight`` an edge attribute."""
+    """A graph of NetworkX with agents as nodes, named by an attribute or "id"; ``weight`` is an attribute of edges."""
 
     graph: Any
     named_by: str
@@ -35,7 +35,7 @@ class GraphFile(NamedTuple):
     def attributes(self) -> list[str]:
         """Names of the attributes of nodes, in the order of first appearance."""
         names = [name for _, data in self.graph.nodes(data=True) for name in data]
-        return [name for name in dict.fromkeys([*names, *self.defaults]) if name != "label"]
+        return [name for name in dict.fromkeys([*names, *self.defaults]) if name not in ("label", self.named_by)]
 
     @property
     def defaults(self) -> Mapping[str, Any]:
@@ -132,12 +132,15 @@ def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
 
 
 def _with_labels(graph: Any) -> tuple[Any, str]:
-    """Return the graph with agents as nodes, and whether they are named by label or id."""
+    """Return the graph with agents as nodes, and whether they are named by label, name or id."""
     import networkx as nx
 
-    labels = [cell_text(data.get("label")) for _, data in graph.nodes(data=True)]
-    named_by = "label" if all(labels) and len(set(labels)) == len(labels) else "id"
-    texts = labels if named_by == "label" else [str(node) for node in graph.nodes]
+    texts, named_by = [str(node) for node in graph.nodes], "id"
+    # igraph writes names, and Gephi labels, which take precedence; either must tell all agents apart.
+    for attribute in ("name", "label"):
+        names = [cell_text(data.get(attribute)) for _, data in graph.nodes(data=True)]
+        if all(names) and len(set(names)) == len(names):
+            texts, named_by = names, attribute
     if len(set(texts)) < len(texts):
         twice = next(text for text, count in Counter(texts).items() if count > 1)
         raise network_error("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
