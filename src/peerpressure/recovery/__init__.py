@@ -64,6 +64,7 @@ METHODS: Mapping[str, Estimator] = {
 }
 
 CONTINUOUS = ("innovations", "kalman")
+UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 
 __all__ = [
     "CONTINUOUS",
@@ -119,7 +120,8 @@ def recover(
         exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
         continuous time, "innovations" or "kalman".
     observation : Observation, optional
-        Which agents are observed and when; by default all that is recorded from step 1 on.
+        Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
+        y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
         Gaussian prior of x₀; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
@@ -187,6 +189,8 @@ def _recover(
     if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
         # A regression fits any outputs; inverting the update tests whether they are consistent with the model.
         estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
+    if data.leaves_start:
+        estimate = replace(estimate, note="; ".join(filter(None, (estimate.note, UNUSED_START))))
     return estimate
 
 
