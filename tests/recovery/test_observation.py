@@ -248,3 +248,10 @@ def test_a_start_that_is_left_out_is_said() -> None:
     }
     for name, estimate in silent.items():
         assert "sees_start" not in estimate.note, name
+
+
+def test_rounding_coarser_than_the_noise_is_said() -> None:
+    for pressure, spacing, coarse in ((pp.Constant(0.1), 0.1, False), (pp.Constant(0.1), 1.5, True), ("t", 0.3, True)):
+        model = pp.Model(pp.networks.cycle(5), np.arange(5.0), pressure=pressure, noise=pp.Gaussian(0.5))
+        estimate = recover(model, pp.simulate(model, 9, seed=1), "kalman", Observation(rounding=spacing))
+        assert ("approximate" in estimate.note) == coarse

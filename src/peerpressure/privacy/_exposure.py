@@ -14,7 +14,8 @@ from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import Observed, as_observation, has_grid, observed_agents
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery import METHODS, Observation, Prior, outputs_of
+from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
+from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
 from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import State, Trajectory
@@ -22,6 +23,8 @@ from peerpressure.trajectory import State, Trajectory
 if TYPE_CHECKING:
     import pandas as pd
 
+# Columns solved for at a time where a covariance is an operator: more share a product, but need n numbers each.
+_COLUMNS = 256
 _SHOWN = 8  # agents listed by name
 _WIDTH = 88
 
@@ -203,8 +206,7 @@ def _variances(system: System, steps: int, look: Observation | None, prior: Prio
         return np.zeros(model.n)
     # The methods themselves rather than recover: rounding errors of one run are no protection.
     method = METHODS["innovations" if look == Observation() else "kalman"].estimate
-    # The diagonal of a large covariance may be estimated; single variances are exact.
-    return method(gaussian, data, prior).variance_of(model.network.labels)
+    return _exact_variance(method(gaussian, data, prior))
 
 
 def _noiseless_run(system: System, steps: int) -> Trajectory:
@@ -226,6 +228,15 @@ def _noiseless_run(system: System, steps: int) -> Trajectory:
         mean=None,
         final=State(steps, path[-1][None]),
     )
+
+
+def _exact_variance(estimate: Estimate) -> Vector:
+    """Return the variances, solving for them agent by agent where the covariance does not fit."""
+    if not isinstance(estimate.covariance, SymmetricOperator):
+        return estimate.variance
+    labels = list(estimate.model.network.labels)
+    blocks = [labels[i : i + _COLUMNS] for i in range(0, len(labels), _COLUMNS)]
+    return np.concatenate([estimate.variance_of(block) for block in blocks])
 
 
 def exposure_text(found: Exposure) -> str:

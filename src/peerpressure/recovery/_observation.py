@@ -31,8 +31,8 @@ class Observation:
     ``agents`` are labels and ``times`` steps (None for all that were recorded); steps before ``first_step`` are not
     observed. ``rounding`` is the spacing of the values that the observer sees: outputs are rounded to its multiples,
     half to even, unless they are all on a grid of that spacing already, as data that came rounded are. The loss is
-    treated as independent noise of variance rounding²/12 on each output, which is good while the noise is wider than
-    the spacing.
+    treated as independent noise of variance rounding²/12 on each output, which is good while the noise of a step is
+    wider than the spacing; the note of an estimate says where it is not.
 
     ``sees_start`` adds y₀. In a model that starts from its hidden opinions, y₀ = x₀ without noise: an observer of y₀
     knows x₀ and nothing is left to estimate, hence the default: an estimate from a record that has y₀ says in its note
