@@ -310,11 +310,13 @@ class NormalEquations:
 
     def apply(self, columns: Array) -> Array:
         """Return H applied to columns, (f, b)."""
-        return self.design.adjoint(self.design.forward(columns))
+        parts = [self.design.adjoint(self.design.forward(part)) for part in self.design.parts(columns)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def solve(self, rhs: Array) -> Array:
         """Return the solution for right-hand sides (f, b)."""
-        return conjugate_gradients(self.apply, rhs, self._preconditioner)[0]
+        parts = [conjugate_gradients(self.apply, part, self._preconditioner)[0] for part in self.design.parts(rhs)]
+        return np.concatenate(parts, axis=1)
 
     def condition(self, rhs: Array) -> float:
         """Return an estimate of the condition of H scaled by its first step, for a typical right-hand side (f, b)."""
