@@ -169,8 +169,8 @@ class Observe(Section):
     agents: Annotated[list[Label], Field(min_length=1)] | None = None
     times: Annotated[list[Step], Field(min_length=1)] | None = None
     first_step: Step = 0
-    sees_start: bool = False
-    rounding: Annotated[float, Field(ge=0)] = 0.0
+    sees_start: Annotated[bool, Field(description="observe y₀ as well, which may show the hidden opinions")] = False
+    rounding: Annotated[float, Field(ge=0, description="spacing of the observed values; 0 for exact ones")] = 0.0
     methods: list[Method] = Field(default=["innovations"], min_length=1)
     target: Annotated[
         Literal["initial", "current"],
