@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._least_squares import is_identified
 from peerpressure.recovery._limits import COARSE, CONTRADICTION, NEGLIGIBLE, ROUNDING_ALLOWANCE
@@ -59,28 +58,10 @@ class GaussianPosterior:
 @final
 @dataclass(frozen=True, eq=False)
 class PosteriorFit:
-    """The posterior of x₀, with how well it is determined and how well the facts fit.
-
-    ``condition`` compares the variances of the worst and the best direction, ∞ if one is left open; ``misfit``
-    (replicates,) is the residual sum of squares, χ² with ``spare`` degrees of freedom if the noise is Gaussian.
-    """
+    """The posterior of x₀; ``condition`` compares the variances of its worst and best direction, ∞ if one is open."""
 
     posterior: GaussianPosterior
     condition: float
-    misfit: Vector
-    spare: int
-
-    @property
-    def goodness_of_fit(self) -> Vector:
-        """The two-sided p-value of the facts, (replicates,); 1 if they leave nothing to compare."""
-        from scipy import special
-
-        # With no degrees of freedom left the misfit is 0 up to rounding, and χ²₀ has no p-value.
-        if not self.spare:
-            return np.ones_like(self.misfit)
-        # Both tails: too small a misfit also contradicts the model, for instance if the noise is smaller than assumed.
-        below, above = special.chdtr(self.spare, self.misfit), special.chdtrc(self.spare, self.misfit)
-        return np.asarray(2 * np.minimum(below, above))
 
 
 @final
@@ -90,22 +71,19 @@ class InformationState:
 
     Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after the first
     ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
-    what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
-    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away.
+    what distinguishes an agent that is barely observed from one that is not observed at all.
     """
 
     n: int
     exact: Vector
     rounding: Vector
     noisy: Vector
-    dropped: Vector
-    count: int = 0
 
     @classmethod
     def empty(cls, n: int, replicates: int) -> InformationState:
         """Return the state before any fact."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates))
+        return cls(n, empty, np.zeros(0), empty)
 
     def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
@@ -118,23 +96,16 @@ class InformationState:
             chosen = _orthogonalised(certain, errors, self.n).rows
             certain, errors = certain[chosen], errors[chosen]
         rows = np.concatenate([self.noisy, noisy])
-        kept, left_over = self._compressed(rows)
-        return InformationState(
-            self.n, certain, errors, kept, self.dropped + left_over, self.count + len(rows) - len(kept)
-        )
+        return InformationState(self.n, certain, errors, self._compressed(rows))
 
-    def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
-        """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
+    def _compressed(self, rows: Vector) -> Vector:
+        """Return n rows equivalent to many, by a QR factorisation."""
         # The same amortisation; QR acts on the rows themselves, so the condition number is not squared.
         if len(rows) <= 2 * self.n:
-            return rows, np.zeros(rows.shape[1] - self.n)
+            return rows
         Q, triangle = np.linalg.qr(rows[:, : self.n])
-        values = rows[:, self.n :]
-        rotated = Q.T @ values
-        # The part of b outside the range of A is the same for every x₀: it is dropped from the rows but belongs to the
-        # χ².
-        left_over = np.square(values - Q @ rotated).sum(axis=0)
-        return np.concatenate([triangle, rotated], axis=1), left_over
+        # The part of b outside the range of A is the same for every x₀ and is dropped.
+        return np.concatenate([triangle, Q.T @ rows[:, self.n :]], axis=1)
 
     def solve(self) -> PosteriorFit:
         """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E.
@@ -154,12 +125,11 @@ class InformationState:
         spread = free @ rest
         # The constraints enter through the particular solution and through the right-hand side b − A·fixed.
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
-        misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
         posterior = GaussianPosterior(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
         condition = max(float((values[0] / values[-1]) ** 2) if values.size else 1.0, known.condition)
         # `values` excludes the singular values of 0, so the ratio above ignores undetermined directions.
         condition = np.inf if unknown.size else condition
-        return PosteriorFit(posterior, condition, misfit, self.count + len(A) - values.size)
+        return PosteriorFit(posterior, condition)
 
 
 @final
@@ -271,6 +241,4 @@ def estimate_of(model: Model, data: Outputs, method: str, state: InformationStat
         identified=posterior.identified[free],
         rank=free.size - posterior.null_space.shape[1],
         condition=solution.condition,
-        # Other laws leave sums of squares that are not χ².
-        goodness_of_fit=solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None,
     )

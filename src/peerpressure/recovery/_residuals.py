@@ -1,0 +1,409 @@
+"""Standardised one-step-ahead residuals: independent and standard normal if the model made the outputs.
+
+Each output is predicted from those before it, x₀ included: with white or AR(1) noise whitened to b_t = a_t x₀ + e_t,
+
+    w_t = (b_t − a_t x̂_{t−1}) / √(1 + a_tᵀ P_{t−1} a_t),
+
+where x̂ and P are estimate and covariance of x₀ given the earlier outputs. These recursive residuals [1]_ are exactly
+independent N(0, 1) under Gaussian noise, while those about the final x̂ are correlated. Outputs that are used up to
+determine x₀ have none. Under another law, w_t = Φ⁻¹(u_t), where u_t is the probability of a smaller output given the
+earlier ones if x₀ has a flat prior. That is the conditional law of what does not depend on x₀, so that the u_t are
+exactly independent and uniform, too.
+
+The sum of squares and the variances that outputs have given x₀ give the log-likelihood at its maximum in x₀.
+
+References
+----------
+.. [1] Brown, R. L., Durbin, J. & Evans, J. M. (1975), Techniques for testing the constancy of regression relationships
+   over time. JRSS B 37.
+.. [2] Rosenblatt, M. (1952), Remarks on a multivariate transformation. Annals of Mathematical Statistics 23.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from peerpressure.model import Model
+from peerpressure.noise import Gaussian, NoNoise, Rademacher, Uniform
+from peerpressure.progress import checkpoint
+from peerpressure.recovery._information_state import InformationState
+from peerpressure.recovery._innovations import start_row
+from peerpressure.recovery._inversion import observed_steps, own_series
+from peerpressure.recovery._kalman import LEGIBLE_DIGITS, run_filter
+from peerpressure.recovery._least_squares import conjugate_gradients, innovation_std
+from peerpressure.recovery._likelihood import likelihood
+from peerpressure.recovery._limits import DENSE_LIMIT, FILTER_LIMIT, NEGLIGIBLE, PATH_BYTES, RESIDUAL_NUMBERS
+from peerpressure.recovery._location_law import ScaledLaw, law_scores
+from peerpressure.recovery._observation import Outputs
+from peerpressure.statespace import System, initial_state, model_of, retained
+
+Array: TypeAlias = NDArray[np.float64]
+# Rounding errors of a residual above this part of its noise would be tested instead of the noise.
+_LOST = 0.1
+# Units in the last place by which the inversion of an update may be off.
+_DIGITS = 64
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
+
+    ``log_likelihood`` (replicates,) is the maximum of the log-likelihood in x₀, None where outputs have no density or
+    are not all used; ``parameters`` is how many directions of x₀ it was maximised over, and ``outputs`` how many
+    outputs it is of.
+    """
+
+    times: NDArray[np.int64]
+    agents: NDArray[np.int64]
+    values: Array
+    log_likelihood: Array | None = None
+    parameters: int = 0
+    outputs: int = 0
+
+
+def residuals(system: System, data: Outputs) -> Residuals | None:
+    """Return the residuals of outputs, None where none can be computed: their law or size is out of reach."""
+    model = model_of(system)
+    inverts = isinstance(system, Model) and not data.seen.rounding and not model.noise.is_frozen
+    if not isinstance(model.noise, Gaussian):
+        return _of_series(model, data) if inverts and _has_density(model) else None
+    # Inversion is fast and loses nothing from complete outputs; from others it leaves out agents with a neighbour that
+    # is not observed, so that it is used only where the filter takes too long.
+    whole = data.complete and data.seen.free.size in (0, model.n) and bool((_deviations(model, data) > 0).all())
+    if inverts and (whole or model.n > FILTER_LIMIT):
+        return _of_series(model, data)
+    return _filtered(system, data) if model.n <= FILTER_LIMIT else None
+
+
+def _has_density(model: Model) -> bool:
+    """Return whether the law of the noise has a density that `law_scores` can follow: on the whole line, or uniform."""
+    noise = model.noise
+    if isinstance(noise, (Rademacher, NoNoise)):
+        return False
+    law = noise.unit()
+    return isinstance(noise, Uniform) or (hasattr(law, "logpdf") and bool(np.isinf(law.support()).all()))
+
+
+def _deviations(model: Model, data: Outputs) -> Array:
+    """Return σ_t of the steps up to the last, (T, n)."""
+    return model.noise.scale(np.arange(1, data.seen.last + 1))[:, None] * model.noise.deviations(model.n)
+
+
+# From each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs its neighbours' outputs.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """Whitened series b = a x₀ + e with unit noise e: b (replicates, T, n), a and ``present`` (T, n).
+
+    ``std`` (T, n) is what an output's standard deviation was given x₀ and the output before.
+    """
+
+    times: NDArray[np.int64]
+    values: Array
+    slope: Array
+    present: NDArray[np.bool_]
+    std: Array
+
+
+def _of_series(model: Model, data: Outputs) -> Residuals | None:
+    part = _first_steps(data)
+    if part is None:
+        return None
+    series, everyone = _whitened(model, part), np.arange(model.n)
+    if not isinstance(model.noise, Gaussian):
+        values = law_scores(series.values, series.slope, series.present, data.known, model.noise)
+        return _with_law(model, data, Residuals(series.times, everyone, values))
+    values, information, mean = _recursive(series, data.known)
+    from_hidden = initial_state(model).starts_from_hidden and data.seen.free.size == model.n
+    first = int(from_hidden)
+    if not (part is data and data.complete and series.present[first:].all()):
+        return Residuals(series.times, everyone, values)
+    squares = np.nansum(np.square(values), axis=(1, 2))
+    logs = 2 * float(np.log(series.std[first:]).sum())
+    parameters = data.seen.free.size
+    if from_hidden:
+        values[:, 0], more, log_first = _first_step(model, data, series, information, mean)
+        squares, logs = squares + more, logs + log_first
+        parameters = min(parameters, int(np.isnan(values[0]).sum()))
+    count = data.seen.last * model.n
+    height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
+    return Residuals(series.times, everyone, values, height, parameters, count)
+
+
+def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
+    """Return the residuals with the log-likelihood of white noise of another law, at its estimate of x₀.
+
+    Where agents start from x₀, the estimate leaves out step 1, and the likelihood is a little below its maximum.
+    """
+    deviations = _deviations(model, data)
+    large = data.seen.last * data.known.size > RESIDUAL_NUMBERS
+    if model.noise.autocorrelation or large or not (data.complete and deviations.all()):
+        return found
+    estimate = likelihood(model, data) if data.seen.free.size else None
+    if estimate is not None and not estimate.identified.all():
+        return found
+    x = (data.known if estimate is None else estimate.value).T
+    law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
+    before = x if initial_state(model).starts_from_hidden else np.tile(model.start_state[:, None], x.shape[1])
+    share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
+    for row, sigma in enumerate(deviations):
+        update, public = model.update(row + 1), data.at(row).T
+        noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
+        height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
+        adopted, before = update.adapt(adopted, public), public
+    return replace(found, log_likelihood=height, parameters=data.seen.free.size, outputs=data.seen.last * model.n)
+
+
+def _first_steps(data: Outputs) -> Outputs | None:
+    """Return the outputs, or so many of the first steps that the arrays of the inversion fit in memory."""
+    steps = RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
+    if data.seen.times.size <= steps:
+        return data
+    if steps < 2:
+        return None
+    seen = replace(data.seen, times=data.seen.times[:steps])
+    return replace(data, seen=seen, values=data.values[:, :steps], present=data.present[:steps])
+
+
+def _whitened(model: Model, data: Outputs) -> Whitened:
+    """Return the agents' own series with the correlation in time removed; gaps are bridged by φ to their length."""
+    seen, phi, n = observed_steps(model, data), model.noise.autocorrelation, model.n
+    r = own_series(model, seen)
+    sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
+    gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
+    lost = _DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0)) / gains
+    present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
+    sigma = np.where(present, sigma, 1.0)
+    b, a = r / sigma, np.where(present, seen.share, 0.0) / sigma
+    std = gains * sigma
+    if phi:
+        gaussian = isinstance(model.noise, Gaussian)
+        present, b, a, std = _unlinked(seen.times, phi, present, b, a, std, across_gaps=gaussian)
+    return Whitened(seen.times, b, a, present, std)
+
+
+def _unlinked(
+    times: NDArray[np.int64],
+    phi: float,
+    present: NDArray[np.bool_],
+    b: Array,
+    a: Array,
+    std: Array,
+    *,
+    across_gaps: bool,
+) -> tuple[NDArray[np.bool_], Array, Array, Array]:
+    """Return (v_t − link v_{t−1})/√(1 − link²) of series and slopes, with what is present and the standard deviations.
+
+    Draws add up across a gap and before the first step, and are normal only if each of them is.
+    """
+    present, new_b, new_a, std = present.copy(), b.copy(), a.copy(), std.copy()
+    last = np.full(present.shape[1], -1)
+    for row in range(times.size):
+        here = present[row].copy()
+        link = np.where(last >= 0, phi ** (times[row] - times[last]).astype(np.float64), 0.0)
+        fresh = innovation_std(link)
+        columns = np.arange(last.size)
+        new_b[:, row] = (b[:, row] - link * b[:, last, columns]) / fresh
+        new_a[row] = (a[row] - link * a[last, columns]) / fresh
+        std[row] *= fresh
+        if not across_gaps:
+            present[row] &= (last >= 0) & (times[row] - times[last] == 1)
+        last[here] = row
+    return present, new_b, new_a, std
+
+
+def _recursive(series: Whitened, known: Array) -> tuple[Array, Array, Array]:
+    """Return residuals (replicates, T, n), and information (n,) and estimate (replicates, n) of each x₀ in the end."""
+    replicates, n = known.shape
+    # The estimates are kept as differences from a first one: a large x₀ with small noise would cancel all digits.
+    given = ~np.isnan(known[0])
+    shift = np.where(given, np.nan_to_num(known), _first_estimate(series))
+    information, total = np.where(given, np.inf, 0.0), np.zeros((replicates, n))
+    out = np.full(series.values.shape, np.nan)
+    for row, here in enumerate(series.present):
+        checkpoint()
+        a = series.slope[row]
+        b = series.values[:, row] - a * shift
+        sum_of = np.where(information > 0, information, 1.0)
+        predicted = np.where(given, 0.0, total / sum_of)
+        ready = here & (information > 0)
+        out[:, row] = np.where(ready, (b - a * predicted) / np.sqrt(1 + a**2 / sum_of), np.nan)
+        information = information + np.where(here, a**2, 0.0)
+        total += np.where(here, a * b, 0.0)
+    mean = np.where(given, 0.0, total / np.where(information > 0, information, 1.0))
+    return out, information, shift + mean
+
+
+def _first_estimate(series: Whitened) -> Array:
+    usable = series.present & (np.abs(series.slope) > NEGLIGIBLE)
+    first, columns = np.argmax(usable, axis=0), np.arange(usable.shape[1])
+    slope = np.where(usable[first, columns], series.slope[first, columns], 1.0)
+    return np.asarray(np.where(usable.any(axis=0), series.values[:, first, columns] / slope, 0.0))
+
+
+def _first_step(
+    model: Model, data: Outputs, series: Whitened, information: Array, mean: Array
+) -> tuple[Array, Array, float]:
+    """Return residuals (replicates, n), their sum of squares and Σ log variance of step 1 given all later steps.
+
+    From a hidden start, y_1/g_1 contains the x₀ of neighbours, so that its rows follow those of each agent alone.
+    """
+    gain, std = model.update(1).gain, model.noise.deviations(model.n)
+    follows = data.seen.last > 1
+    row = start_row(model, 2 if follows else None, retained(model, 1)[1])
+    size = std / np.sqrt(row.weight)
+    second = (series.values[:, 1] * (std * float(model.noise.scale(2)))).T if follows else None
+    off = row.observed(data.at(0).T / gain[:, None], second) - row.matrix @ mean.T
+    A, off = sparse.csr_array(sparse.diags_array(1 / size) @ row.matrix), off / size[:, None]
+    logs = 2 * float(np.log(gain * size / row.first).sum())
+    if model.n <= DENSE_LIMIT:
+        found = RecursiveRows.of(np.diag(np.sqrt(information))[information > 0], off.shape[1])
+        w = found.residuals(A.toarray(), off)
+        return w.T, np.nansum(np.square(w), axis=0), logs
+    # Too many for a dense covariance of the residuals; their sum of squares needs one solution.
+    rhs, diagonal = A.T @ off, information + np.asarray(A.multiply(A).sum(axis=0)).ravel()
+    moved, _ = conjugate_gradients(lambda z: information[:, None] * z + A.T @ (A @ z), rhs, diagonal)
+    return np.full(mean.shape, np.nan), np.square(off).sum(axis=0) - (moved * rhs).sum(axis=0), logs
+
+
+# From rows A x₀ = b + e in several unknowns.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RecursiveRows:
+    """Rows R x₀ = z + e with unit noise, taken in so far.
+
+    R determines the span of ``known`` (f, r) and leaves that of ``open`` (f, f − r) undetermined; R · known is square
+    and invertible. Like an information state, but it predicts the rows that come next.
+    """
+
+    matrix: Array
+    values: Array
+    known: Array
+    open: Array
+
+    @classmethod
+    def of(cls, matrix: Array, replicates: int) -> RecursiveRows:
+        """Return rows with values of 0."""
+        return _spanned(matrix, np.zeros((len(matrix), replicates)))
+
+    def residuals(self, A: Array, b: Array) -> Array:
+        """Return the residuals of new rows, (m, replicates), one after another; NaN where a row determines x₀ anew."""
+        out = np.full(b.shape, np.nan)
+        M, predicted = _contrasts(A @ self.open, np.linalg.norm(A, axis=1))
+        if M.size:
+            # A x̂ = C z with C = A V (R V)⁻¹, and the covariance of M (b − A x̂) is M (I + C Cᵀ) Mᵀ.
+            C = np.linalg.solve((self.matrix @ self.known).T, (A @ self.known).T).T
+            root = np.asarray(np.linalg.qr(np.concatenate([M, M @ C], axis=1).T, mode="r")).T
+            root = root * np.where(root.diagonal() < 0, -1.0, 1.0)
+            out[predicted] = linalg.solve_triangular(root, M @ (b - C @ self.values), lower=True)
+        return out
+
+    def condition(self, A: Array, b: Array) -> RecursiveRows:
+        """Return the rows with new ones taken in."""
+        Q, R = np.linalg.qr(np.concatenate([self.matrix, A]))
+        z = Q.T @ np.concatenate([self.values, b])
+        if not self.open.size:
+            return RecursiveRows(R, z, self.known, self.open)
+        return _spanned(R, z)
+
+
+def _spanned(matrix: Array, values: Array) -> RecursiveRows:
+    """Return rows compressed to as many as they have rank."""
+    f = matrix.shape[1]
+    if not matrix.size:
+        return RecursiveRows(np.zeros((0, f)), values[:0], np.zeros((f, 0)), np.eye(f))
+    left, size, right = np.linalg.svd(matrix)
+    rank = int((size > NEGLIGIBLE * size[0]).sum())
+    if rank == f:
+        return RecursiveRows(matrix, values, np.eye(f), np.zeros((f, 0)))
+    rows = size[:rank, None] * right[:rank]
+    return RecursiveRows(rows, left[:, :rank].T @ values, right[:rank].T, right[rank:].T)
+
+
+def _contrasts(D: Array, size: Array) -> tuple[Array, list[int]]:
+    """Return M with M D = 0 and a row for each row of D that those before it span, and which rows these are."""
+    m, f = D.shape
+    M, spanned, chosen = np.eye(m), list[int](), list[int]()
+    basis, triangle = np.zeros((0, f)), np.zeros((0, 0))
+    for i, d in enumerate(D):
+        share = basis @ d
+        left = d - basis.T @ share
+        again = basis @ left
+        share, left = share + again, left - basis.T @ again
+        length = float(np.linalg.norm(left))
+        if length > NEGLIGIBLE * size[i]:
+            chosen.append(i)
+            basis = np.concatenate([basis, left[None] / length])
+            triangle = np.pad(triangle, ((0, 1), (0, 1)))
+            triangle[-1] = [*share, length]
+            continue
+        spanned.append(i)
+        if chosen:
+            M[i, chosen] = -linalg.solve_triangular(triangle.T, share)
+    return M[spanned], spanned
+
+
+def _filtered(system: System, data: Outputs) -> Residuals | None:
+    """Return the residuals of the Kalman filter, from any outputs."""
+    n, (replicates, steps) = model_of(system).n, data.values.shape[:2]
+    outputs = int(data.present.sum())
+    if 8 * outputs * (n + replicates) > PATH_BYTES:
+        return None
+    followed = list(_rows(system, data))
+    information = followed[-1].information
+    exact = replace(information, noisy=information.noisy[:0]).solve().posterior
+    fixed, free = exact.mean.T, exact.null_space
+    out, logs, used = np.full((replicates, steps, n), np.nan), 0.0, 0
+    rows = RecursiveRows.of(np.zeros((0, free.shape[1])), replicates)
+    for step in followed:
+        if step.agents.size:
+            checkpoint()
+            A, b = step.slope @ free, step.values - step.slope @ fixed
+            out[:, step.row, step.agents] = rows.residuals(A, b).T
+            rows = rows.condition(A, b)
+            logs, used = logs + step.log_variance, used + step.agents.size
+    times = data.seen.times
+    revealed = len(information.exact) > int((~np.isnan(data.known[0])).sum())
+    if revealed or used < outputs:
+        return Residuals(times, np.arange(n), out)
+    height = -0.5 * (used * np.log(2 * np.pi) + logs + np.nansum(np.square(out), axis=(1, 2)))
+    return Residuals(times, np.arange(n), out, height, used - int(np.isfinite(out[0]).sum()), used)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FilteredRows:
+    """What the filter makes of the outputs of one step: rows ``slope`` · x₀ = ``values`` + unit noise of ``agents``."""
+
+    row: int
+    agents: NDArray[np.int64]
+    slope: Array
+    values: Array
+    log_variance: float
+    information: InformationState
+
+
+def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
+    row_of = {int(t): row for row, t in enumerate(data.seen.times)}
+    for step in run_filter(system, data, None):
+        if step.t in row_of or step.t == data.seen.last:
+            row = row_of.get(step.t, 0)
+            last_digit = float(np.finfo(data.values.dtype).eps) * float(np.nanmax(np.abs(data.at(row))))
+            kept = [c for c in step.corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
+            std = np.sqrt([c.variance for c in kept])[:, None]
+            slope = np.array([c.slope for c in kept]).reshape(len(kept), data.seen.n)
+            values = np.array([c.constant for c in kept]).reshape(len(kept), data.known.shape[0])
+            agents = np.array([c.agent for c in kept], dtype=np.int64)
+            logs = 2 * float(np.log(std).sum())
+            yield FilteredRows(row, agents, slope / std, values / std, logs, step.information)
