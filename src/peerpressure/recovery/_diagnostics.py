@@ -131,9 +131,9 @@ class FitDiagnostics:
         return tuple(name for name, p in zip(found, holm(least), strict=True) if p < DOUBTFUL)
 
     @property
-    def findings(self) -> tuple[str, ...]:
-        """What the failing tests say, in words."""
-        return (_IMPOSSIBLE,) if self.impossible else tuple(TESTS[name].finding for name in self.failing)
+    def findings(self) -> Mapping[str, str]:
+        """What each failing test says, in words."""
+        return {"exact": _IMPOSSIBLE} if self.impossible else {name: TESTS[name].finding for name in self.failing}
 
     @property
     def agents(self) -> pandas.DataFrame:
@@ -183,7 +183,7 @@ class FitDiagnostics:
         """Return the residuals, an empty array where there are none, and the labels of their agents."""
         w = self.residuals
         if w is None or self._found is None:
-            return np.empty((0, 1, 0)), ()
+            return np.empty((1, 1, 0)), ()
         labels = model_of(self.system).network.labels
         return w, tuple(labels[i] for i in self._found.agents)
 
@@ -224,7 +224,7 @@ class FitDiagnostics:
         if not self.is_ready:
             return [("fit to the model", "computed on demand: estimate.goodness_of_fit")]
         table = [("fit to the model", _verdict(self.p_value))]
-        table += [("", finding) for finding in self.findings]
+        table += [(f"failed test: {name}", finding) for name, finding in self.findings.items()]
         if self.log_likelihood is not None and self.aic is not None and self.bic is not None:
             numbers = [float(part.mean()) for part in (self.log_likelihood, self.aic, self.bic)]
             average = " (means over replicates)" if self.log_likelihood.size > 1 else ""
@@ -233,7 +233,7 @@ class FitDiagnostics:
         return table
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<18}{text}" for name, text in self.summary())
+        return "\n".join(f"{name:<22}{text}" for name, text in self.summary())
 
 
 def _verdict(p: Array | None) -> str:

@@ -154,9 +154,9 @@ def tails(w: Array) -> Array | None:
 
 def _geary_moments(N: int) -> tuple[float, float, float]:
     """Return mean, variance and skewness of Geary's ratio of N standard normal numbers."""
-    if N > 10_000:
+    if N > 1_000:
         # The differences below would cancel.
-        return np.sqrt(2 / np.pi), (1 - 3 / np.pi) / N, -1.75 / np.sqrt(N)
+        return np.sqrt(2 / np.pi), (1 - 3 / np.pi) / N, -1.76 / np.sqrt(N)
     # The ratio is independent of Σw², so that moments of Σ|w| are divided by those of √(N Σw²).
     first = np.sqrt(2 / np.pi)
     sums = (
