@@ -60,8 +60,8 @@ class FitDiagnostics:
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> other = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0, temporal=AR1(0.6)))
     >>> found = diagnose_fit(model, simulate(other, 100, seed=1))
-    >>> found.failing
-    ('lags',)
+    >>> "lags" in found.failing
+    True
     """
 
     system: System

@@ -58,10 +58,16 @@ class GaussianPosterior:
 @final
 @dataclass(frozen=True, eq=False)
 class PosteriorFit:
-    """The posterior of x₀; ``condition`` compares the variances of its worst and best direction, ∞ if one is open."""
+    """The posterior of x₀, with how well it is determined and how well the facts fit.
+
+    ``condition`` compares the variances of the worst and the best direction, ∞ if one is left open; ``misfit``
+    (replicates,) is the residual sum of squares, χ² with ``spare`` degrees of freedom if the noise is Gaussian.
+    """
 
     posterior: GaussianPosterior
     condition: float
+    misfit: Vector
+    spare: int
 
 
 @final
@@ -71,19 +77,22 @@ class InformationState:
 
     Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after the first
     ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
-    what distinguishes an agent that is barely observed from one that is not observed at all.
+    what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
+    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away.
     """
 
     n: int
     exact: Vector
     rounding: Vector
     noisy: Vector
+    dropped: Vector
+    count: int = 0
 
     @classmethod
     def empty(cls, n: int, replicates: int) -> InformationState:
         """Return the state before any fact."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, np.zeros(0), empty)
+        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates))
 
     def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
@@ -96,16 +105,23 @@ class InformationState:
             chosen = _orthogonalised(certain, errors, self.n).rows
             certain, errors = certain[chosen], errors[chosen]
         rows = np.concatenate([self.noisy, noisy])
-        return InformationState(self.n, certain, errors, self._compressed(rows))
+        kept, left_over = self._compressed(rows)
+        return InformationState(
+            self.n, certain, errors, kept, self.dropped + left_over, self.count + len(rows) - len(kept)
+        )
 
-    def _compressed(self, rows: Vector) -> Vector:
-        """Return n rows equivalent to many, by a QR factorisation."""
+    def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
+        """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
         # The same amortisation; QR acts on the rows themselves, so the condition number is not squared.
         if len(rows) <= 2 * self.n:
-            return rows
+            return rows, np.zeros(rows.shape[1] - self.n)
         Q, triangle = np.linalg.qr(rows[:, : self.n])
-        # The part of b outside the range of A is the same for every x₀ and is dropped.
-        return np.concatenate([triangle, Q.T @ rows[:, self.n :]], axis=1)
+        values = rows[:, self.n :]
+        rotated = Q.T @ values
+        # The part of b outside the range of A is the same for every x₀: it is dropped from the rows but belongs to the
+        # χ².
+        left_over = np.square(values - Q @ rotated).sum(axis=0)
+        return np.concatenate([triangle, rotated], axis=1), left_over
 
     def solve(self) -> PosteriorFit:
         """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E.
@@ -125,11 +141,12 @@ class InformationState:
         spread = free @ rest
         # The constraints enter through the particular solution and through the right-hand side b − A·fixed.
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
+        misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
         posterior = GaussianPosterior(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
         condition = max(float((values[0] / values[-1]) ** 2) if values.size else 1.0, known.condition)
         # `values` excludes the singular values of 0, so the ratio above ignores undetermined directions.
         condition = np.inf if unknown.size else condition
-        return PosteriorFit(posterior, condition)
+        return PosteriorFit(posterior, condition, misfit, self.count + len(A) - values.size)
 
 
 @final

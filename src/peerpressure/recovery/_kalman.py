@@ -47,7 +47,7 @@ from peerpressure.statespace import (
 
 # An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
 # rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
-LEGIBLE_DIGITS = 1000
+_LEGIBLE_DIGITS = 1000
 
 
 @final
@@ -201,7 +201,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
 
 def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
-    legible = [c for c in corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
+    legible = [c for c in corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
     # np.array([]) would have one dimension and break the concatenation of augmented rows.
     if not legible:
         return np.empty((0, width))

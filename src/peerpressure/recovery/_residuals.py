@@ -35,12 +35,20 @@ from peerpressure.progress import checkpoint
 from peerpressure.recovery._information_state import InformationState
 from peerpressure.recovery._innovations import start_row
 from peerpressure.recovery._inversion import observed_steps, own_series
-from peerpressure.recovery._kalman import LEGIBLE_DIGITS, run_filter
+from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery._likelihood import likelihood
-from peerpressure.recovery._limits import DENSE_LIMIT, FILTER_LIMIT, NEGLIGIBLE, PATH_BYTES, RESIDUAL_NUMBERS
+from peerpressure.recovery._limits import (
+    CONTRADICTION,
+    DENSE_LIMIT,
+    FILTER_LIMIT,
+    NEGLIGIBLE,
+    PATH_BYTES,
+    RESIDUAL_NUMBERS,
+)
 from peerpressure.recovery._location_law import ScaledLaw, law_scores
 from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._regression import stacked
 from peerpressure.statespace import System, initial_state, model_of, retained
 
 Array: TypeAlias = NDArray[np.float64]
@@ -48,6 +56,12 @@ Array: TypeAlias = NDArray[np.float64]
 _LOST = 0.1
 # Units in the last place by which the inversion of an update may be off.
 _DIGITS = 64
+# Units in the last place of the outputs that an innovation must exceed to be more than a rounding error.
+_LEGIBLE_DIGITS = 1000
+# Outputs of frozen noise that are looked at, for each agent: after these all that they can tell is told.
+_FROZEN_OUTPUTS = 12
+# Combinations of outputs whose size is below this part of the largest would multiply rounding errors.
+_LEGIBLE_PART = 1e-8
 
 
 @final
@@ -79,7 +93,10 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
     whole = data.complete and data.seen.free.size in (0, model.n) and bool((_deviations(model, data) > 0).all())
     if inverts and (whole or model.n > FILTER_LIMIT):
         return _of_series(model, data)
-    return _filtered(system, data) if model.n <= FILTER_LIMIT else None
+    if model.n > FILTER_LIMIT:
+        return None
+    exact = model.noise.is_frozen and not data.seen.rounding
+    return _frozen(model, data) if exact and isinstance(system, Model) else _filtered(system, data)
 
 
 def _has_density(model: Model) -> bool:
@@ -168,8 +185,10 @@ def _first_steps(data: Outputs) -> Outputs | None:
     steps = RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
     if data.seen.times.size <= steps:
         return data
-    if steps < 2:
-        return None
+    return _until(data, steps) if steps >= 2 else None
+
+
+def _until(data: Outputs, steps: int) -> Outputs:
     seen = replace(data.seen, times=data.seen.times[:steps])
     return replace(data, seen=seen, values=data.values[:, :steps], present=data.present[:steps])
 
@@ -362,10 +381,10 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
         return None
     followed = list(_rows(system, data))
     information = followed[-1].information
-    exact = replace(information, noisy=information.noisy[:0]).solve().posterior
-    fixed, free = exact.mean.T, exact.null_space
+    fixed, free = _constrained(information, replicates)
     out, logs, used = np.full((replicates, steps, n), np.nan), 0.0, 0
-    rows = RecursiveRows.of(np.zeros((0, free.shape[1])), replicates)
+    # Unknowns beyond x₀ are draws of the noise, with unit variance.
+    rows = RecursiveRows.of((np.eye(information.n) @ free)[n:], replicates)
     for step in followed:
         if step.agents.size:
             checkpoint()
@@ -375,10 +394,18 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
             logs, used = logs + step.log_variance, used + step.agents.size
     times = data.seen.times
     revealed = len(information.exact) > int((~np.isnan(data.known[0])).sum())
-    if revealed or used < outputs:
+    if revealed or used < outputs or information.n > n:
         return Residuals(times, np.arange(n), out)
     height = -0.5 * (used * np.log(2 * np.pi) + logs + np.nansum(np.square(out), axis=(1, 2)))
     return Residuals(times, np.arange(n), out, height, used - int(np.isfinite(out[0]).sum()), used)
+
+
+def _constrained(information: InformationState, replicates: int) -> tuple[Array, Array]:
+    """Return an x₀ (n, replicates) that satisfies the exact facts, and the directions (n, f) that they leave open."""
+    if not len(information.exact):
+        return np.zeros((information.n, replicates)), np.eye(information.n)
+    exact = replace(information, noisy=information.noisy[:0]).solve().posterior
+    return exact.mean.T, exact.null_space
 
 
 @final
@@ -400,10 +427,45 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
         if step.t in row_of or step.t == data.seen.last:
             row = row_of.get(step.t, 0)
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.nanmax(np.abs(data.at(row))))
-            kept = [c for c in step.corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
+            kept = [c for c in step.corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
             std = np.sqrt([c.variance for c in kept])[:, None]
-            slope = np.array([c.slope for c in kept]).reshape(len(kept), data.seen.n)
+            slope = np.array([c.slope for c in kept]).reshape(len(kept), step.information.n)
             values = np.array([c.constant for c in kept]).reshape(len(kept), data.known.shape[0])
             agents = np.array([c.agent for c in kept], dtype=np.int64)
             logs = 2 * float(np.log(std).sum())
             yield FilteredRows(row, agents, slope / std, values / std, logs, step.information)
+
+
+# From outputs of frozen noise, Y = Q x₀ + q + L u, with one draw u for each agent: all of them are exact.
+
+
+def _frozen(model: Model, data: Outputs) -> Residuals | None:
+    """Return what outputs tell of the draws u apart from x₀, one residual for each independent combination."""
+    enough = np.searchsorted(np.cumsum(data.present.sum(axis=1)), _FROZEN_OUTPUTS * model.n)
+    some = _until(data, max(2, int(enough) + 1))
+    Q, q, L = stacked(model, some)
+    free, known = some.seen.free, np.nan_to_num(some.known).T
+    y = np.asarray(some.values[:, some.present], dtype=np.float64).T - q[:, None] - Q @ known
+    left, size, right = np.linalg.svd(np.concatenate([Q[:, free], L], axis=1), full_matrices=False)
+    rank = int((size > _LEGIBLE_PART * size[0]).sum())
+    told = left[:, :rank].T @ y
+    # What no x₀ and no draw explains contradicts the model, up to rounding errors.
+    worst = float(np.abs(y - left[:, :rank] @ told).max(initial=0.0))
+    if worst > CONTRADICTION * max(1.0, float(np.abs(y).max(initial=0.0))):
+        return Residuals(data.seen.times[:1], np.arange(1), np.full((y.shape[1], 1, 1), np.inf))
+    combinations, values = right[:rank], told / size[:rank, None]
+    # Combinations without x₀: the null space of its weights.
+    hidden = combinations[:, : free.size]
+    across, weight, _ = np.linalg.svd(hidden)
+    without = across[:, int((weight > _LEGIBLE_PART).sum()) :].T
+    out = np.full((y.shape[1], 1, model.n), np.nan)
+    if without.size:
+        # D u = d, of which the QR factorisation makes independent combinations; each is named after the agent with the
+        # largest weight in what the ones before leave.
+        draws = without @ combinations[:, free.size :]
+        root = np.asarray(linalg.qr(draws.T, mode="economic")[1]).T
+        weights = linalg.solve_triangular(root, draws, lower=True)
+        agents = linalg.qr(weights, mode="r", pivoting=True)[1][: len(draws)]
+        rotation = linalg.qr(weights[:, agents])[0]
+        out[:, 0, agents] = (rotation.T @ linalg.solve_triangular(root, without @ values, lower=True)).T
+    return Residuals(data.seen.times[:1], np.arange(model.n), out)
