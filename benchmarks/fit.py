@@ -22,8 +22,9 @@ TEXT = f"""\
 Outputs are made by one model and read by another: BA({AGENTS}, 2), ρ_t = t, white Gaussian noise with σ = 1, hidden
 opinions uniform on [0, 4] and stubbornness on [0.5, 1.5]; y₀ = x₀ is not observed, and x₀ is unknown. A cell is the
 share of runs in which a test rejects at {LEVEL:.0%}: *size* is the χ² test of the sum of squares, and *all* combines
-all tests. The second table has the same under the model that made the outputs, with the least p-value of the
-Kolmogorov–Smirnov tests that the p-values of each test are uniform.
+all tests. *AIC* is the share of runs in which Akaike's criterion prefers the model that made the outputs to the one
+that reads them, from all outputs and from those of every second agent. The second table has the tests under the model
+that made the outputs, with the least p-value of Kolmogorov–Smirnov tests that the p-values of each are uniform.
 """
 
 
@@ -96,12 +97,22 @@ def power(found: FitDiagnostics) -> tuple[float | None, ...]:
     return each[0], together, *each[1:]
 
 
+def preferred(made: pp.Model, read: pp.Model, run: pp.Trajectory, look: Observation | None = None) -> float | None:
+    """Return how often Akaike's criterion prefers the model that made the outputs to the one that reads them."""
+    right, wrong = (diagnose_fit(model, run, look).aic for model in (made, read))
+    return None if right is None or wrong is None else float(np.mean(right < wrong))
+
+
 def measure(settings: Settings) -> Section:
     """Return power against other models, and size under the right one."""
     runs = 100 if settings is QUICK else REPLICATES
     read, rows, sizes = base(), list[list[Cell]](), list[list[Cell]]()
+    half = Observation(agents=range(0, AGENTS, 2))
     for name, made in rivals().items():
-        rows.append([name, *power(diagnose_fit(read, pp.simulate(made, STEPS, runs, seed=3)))])
+        run = pp.simulate(made, STEPS, runs, seed=3)
+        rows.append(
+            [name, *power(diagnose_fit(read, run)), preferred(made, read, run), preferred(made, read, run, half)]
+        )
     for name, (model, steps, look) in views().items():
         gaussian = isinstance(model.noise, pp.Gaussian)
         # Other laws take an integral for each output.
@@ -112,5 +123,8 @@ def measure(settings: Settings) -> Section:
     return Section(
         "Tests of fit",
         TEXT,
-        [Table(f"Power at T = {STEPS}", columns, rows), Table("Size", (*columns, "uniformity, least p"), sizes)],
+        [
+            Table(f"Power at T = {STEPS}", (*columns, "AIC", "AIC, half observed"), rows),
+            Table("Size", (*columns, "uniformity, least p"), sizes),
+        ],
     )

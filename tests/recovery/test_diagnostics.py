@@ -118,6 +118,23 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
         assert 0 < len(affine(model, data)) < len(W)
 
 
+@pytest.mark.parametrize(("kind", "noise"), [("static", "white"), ("static", "ar1"), ("adapting", "white")])
+@pytest.mark.parametrize("view", ["some agents", "gaps", "rounded", "some with their start"])
+def test_partial_outputs_of_large_networks_have_a_likelihood(
+    kind: str, noise: str, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = extended(kind, noise)
+    data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1, record="all"), VIEWS[view])
+    expected = FitDiagnostics(model, data)
+    assert expected.log_likelihood is not None
+    for module in ("_residuals", "_diagnostics"):
+        monkeypatch.setattr(import_module(f"peerpressure.recovery.{module}"), "FILTER_LIMIT", 1)
+    found = FitDiagnostics(model, data)
+    assert found.log_likelihood is not None
+    np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-8)
+    assert (found.parameters, len(data.values)) == (expected.parameters, 2)
+
+
 def uniform_p(model: Any, steps: int, view: Observation | None = None, replicates: int = 2000) -> dict[str, float]:
     """Return the p-value of a Kolmogorov–Smirnov test of the p-values of each test under the model."""
     found = diagnose_fit(model, pp.simulate(model, steps, replicates, seed=5, record="all"), view)

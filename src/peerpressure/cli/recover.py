@@ -87,7 +87,7 @@ def recover(
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.
             found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
-            found[0].goodness_of_fit  # noqa: B018
+            found[0].goodness_of_fit, found[0].log_likelihood
             if figure is not None:
                 _draw(found[0], figure)
             table = _table(found)

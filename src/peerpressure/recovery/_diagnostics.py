@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
+from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._fit_tests import TESTS, agent_probabilities, at_least_one, autocorrelations, holm
+from peerpressure.recovery._limits import FILTER_LIMIT
 from peerpressure.recovery._observation import Observation, Outputs, outputs_of
-from peerpressure.recovery._residuals import Residuals, residuals
+from peerpressure.recovery._residuals import Likelihood, Residuals, residuals, sparse_likelihood
 from peerpressure.statespace import System, model_of, step_length
 from peerpressure.trajectory import Trajectory
 
@@ -75,6 +77,16 @@ class FitDiagnostics:
             # Exact facts that contradict one another are no error here but the clearest answer that a test can give.
             values = np.full((self.outputs.known.shape[0], 1, 1), np.inf)
             return Residuals(self.outputs.seen.times[:1], np.arange(1), values)
+
+    @cached_property
+    def _likelihood(self) -> Likelihood | None:
+        found, model = self._found, model_of(self.system)
+        if found is not None and found.likelihood is not None:
+            return found.likelihood
+        # The filter of a small network knows its likelihood, if there is one; of a large one it takes as long as the
+        # estimate itself.
+        large = isinstance(self.system, Model) and model.n > FILTER_LIMIT
+        return sparse_likelihood(model, self.outputs) if large else None
 
     @property
     def is_ready(self) -> bool:
@@ -195,12 +207,12 @@ class FitDiagnostics:
         joint density given x₀ (noise that is frozen or zero), where noise is neither Gaussian nor white, or where the
         network is too large.
         """
-        return None if self._found is None else self._found.log_likelihood
+        return None if self._likelihood is None else self._likelihood.height
 
     @property
     def parameters(self) -> int:
         """The number of directions of x₀ that the outputs determine, the parameters of the likelihood."""
-        return 0 if self._found is None else self._found.parameters
+        return 0 if self._likelihood is None else self._likelihood.parameters
 
     @property
     def aic(self) -> Array | None:
@@ -214,10 +226,10 @@ class FitDiagnostics:
     @property
     def bic(self) -> Array | None:
         """Schwarz's criterion k log N − 2 log L with N the number of outputs, (replicates,)."""
-        height = self.log_likelihood
-        if height is None or self._found is None:
+        if self._likelihood is None:
             return None
-        return float(self.parameters * np.log(self._found.outputs)) - 2 * height
+        height, parameters, outputs = self._likelihood
+        return float(parameters * np.log(outputs)) - 2 * height
 
     def summary(self) -> list[tuple[str, str]]:
         """Return the fit and the log-likelihood as names and texts, for a terminal or a notebook."""
@@ -225,7 +237,8 @@ class FitDiagnostics:
             return [("fit to the model", "computed on demand: estimate.goodness_of_fit")]
         table = [("fit to the model", _verdict(self.p_value))]
         table += [(f"failed test: {name}", finding) for name, finding in self.findings.items()]
-        if self.log_likelihood is not None and self.aic is not None and self.bic is not None:
+        known = "_likelihood" in self.__dict__ or (self._found is not None and self._found.likelihood is not None)
+        if known and self.log_likelihood is not None and self.aic is not None and self.bic is not None:
             numbers = [float(part.mean()) for part in (self.log_likelihood, self.aic, self.bic)]
             average = " (means over replicates)" if self.log_likelihood.size > 1 else ""
             text = "{:.6g}, AIC {:.6g}, BIC {:.6g}".format(*numbers)

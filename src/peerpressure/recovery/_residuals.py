@@ -23,12 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from peerpressure.errors import TooLargeError
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, NoNoise, Rademacher, Uniform
 from peerpressure.progress import checkpoint
@@ -48,7 +49,9 @@ from peerpressure.recovery._limits import (
 )
 from peerpressure.recovery._location_law import ScaledLaw, law_scores
 from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._recursive_rows import RecursiveRows
 from peerpressure.recovery._regression import stacked
+from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.statespace import System, initial_state, model_of, retained
 
 Array: TypeAlias = NDArray[np.float64]
@@ -64,22 +67,26 @@ _FROZEN_OUTPUTS = 12
 _LEGIBLE_PART = 1e-8
 
 
+class Likelihood(NamedTuple):
+    """The log-likelihood (replicates,) at its maximum in x₀, the directions of x₀ maximised over, and the outputs."""
+
+    height: Array
+    parameters: int
+    outputs: int
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Residuals:
     """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
 
-    ``log_likelihood`` (replicates,) is the maximum of the log-likelihood in x₀, None where outputs have no density or
-    are not all used; ``parameters`` is how many directions of x₀ it was maximised over, and ``outputs`` how many
-    outputs it is of.
+    ``likelihood`` is None where outputs have no density or are not all used.
     """
 
     times: NDArray[np.int64]
     agents: NDArray[np.int64]
     values: Array
-    log_likelihood: Array | None = None
-    parameters: int = 0
-    outputs: int = 0
+    likelihood: Likelihood | None = None
 
 
 def residuals(system: System, data: Outputs) -> Residuals | None:
@@ -153,31 +160,33 @@ def _of_series(model: Model, data: Outputs) -> Residuals | None:
         parameters = min(parameters, int(np.isnan(values[0]).sum()))
     count = data.seen.last * model.n
     height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
-    return Residuals(series.times, everyone, values, height, parameters, count)
+    return Residuals(series.times, everyone, values, Likelihood(height, parameters, count))
 
 
 def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
     """Return the residuals with the log-likelihood of white noise of another law, at its estimate of x₀.
 
-    Where agents start from x₀, the estimate leaves out step 1, and the likelihood is a little below its maximum.
+    Where agents start from x₀, the estimate leaves out step 1, and the likelihood is a little below its maximum; that
+    of uniform noise may even be 0 there, and is left out.
     """
-    deviations = _deviations(model, data)
+    deviations, from_hidden = _deviations(model, data), initial_state(model).starts_from_hidden
     large = data.seen.last * data.known.size > RESIDUAL_NUMBERS
-    if model.noise.autocorrelation or large or not (data.complete and deviations.all()):
+    cut = isinstance(model.noise, Uniform) and from_hidden and data.seen.free.size
+    if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
         return found
     estimate = likelihood(model, data) if data.seen.free.size else None
     if estimate is not None and not estimate.identified.all():
         return found
     x = (data.known if estimate is None else estimate.value).T
     law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
-    before = x if initial_state(model).starts_from_hidden else np.tile(model.start_state[:, None], x.shape[1])
+    before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
     share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
     for row, sigma in enumerate(deviations):
         update, public = model.update(row + 1), data.at(row).T
         noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
         height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
         adopted, before = update.adapt(adopted, public), public
-    return replace(found, log_likelihood=height, parameters=data.seen.free.size, outputs=data.seen.last * model.n)
+    return replace(found, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
 
 
 def _first_steps(data: Outputs) -> Outputs | None:
@@ -294,83 +303,7 @@ def _first_step(
     return np.full(mean.shape, np.nan), np.square(off).sum(axis=0) - (moved * rhs).sum(axis=0), logs
 
 
-# From rows A x₀ = b + e in several unknowns.
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class RecursiveRows:
-    """Rows R x₀ = z + e with unit noise, taken in so far.
-
-    R determines the span of ``known`` (f, r) and leaves that of ``open`` (f, f − r) undetermined; R · known is square
-    and invertible. Like an information state, but it predicts the rows that come next.
-    """
-
-    matrix: Array
-    values: Array
-    known: Array
-    open: Array
-
-    @classmethod
-    def of(cls, matrix: Array, replicates: int) -> RecursiveRows:
-        """Return rows with values of 0."""
-        return _spanned(matrix, np.zeros((len(matrix), replicates)))
-
-    def residuals(self, A: Array, b: Array) -> Array:
-        """Return the residuals of new rows, (m, replicates), one after another; NaN where a row determines x₀ anew."""
-        out = np.full(b.shape, np.nan)
-        M, predicted = _contrasts(A @ self.open, np.linalg.norm(A, axis=1))
-        if M.size:
-            # A x̂ = C z with C = A V (R V)⁻¹, and the covariance of M (b − A x̂) is M (I + C Cᵀ) Mᵀ.
-            C = np.linalg.solve((self.matrix @ self.known).T, (A @ self.known).T).T
-            root = np.asarray(np.linalg.qr(np.concatenate([M, M @ C], axis=1).T, mode="r")).T
-            root = root * np.where(root.diagonal() < 0, -1.0, 1.0)
-            out[predicted] = linalg.solve_triangular(root, M @ (b - C @ self.values), lower=True)
-        return out
-
-    def condition(self, A: Array, b: Array) -> RecursiveRows:
-        """Return the rows with new ones taken in."""
-        Q, R = np.linalg.qr(np.concatenate([self.matrix, A]))
-        z = Q.T @ np.concatenate([self.values, b])
-        if not self.open.size:
-            return RecursiveRows(R, z, self.known, self.open)
-        return _spanned(R, z)
-
-
-def _spanned(matrix: Array, values: Array) -> RecursiveRows:
-    """Return rows compressed to as many as they have rank."""
-    f = matrix.shape[1]
-    if not matrix.size:
-        return RecursiveRows(np.zeros((0, f)), values[:0], np.zeros((f, 0)), np.eye(f))
-    left, size, right = np.linalg.svd(matrix)
-    rank = int((size > NEGLIGIBLE * size[0]).sum())
-    if rank == f:
-        return RecursiveRows(matrix, values, np.eye(f), np.zeros((f, 0)))
-    rows = size[:rank, None] * right[:rank]
-    return RecursiveRows(rows, left[:, :rank].T @ values, right[:rank].T, right[rank:].T)
-
-
-def _contrasts(D: Array, size: Array) -> tuple[Array, list[int]]:
-    """Return M with M D = 0 and a row for each row of D that those before it span, and which rows these are."""
-    m, f = D.shape
-    M, spanned, chosen = np.eye(m), list[int](), list[int]()
-    basis, triangle = np.zeros((0, f)), np.zeros((0, 0))
-    for i, d in enumerate(D):
-        share = basis @ d
-        left = d - basis.T @ share
-        again = basis @ left
-        share, left = share + again, left - basis.T @ again
-        length = float(np.linalg.norm(left))
-        if length > NEGLIGIBLE * size[i]:
-            chosen.append(i)
-            basis = np.concatenate([basis, left[None] / length])
-            triangle = np.pad(triangle, ((0, 1), (0, 1)))
-            triangle[-1] = [*share, length]
-            continue
-        spanned.append(i)
-        if chosen:
-            M[i, chosen] = -linalg.solve_triangular(triangle.T, share)
-    return M[spanned], spanned
+# From the Kalman filter.
 
 
 def _filtered(system: System, data: Outputs) -> Residuals | None:
@@ -397,7 +330,8 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
     if revealed or used < outputs or information.n > n:
         return Residuals(times, np.arange(n), out)
     height = -0.5 * (used * np.log(2 * np.pi) + logs + np.nansum(np.square(out), axis=(1, 2)))
-    return Residuals(times, np.arange(n), out, height, used - int(np.isfinite(out[0]).sum()), used)
+    likelihood = Likelihood(height, used - int(np.isfinite(out[0]).sum()), used)
+    return Residuals(times, np.arange(n), out, likelihood)
 
 
 def _constrained(information: InformationState, replicates: int) -> tuple[Array, Array]:
@@ -469,3 +403,31 @@ def _frozen(model: Model, data: Outputs) -> Residuals | None:
         rotation = linalg.qr(weights[:, agents])[0]
         out[:, 0, agents] = (rotation.T @ linalg.solve_triangular(root, without @ values, lower=True)).T
     return Residuals(data.seen.times[:1], np.arange(model.n), out)
+
+
+# Of partial outputs of a large network.
+
+
+def sparse_likelihood(model: Model, data: Outputs) -> Likelihood | None:
+    """Return the log-likelihood from the elimination of unobserved states, None where that is out of reach.
+
+    Rows with unit noise have the density of the outputs and of the unobserved states together; integrating these out
+    leaves the determinant of their information.
+    """
+    if not isinstance(model.noise, Gaussian):
+        return None
+    try:
+        problem = SparseStates(model, data)
+        normal = eliminate(problem)
+    except TooLargeError:
+        return None
+    estimate = sparse_estimate(model, data, None, "kalman", normal)
+    free, count, phi = data.seen.free, int(data.present.sum()), model.noise.autocorrelation
+    squares = normal.squares - np.einsum("ir,ri->r", normal.right, estimate.value[:, free])
+    gains = np.array([model.update(t).gain for t in range(1, data.seen.last + 1)])
+    logs = normal.log_det + 2 * float(np.log(gains * _deviations(model, data)).sum())
+    logs += 2 * (data.seen.last - 1) * model.n * float(np.log(innovation_std(phi)))
+    if data.seen.rounding:
+        logs += count * float(np.log(data.seen.noise_variance))
+    height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
+    return Likelihood(height, estimate.rank - (model.n - free.size), count)
