@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 # Below the first the fit is doubtful; below the second, chance is ruled out for all practical purposes.
 DOUBTFUL, REJECTED = 0.01, 1e-4
-# Multiplications of a filter that take a moment.
-_QUICK = 1e8
+# Outputs that are inverted, and multiplications of a filter, within a second or so.
+_QUICK, _QUICK_FILTER = 1e6, 1e8
 _IMPOSSIBLE = "outputs contradict the model where it leaves no room for noise"
 
 
@@ -91,8 +91,8 @@ class FitDiagnostics:
     @property
     def is_ready(self) -> bool:
         """Whether the residuals are known already, or found at once."""
-        few = self.outputs.present.size * self.outputs.seen.n**2 < _QUICK
-        return "_found" in self.__dict__ or few or self.outputs.complete
+        work = self.outputs.values.size if self.outputs.complete else self.outputs.present.size * self.outputs.seen.n**2
+        return "_found" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
 
     @cached_property
     def impossible(self) -> bool:
