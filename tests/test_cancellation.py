@@ -36,7 +36,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "diagnose": lambda model, run, **stop: pp.diagnose(model, STEPS, **stop),
     "forecast": lambda model, run, **stop: forecast(model, STEPS, **stop),
     "recover": lambda model, run, **stop: pp.recover(model, run, "kalman", **stop),
-    "diagnose_fit": lambda model, run, **stop: diagnose_fit(model, run, **stop),
+    "diagnose_fit": diagnose_fit,
     "information": lambda model, run, **stop: information(model, STEPS, **stop),
     "exposure": lambda model, run, **stop: exposure(model, STEPS, [0, 1], **stop),
     "budget": lambda model, run, **stop: budget(model, STEPS, **stop),

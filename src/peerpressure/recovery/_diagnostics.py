@@ -118,9 +118,9 @@ class FitDiagnostics:
     def tests(self) -> Mapping[str, Array | None]:
         """The p-values (replicates,) of each test, None where it has nothing to test.
 
-        "size" tests the sum of all squares; "agents" whether agents differ in size; "lags" autocorrelation; "drift" the
-        level and trend of each agent's residuals; "steps" whether they are larger early or late; "tails" and "law"
-        their distribution.
+        "size" tests the sum of all squares; "agents" whether agents differ in size, and "outlier" whether one of them
+        does; "lags" autocorrelation; "drift" the level and trend of each agent's residuals; "steps" whether they are
+        larger early or late; "tails" and "law" their distribution.
         """
         w = self.residuals
         return {name: None if w is None else each.test(w) for name, each in TESTS.items()}

@@ -45,12 +45,27 @@ def agents(w: Array) -> Array | None:
 
     The sum of squares of agent i, χ² with n_i degrees of freedom, becomes z_i = Φ⁻¹(χ²(·)), and Σ(z_i − z̄)² is χ².
     """
-    below, above = agent_probabilities(w)
-    if below.shape[1] < 2:
+    z = _agent_scores(w)
+    return None if z.shape[1] < 2 else np.asarray(special.chdtrc(z.shape[1] - 1, np.square(z).sum(axis=1)))
+
+
+def outlier(w: Array) -> Array | None:
+    """Test whether one agent's residuals differ in size from those of the others: the largest |z_i − z̄|."""
+    z = _agent_scores(w)
+    k = z.shape[1]
+    if k < 3:
         return None
+    # Deviations from the mean are correlated by −1/(k − 1), for which independence is a cautious assumption.
+    return at_least_one(2 * special.ndtr(-np.abs(z) / np.sqrt(1 - 1 / k)))
+
+
+def _agent_scores(w: Array) -> Array:
+    """Return z_i − z̄ of the agents that have residuals, (replicates, k)."""
+    below, above = agent_probabilities(w)
+    if not below.shape[1]:
+        return below
     z = np.where(below < above, special.ndtri(below), -special.ndtri(above)).clip(-38, 38)
-    spread = np.square(z - z.mean(axis=1, keepdims=True)).sum(axis=1)
-    return np.asarray(special.chdtrc(z.shape[1] - 1, spread))
+    return np.asarray(z - z.mean(axis=1, keepdims=True))
 
 
 def agent_probabilities(w: Array) -> tuple[Array, Array]:
@@ -220,7 +235,8 @@ class FitTest(NamedTuple):
 
 TESTS: Mapping[str, FitTest] = {
     "size": FitTest(size, "the noise is larger or smaller than declared"),
-    "agents": FitTest(agents, "the noise of some agents is larger than that of others, beyond what is declared"),
+    "agents": FitTest(agents, "the noise differs in size between agents beyond what is declared"),
+    "outlier": FitTest(outlier, "the noise of one agent is larger or smaller than that of the others"),
     "lags": FitTest(lags, "noise is correlated in time in another way than declared"),
     "drift": FitTest(drift, "residuals of single agents drift, as with another network, stubbornness or pressure"),
     "steps": FitTest(steps, "residuals become larger or smaller over time, as with another pressure or time scale"),
