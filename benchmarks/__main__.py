@@ -10,7 +10,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import bound, coverage, explorer, extensions, inference, latency, memory, regression, scaling, speed, threads
+from . import (
+    bound,
+    coverage,
+    explorer,
+    extensions,
+    fit,
+    inference,
+    latency,
+    memory,
+    regression,
+    scaling,
+    speed,
+    threads,
+)
 from .machine import facts
 from .report import markdown, show
 from .sections import Section
@@ -28,6 +41,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "inference": inference.measure,
     "regression": regression.measure,
     "coverage": coverage.measure,
+    "fit": fit.measure,
 }
 
 
