@@ -62,8 +62,10 @@ def assert_independent(W: Array, Q: Array, V: Array, *, all_of_them: bool = True
 
 @pytest.mark.parametrize(("kind", "noise", "start", "view"), CASES)
 def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
-    kind: str, noise: str, start: str, view: str
+    kind: str, noise: str, start: str, view: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     model = extended(kind, noise, start)
     run = pp.simulate(model, STEPS, 3, seed=1, record="all")
     data = outputs_of(model, run, VIEWS[view])
@@ -80,7 +82,9 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
 
 
 @pytest.mark.parametrize("view", SDE_VIEWS)
-def test_continuous_time(view: str) -> None:
+def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     sde = equation()
     data = outputs_of(sde, pp.simulate(sde, 12, 2, seed=1), SDE_VIEWS[view])
     Q, q, V = dense_facts(sde, SDE_VIEWS[view])
@@ -125,6 +129,8 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
 ) -> None:
     model = extended(kind, noise)
     data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1, record="all"), VIEWS[view])
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     expected = FitDiagnostics(model, data)
     assert expected.log_likelihood is not None
     for module in ("_residuals", "_diagnostics"):
@@ -173,6 +179,22 @@ def test_p_values_are_uniform_under_the_model(
 def test_p_values_of_other_laws_are_uniform_however_few_steps_there_are(law: pp.noise.Noise) -> None:
     found = uniform_p(random_model(4, noise=law), 6, replicates=500)
     assert min(found.values()) > 1e-4
+
+
+def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> None:
+    model = pp.Model(pp.networks.cycle(8), np.arange(8.0), noise=pp.Gaussian(1.0), start=np.zeros(8))
+    run = pp.simulate(model, 30, 1000, seed=4)
+    assert run.states is not None
+    tested = []
+    for rounding in (0.02, 0.05, 3.0):
+        rounded = replace(run, states=rounding * np.rint(run.states / rounding))
+        found = diagnose_fit(model, rounded, Observation(rounding=rounding))
+        tested.append(0 if found.residuals is None else int(np.isfinite(found.residuals[0]).sum()))
+        assert (found.p_value is None) == (rounding == 3.0)
+        if found.p_value is not None:
+            assert np.mean(found.p_value < 0.05) < 0.08
+    # Under growing pressure, the noise in outputs falls below the spacing after some steps.
+    assert 29 * 8 >= tested[0] > tested[1] > tested[2] == 0
 
 
 def power(made: pp.Model, read: pp.Model, replicates: int = 60) -> tuple[float, float, FitDiagnostics]:
@@ -239,6 +261,22 @@ def test_what_cannot_be_tested_has_no_p_value() -> None:
         # One step of white noise has a density; noise that is frozen or no noise at all has none.
         assert (estimate.log_likelihood is None) == (steps > 1)
         assert (estimate.aic is None) == (estimate.bic is None) == (steps > 1)
+
+
+def test_the_start_alone_tests_nothing_and_missing_steps_do_no_harm() -> None:
+    model = random_model(5, noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 9, 2, seed=1)
+    alone = recover(model, run, "kalman", Observation(times=[0], sees_start=True))
+    assert alone.goodness_of_fit is None
+    assert alone.log_likelihood is None
+    states = np.array(run.states)
+    states[:, 4], states[:, 6, 2] = np.nan, np.nan
+    some = recover(model, replace(run, states=states), "kalman")
+    assert some.goodness_of_fit is not None
+    assert np.isfinite(some.goodness_of_fit).all()
+    uniform = replace(model, noise=pp.noise.Uniform(1.0))
+    found = diagnose_fit(uniform, pp.simulate(uniform, 9, seed=1), Observation(agents=[0, 1, 2, 3]))
+    assert found.p_value is None or np.isfinite(found.p_value).all()
 
 
 def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:

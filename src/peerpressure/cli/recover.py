@@ -47,7 +47,8 @@ def recover(
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
     figure: Annotated[
-        Path | None, typer.Option(help="Also draw the residuals of the first replicate to this PNG, PDF or SVG file.")
+        Path | None,
+        typer.Option(help="Also draw residuals (of the first replicate and topic) to this PNG, PDF or SVG file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +101,7 @@ def recover(
             # The fit is that of the model and not of a method, and so it is tested once.
             found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
             found[0].goodness_of_fit, found[0].log_likelihood
-            if figure is not None:
+            if figure is not None and not answers:
                 _draw(found[0], figure)
             answers.append(_estimated(topic, found))
         # Written before anything is printed, so that a closed pipe does not lose the file.

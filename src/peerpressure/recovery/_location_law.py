@@ -127,13 +127,13 @@ class _Interval:
 
     def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Return the probabilities of an output below and above b of some series."""
-        one, other = (b - a * end for end in (self.low, self.high))
+        one, other = (b[which] - a[which] * end[which] for end in (self.low, self.high))
         length = np.abs(one - other)
         below, above = (
             np.abs(_uniform_integral(sign * one) - _uniform_integral(sign * other)) / np.where(length > 0, length, 1.0)
             for sign in (1, -1)
         )
-        return below[which], above[which]
+        return below, above
 
     def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
         """Take in the last of the outputs."""

@@ -61,6 +61,10 @@ _LOST = 0.1
 _DIGITS = 64
 # Units in the last place of the outputs that an innovation must exceed to be more than a rounding error.
 _LEGIBLE_DIGITS = 1000
+# Noise narrower than this part of the spacing of rounded outputs leaves rounding errors that depend on the values.
+_NARROW = 0.75
+# Residuals of rounded outputs that an agent must have to be tested.
+_FEW_ROUNDED = 4
 # Outputs of frozen noise that are looked at, for each agent: after these all that they can tell is told.
 _FROZEN_OUTPUTS = 12
 # Combinations of outputs whose size is below this part of the largest would multiply rounding errors.
@@ -92,6 +96,8 @@ class Residuals:
 def residuals(system: System, data: Outputs) -> Residuals | None:
     """Return the residuals of outputs, None where none can be computed: their law or size is out of reach."""
     model = model_of(system)
+    if not data.present.any():
+        return None
     inverts = isinstance(system, Model) and not data.seen.rounding and not model.noise.is_frozen
     if not isinstance(model.noise, Gaussian):
         return _of_series(model, data) if inverts and _has_density(model) else None
@@ -315,23 +321,27 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
     followed = list(_rows(system, data))
     information = followed[-1].information
     fixed, free = _constrained(information, replicates)
-    out, logs, used = np.full((replicates, steps, n), np.nan), 0.0, 0
+    out, squares, predicted = np.full((replicates, steps, n), np.nan), np.zeros(replicates), 0
     # Unknowns beyond x₀ are draws of the noise, with unit variance.
     rows = RecursiveRows.of((np.eye(information.n) @ free)[n:], replicates)
     for step in followed:
         if step.agents.size:
             checkpoint()
             A, b = step.slope @ free, step.values - step.slope @ fixed
-            out[:, step.row, step.agents] = rows.residuals(A, b).T
+            w = rows.residuals(A, b)
             rows = rows.condition(A, b)
-            logs, used = logs + step.log_variance, used + step.agents.size
-    times = data.seen.times
+            squares, predicted = squares + np.nansum(w**2, axis=0), predicted + int(np.isfinite(w[:, 0]).sum())
+            out[:, step.row, step.agents] = np.where(step.is_wide[:, None], w, np.nan).T
+    used, logs = sum(step.agents.size for step in followed), sum(step.log_variance for step in followed)
+    if data.seen.rounding:
+        # Single residuals of rounded outputs are often exactly 0, and too small for a continuous law.
+        out[:, :, np.isfinite(out[0]).sum(axis=0) < _FEW_ROUNDED] = np.nan
     revealed = len(information.exact) > int((~np.isnan(data.known[0])).sum())
+    found = Residuals(data.seen.times, np.arange(n), out)
     if revealed or used < outputs or information.n > n:
-        return Residuals(times, np.arange(n), out)
-    height = -0.5 * (used * np.log(2 * np.pi) + logs + np.nansum(np.square(out), axis=(1, 2)))
-    likelihood = Likelihood(height, used - int(np.isfinite(out[0]).sum()), used)
-    return Residuals(times, np.arange(n), out, likelihood)
+        return found
+    height = -0.5 * (used * np.log(2 * np.pi) + logs + squares)
+    return replace(found, likelihood=Likelihood(height, used - predicted, used))
 
 
 def _constrained(information: InformationState, replicates: int) -> tuple[Array, Array]:
@@ -345,29 +355,35 @@ def _constrained(information: InformationState, replicates: int) -> tuple[Array,
 @final
 @dataclass(frozen=True, eq=False)
 class FilteredRows:
-    """What the filter makes of the outputs of one step: rows ``slope`` · x₀ = ``values`` + unit noise of ``agents``."""
+    """What the filter makes of the outputs of one step: rows ``slope`` · x₀ = ``values`` + unit noise of ``agents``.
+
+    ``is_wide`` (agents,) tells whose noise is not narrower than the spacing of rounded outputs.
+    """
 
     row: int
     agents: NDArray[np.int64]
     slope: Array
     values: Array
+    is_wide: NDArray[np.bool_]
     log_variance: float
     information: InformationState
 
 
 def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
+    """Yield the rows of each observed step."""
     row_of = {int(t): row for row, t in enumerate(data.seen.times)}
+    # Rounding errors are independent of one another only where outputs spread over several values.
+    narrow = (_NARROW * data.seen.rounding) ** 2 + data.seen.noise_variance
     for step in run_filter(system, data, None):
-        if step.t in row_of or step.t == data.seen.last:
-            row = row_of.get(step.t, 0)
-            last_digit = float(np.finfo(data.values.dtype).eps) * float(np.nanmax(np.abs(data.at(row))))
+        if step.t in row_of:
+            row, width = row_of[step.t], step.information.n + data.known.shape[0]
+            last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(np.nan_to_num(data.at(row))).max())
             kept = [c for c in step.corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
-            std = np.sqrt([c.variance for c in kept])[:, None]
-            slope = np.array([c.slope for c in kept]).reshape(len(kept), step.information.n)
-            values = np.array([c.constant for c in kept]).reshape(len(kept), data.known.shape[0])
-            agents = np.array([c.agent for c in kept], dtype=np.int64)
-            logs = 2 * float(np.log(std).sum())
-            yield FilteredRows(row, agents, slope / std, values / std, logs, step.information)
+            variance = np.array([c.variance for c in kept])
+            facts = np.array([np.concatenate([c.slope, c.constant]) for c in kept]).reshape(len(kept), width)
+            slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)
+            agents, logs = np.array([c.agent for c in kept], dtype=np.int64), float(np.log(variance).sum())
+            yield FilteredRows(row, agents, slope, values, variance >= narrow, logs, step.information)
 
 
 # From outputs of frozen noise, Y = Q x₀ + q + L u, with one draw u for each agent: all of them are exact.
