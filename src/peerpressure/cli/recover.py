@@ -101,7 +101,7 @@ def recover(
             # The fit is that of the model and not of a method, and so it is tested once.
             found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
             found[0].goodness_of_fit, found[0].log_likelihood
-            if figure is not None and not answers:
+            if figure is not None:
                 _draw(found[0], figure)
             answers.append(_estimated(topic, found))
         # Written before anything is printed, so that a closed pipe does not lose the file.
