@@ -84,6 +84,9 @@ def recover(
         show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()
         seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
+        if figure is not None and len(seen.runs) > 1:
+            rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
+            raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
         show_stage("estimating")
         answers: list[_Answer] = []
         for topic, run in seen.runs.items():

@@ -65,10 +65,10 @@ METHODS: Mapping[str, Estimator] = {
 }
 
 CONTINUOUS = ("innovations", "kalman")
-# Methods that fit outputs which the model cannot have made.
-REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
+# Methods that fit outputs which the model cannot have made.
+REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 
 __all__ = [
     "CONTINUOUS",
