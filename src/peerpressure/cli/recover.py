@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -13,7 +14,9 @@ from peerpressure.errors import InvalidInputError, message
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
+    from peerpressure.model import Vector
     from peerpressure.recovery import Estimate, NetworkEstimate
 
 
@@ -27,6 +30,10 @@ def recover(
         Path,
         typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
     ],
+    step: Annotated[
+        str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")
+    ] = None,
+    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="innovations, ols, wls and others, also several; those of [observe] if left out."),
@@ -40,6 +47,10 @@ def recover(
         typer.Option("--unknown-network", help="Infer the network as well; that of the file is not used."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Also draw residuals (of the first replicate and topic) to this PNG, PDF or SVG file."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Estimate hidden opinions from observed public ones.
@@ -48,17 +59,23 @@ def recover(
     observed agents and times and the observer's prior come from [observe]. Missing outputs are left empty. Where
     hidden opinions adapt, --target chooses between the initial and the current ones. In continuous time, times are
     real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
-    not identify have none.
+    not identify have none. The outputs are tested against the model, and tests that fail are explained.
+
+    Times count steps; dates and Unix times become steps with --step, or step in [observe]. If the table has a column
+    topic, hidden opinions are estimated for each topic; network and stubbornness are the same for all. The first line
+    of the output tells how the table was read.
 
     With --unknown-network, the network and the stubbornness of the file are not used either: who listens to whom is
     inferred together with the hidden opinions. Settings are in unknown_network of [observe].
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
-    if unknown_network and (method or target):
-        rule = "--method and --target belong to a known network; one that is inferred has a single method"
-        got = f"--method {method[0]}" if method else f"--target {target}"
+    if unknown_network and (method or target or figure):
+        rule = "--method, --target and --figure belong to a known network; one that is inferred has a single method"
+        got = f"--method {method[0]}" if method else f"--target {target}" if target else f"--figure {figure}"
         raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
+    if figure is not None:
+        _kind(figure)
     # The length of the run is that of the outputs.
     scenario = open_scenario(file, needs_run=False)
     with progress_line() as show_stage:
@@ -68,61 +85,125 @@ def recover(
 
         show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()
-        seen = read_outputs(outputs, system)
+        seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
+        if figure is not None and len(seen.runs) > 1:
+            rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
+            raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
         show_stage("estimating")
-        inferred, found = None, []
-        if unknown_network:
-            inferred = scenario.infer_network(seen)
-            table = _edges(inferred)
-        else:
+        answers: list[_Answer] = []
+        for topic, run in seen.runs.items():
+            if unknown_network:
+                answers.append(_inferred(topic, scenario.infer_network(run)))
+                continue
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
             methods, wanted = method or asked.methods, target or asked.target
-            found = [recover_opinions(system, seen, name, look, prior, wanted) for name in methods]
-            table = _table(found)
+            found = [recover_opinions(system, run, name, look, prior, wanted) for name in methods]
+            show_stage("testing the fit")
+            # The fit is that of the model and not of a method, and so it is tested once.
+            found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
+            found[0].goodness_of_fit, found[0].log_likelihood
+            if figure is not None:
+                _draw(found[0], figure)
+            answers.append(_estimated(topic, found))
         # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
-            _write(table, out)
-    if inferred is not None:
-        _show_network(inferred, table, out, as_json=as_json)
-    elif as_json:
-        print_json({"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")})
-    else:
-        _print(found, table, out)
+            _write(answers, out)
+    if as_json:
+        print_json({"outputs": f"{outputs}, {seen.description}"} | _joined(answers))
+        return
+    show(f"{outputs}: {seen.description}")
+    for answer in answers:
+        if answer.topic:
+            show(f"\ntopic {answer.topic}")
+        show(*answer.parts)
+    if out is not None:
+        show(f"written to {out}")
 
 
-def _table(found: list[Estimate]) -> pd.DataFrame:
+class _Answer(NamedTuple):
+    """The answer on one topic: its table, what is printed, and its facts as JSON."""
+
+    topic: str
+    table: pd.DataFrame
+    parts: list[Table | str]
+    facts: dict[str, Any]
+
+
+def _joined(answers: list[_Answer]) -> dict[str, Any]:
+    """Return the facts of the only topic, or those of all topics by name."""
+    if [answer.topic for answer in answers] == [""]:
+        return answers[0].facts
+    return {"topics": {answer.topic: answer.facts for answer in answers}}
+
+
+def _estimated(topic: str, found: list[Estimate]) -> _Answer:
     import pandas as pd
 
     parts = [one.to_dataframe().assign(method=one.method) for one in found]
     # Columns in a fixed order: scripts read them by position as well.
-    return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
+    table = pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
+    facts = {"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")}
+    return _Answer(topic, table, _shown(found, table), facts)
 
 
 def _facts(one: Estimate) -> dict[str, object]:
-    fit = None if one.goodness_of_fit is None else one.goodness_of_fit.tolist()
+    found = one.diagnostics
+    tests = {} if found is None else {name: _numbers(p) for name, p in found.tests.items()}
     return {
         "method": one.method,
         "target": one.target,
         "identified": int(one.identified.sum()),
         "rank": one.rank,
         "condition": one.condition,
-        "goodness_of_fit": fit,
+        "goodness_of_fit": _numbers(one.goodness_of_fit),
+        "tests": tests,
+        "findings": {} if found is None else dict(found.findings),
+        "log_likelihood": _numbers(one.log_likelihood),
+        "aic": _numbers(one.aic),
+        "bic": _numbers(one.bic),
         "note": one.note,
     }
 
 
-def _write(table: pd.DataFrame, out: Path) -> None:
+def _numbers(values: Vector | None) -> list[float] | None:
+    return None if values is None else values.tolist()
+
+
+def _write(answers: list[_Answer], out: Path) -> None:
+    import pandas as pd
+
     from peerpressure.files import replacing
 
+    parts = [one.table.assign(topic=one.topic) if one.topic else one.table for one in answers]
+    table = pd.concat(parts, ignore_index=True)
     with replacing(out) as file:
         # Written atomically, with the same bytes on all systems.
         file.write(table.to_csv(index=False, lineterminator="\n").encode())
 
 
-def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None:
+def _kind(figure: Path) -> str:
+    kind = figure.suffix.removeprefix(".").lower()
+    if kind not in ("png", "pdf", "svg"):
+        remedy = "use a name that ends in .png, .pdf or .svg"
+        raise InvalidInputError(message("a figure must be a PNG, PDF or SVG file", got=figure.name, remedy=remedy))
+    return kind
+
+
+def _draw(one: Estimate, file: Path) -> None:
+    from peerpressure.files import replacing
+    from peerpressure.plotting import fit_diagnostics, render
+
+    if one.diagnostics is not None:
+        drawn = render(fit_diagnostics(one.diagnostics), _kind(file))
+        with replacing(file) as target:
+            target.write(drawn)
+
+
+def _shown(found: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
     from peerpressure.recovery._estimate import heading, rows
 
+    parts: list[Table | str] = []
     for one in found:
         # The terminal shows one replicate; all of them may be thousands of rows.
         first = table[(table["method"] == one.method) & (table["replicate"] == table["replicate"].min())]
@@ -131,42 +212,41 @@ def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None
             for row in first.head(SHOWN).itertuples()
         ]
         facts = [f"  {name}: {value}" for name, value in rows(one) if not name.startswith("  ")]
-        show("\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines))
+        parts += ["\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines)]
         if len(first) > SHOWN:
-            show(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
-    if out is not None:
-        show(f"written to {out}")
+            parts.append(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
+    return parts
 
 
 def _number(value: Any) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "-"
 
 
-def _edges(found: NetworkEstimate) -> pd.DataFrame:
-    return found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
+def _inferred(topic: str, found: NetworkEstimate) -> _Answer:
+    edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
+    agents = {
+        "agent": list(found.labels),
+        "hidden": found.hidden.tolist(),
+        "hidden_std": found.hidden_std.tolist(),
+        "noise_std": found.noise_std.tolist(),
+        "scale_std": found.scale_std.tolist(),
+        "goodness_of_fit": found.goodness_of_fit.tolist(),
+        "steps": found.steps.tolist(),
+    }
+    rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
+    facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
+    return _Answer(
+        topic, edges, _shown_network(found, edges), facts | {"edges": edges.to_dict(orient="records"), "agents": rows}
+    )
 
 
-def _show_network(found: NetworkEstimate, edges: pd.DataFrame, out: Path | None, *, as_json: bool) -> None:
-    if as_json:
-        agents = {
-            "agent": list(found.labels),
-            "hidden": found.hidden.tolist(),
-            "hidden_std": found.hidden_std.tolist(),
-            "noise_std": found.noise_std.tolist(),
-            "scale_std": found.scale_std.tolist(),
-            "goodness_of_fit": found.goodness_of_fit.tolist(),
-            "steps": found.steps.tolist(),
-        }
-        rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
-        facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
-        print_json(facts | {"edges": edges.to_dict(orient="records"), "agents": rows})
-        return
+def _shown_network(found: NetworkEstimate, edges: pd.DataFrame) -> list[Table | str]:
     lines = [
         (str(row.agent), str(row.neighbour), *(_number(x) for x in (row.weight, row.std, row.confidence)))
         for row in edges.head(SHOWN).itertuples()
     ]
-    show(str(found), columns(None, ("agent", "listens to", "weight", "standard error", "confidence"), lines))
+    names = ("agent", "listens to", "weight", "standard error", "confidence")
+    parts: list[Table | str] = [str(found), columns(None, names, lines)]
     if len(edges) > SHOWN:
-        show(f"and {len(edges) - SHOWN:,} more edges; --out FILE or --json has all of them")
-    if out is not None:
-        show(f"written to {out}")
+        parts.append(f"and {len(edges) - SHOWN:,} more edges; --out FILE or --json has all of them")
+    return parts

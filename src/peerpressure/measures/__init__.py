@@ -3,12 +3,12 @@
 from peerpressure.measures._experiment import (
     Experiment,
     estimates,
-    read_outputs,
     results,
     states,
     summaries,
 )
 from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
+from peerpressure.measures._outputs import ObservedOutputs, read_outputs
 from peerpressure.measures._room import check_room, no_place
 from peerpressure.measures._sweep_file import Sweep, load_sweep
 
@@ -16,6 +16,7 @@ __all__ = [
     "MEASURES",
     "Experiment",
     "Measure",
+    "ObservedOutputs",
     "Sweep",
     "check_room",
     "estimates",

@@ -7,7 +7,7 @@ on any estimate, before a run is observed; ``infer_network`` estimates the netwo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
+from peerpressure.recovery._diagnostics import FitDiagnostics, diagnose_fit
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
 from peerpressure.recovery._innovations import innovations
@@ -26,7 +27,7 @@ from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
-from peerpressure.statespace import System, model_of, state_layout
+from peerpressure.statespace import System, model_of, state_layout, transitions
 from peerpressure.trajectory import Trajectory
 
 # Every method takes a model; those of CONTINUOUS take an SDE as well.
@@ -64,6 +65,10 @@ METHODS: Mapping[str, Estimator] = {
 }
 
 CONTINUOUS = ("innovations", "kalman")
+UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
+COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
+# Methods that fit outputs which the model cannot have made.
+REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 
 __all__ = [
     "CONTINUOUS",
@@ -72,6 +77,7 @@ __all__ = [
     "Covariance",
     "Estimate",
     "Estimator",
+    "FitDiagnostics",
     "Information",
     "Method",
     "NetworkEstimate",
@@ -81,6 +87,7 @@ __all__ = [
     "ResolvedObservation",
     "Target",
     "average_precision",
+    "diagnose_fit",
     "fit",
     "infer_network",
     "information",
@@ -119,7 +126,8 @@ def recover(
         exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
         continuous time, "innovations" or "kalman".
     observation : Observation, optional
-        Which agents are observed and when; by default all that is recorded from step 1 on.
+        Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
+        y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
         Gaussian prior of x₀; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
@@ -173,7 +181,8 @@ def _recover(
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
-        return replace(known_estimate(model_of(model), data, method), target=which)
+        found = known_estimate(model_of(model), data, method)
+        return replace(found, target=which, diagnostics=FitDiagnostics(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
         return (
@@ -183,11 +192,23 @@ def _recover(
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
-    estimate = replace(found, target=which)
-    if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
-        # A regression fits any outputs; inverting the update tests whether they are consistent with the model.
-        estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
-    return estimate
+    if method in REGRESSIONS and data.complete and isinstance(model, Model):
+        # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
+        invert(model, data)
+    note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
+    return replace(found, target=which, note=note, diagnostics=FitDiagnostics(model, data))
+
+
+def _remarks(system: System, data: Outputs) -> Iterator[str]:
+    """Yield what a reader must know about how the outputs were read."""
+    if data.leaves_start:
+        yield UNUSED_START
+    # Between outputs that move by less than the spacing, errors of rounding repeat themselves.
+    if data.seen.rounding and any(
+        (step.noise_std[data.seen.agents] < data.seen.rounding / 2).any()
+        for step in transitions(system, data.seen.last)
+    ):
+        yield COARSE_ROUNDING
 
 
 def _check_method(system: System, method: str) -> None:

@@ -32,11 +32,12 @@ from peerpressure.recovery._least_squares import (
     TimeWeights,
     Whitening,
     conjugate_gradients,
+    identify,
     innovation_std,
     separate_noise,
     solve,
 )
-from peerpressure.recovery._limits import DENSE_LIMIT
+from peerpressure.recovery._limits import DENSE_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.sde import SDE
@@ -153,9 +154,19 @@ class Complete:
         exact = self.noiseless | self.revealed
         return bool(exact.any()) or (self.row is not None and np.isinf(self.row.weight))
 
+    @property
+    def determines_all(self) -> bool:
+        """Whether every agent's own series has information about its x₀; False is no answer."""
+        return bool((self.own > NEGLIGIBLE * self.own.max()).all())
+
     def diagonal(self) -> Array:
         """Return the diagonal of J, (n,)."""
         return self.own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else self.own
+
+    def preconditioner(self) -> Array:
+        """Return the diagonal of J, (n,), and 1 where it is 0."""
+        diagonal = self.diagonal()
+        return np.where(diagonal > 0, diagonal, 1.0)
 
     def apply(self, columns: Array) -> Array:
         """Return J applied to columns, (n, b)."""
@@ -207,19 +218,16 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     model = system
     found = invert(model, data)
     problem = complete(model, found.weights, first_step=found.first is not None)
-    facts: dict[str, Any] = {"goodness_of_fit": found.goodness_of_fit}
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
-        return _agent_by_agent(problem, found, data, prior, facts)
+        return _agent_by_agent(problem, found, data, prior)
     check_dense(problem, prior)
     if model.n <= DENSE_LIMIT:
-        return _dense(problem, found, data, prior, facts)
-    return _iterative(problem, found, data, prior, facts)
+        return _dense(problem, found, data, prior)
+    return _iterative(problem, found, data, prior)
 
 
-def _agent_by_agent(
-    problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]
-) -> Estimate:
+def _agent_by_agent(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate where every agent stands for itself."""
     n, variance, value = problem.model.n, problem.variance, found.mean.T
     if prior is not None:
@@ -235,7 +243,7 @@ def _agent_by_agent(
     condition = float(noisy.max() / noisy.min()) if noisy.size else 1.0
     rank = int(identified.sum())
     return estimate_from(
-        problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition, **facts
+        problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition
     )
 
 
@@ -256,7 +264,7 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
     return np.asarray(total)
 
 
-def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]) -> Estimate:
+def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate with its full covariance, with exact equations and undetermined directions."""
     n, free = problem.model.n, data.seen.free
     J, rhs = problem.apply(np.eye(n)), _right_side(problem, found, prior)
@@ -275,7 +283,6 @@ def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | Non
         # The known starts are among the exact rows, and `estimate_from` adds them again.
         rank=solution.rank - (n - free.size),
         condition=solution.condition,
-        **facts,
     )
 
 
@@ -293,21 +300,35 @@ def _exact(problem: Complete, found: Inverted, data: Outputs) -> tuple[Array, Ar
     return np.concatenate([np.eye(n)[known], rows]), np.concatenate(values, axis=1)
 
 
-def _iterative(
-    problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]
-) -> Estimate:
+def _iterative(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
-    n = problem.model.n
+    n, free = problem.model.n, data.seen.free
     added = np.zeros(n) if prior is None else 1 / prior.variances(n)
-    diagonal = problem.diagonal() + added
 
-    def apply(columns: Array) -> Array:
+    def whole(columns: Array) -> Array:
         return problem.apply(columns) + added[:, None] * columns
 
-    value, condition = conjugate_gradients(apply, _right_side(problem, found, prior), diagonal)
+    def apply(columns: Array) -> Array:
+        if free.size == n:
+            return whole(columns)
+        every = np.zeros((n, columns.shape[1]))
+        every[free] = columns
+        return whole(every)[free]
+
+    diagonal = (problem.preconditioner() + added)[free]
+
+    def invert(columns: Array) -> Array:
+        return conjugate_gradients(apply, columns, diagonal)[0]
+
+    # What is known of x₀ moves to the right-hand side.
+    rhs = _right_side(problem, found, prior)
+    rhs = rhs if free.size == n else (rhs - whole(np.nan_to_num(data.known.T)))[free]
+    value, condition = conjugate_gradients(apply, rhs, diagonal)
+    known = identify(apply, invert, diagonal, evident=prior is not None or problem.determines_all)
     # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
-    covariance: Covariance = SymmetricOperator(n, lambda columns: conjugate_gradients(apply, columns, diagonal)[0])
-    return estimate_from(problem.model, data, NAME, value.T, covariance, condition=condition, **facts)
+    covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
+    quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
+    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
 
 
 def _step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:

@@ -30,6 +30,9 @@ COARSE = 1e-6
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.
 CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
+# An unknown whose part in a random unidentified direction is more than this is not identified, where such directions
+# are found by conjugate gradients: far above their errors.
+NULL_TOLERANCE = 1e-6
 # Relative curvature below which a likelihood is flat in some direction.
 FLAT = 1e-11
 # Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor √e.
@@ -59,3 +62,7 @@ BLOCK_BYTES = 2**25
 COPIED_AGENTS = 300
 # … and are made of at most so many numbers, 1 GB, beyond.
 COPIED_NUMBERS = 2**27
+# Outputs whose residuals are kept, of the first steps beyond; the inversion takes some eight times as much memory.
+RESIDUAL_NUMBERS = 2**24
+# Outputs that are compared with a law that is not Gaussian, each by an integral.
+LAW_NUMBERS = 2**15

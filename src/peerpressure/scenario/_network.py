@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from peerpressure.files import naming
 from peerpressure.networks import (
     DYNAMICS,
     GENERATORS,
@@ -39,7 +40,6 @@ from peerpressure.scenario._section import (
     takes,
     union_of,
 )
-from peerpressure.tables import naming
 
 Length: TypeAlias = Annotated[Count | None, Field(description="the length of the run if left out")]
 Repeat: TypeAlias = Annotated[bool, Field(description="start again after these steps, or stay constant")]
@@ -198,7 +198,7 @@ class InlineNetworkSection(StaticNetworkSection):
 
 
 class NetworkFileSection(StaticNetworkSection):
-    """A network in a file: an edge list, GraphML, Matrix Market or NumPy, recognised by the suffix."""
+    """A network in a file: an edge list, a graph of another program, Matrix Market or NumPy, by the suffix."""
 
     file: InputFile
     weighted: bool = True
