@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise, StudentT
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._inversion import observed_steps, own_series
-from peerpressure.recovery._joint_fit import Found, Sample, fit_one
+from peerpressure.recovery._inversion import ObservedSteps, observed_steps, own_series
+from peerpressure.recovery._joint_fit import Design, Problem, Sample
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._limits import FIT_LIMIT
+from peerpressure.recovery._limits import FIT_NUMBERS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
+from peerpressure.recovery._profile_intervals import Found, Interval, fit_replicate
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, unknowns
+from peerpressure.schedules import Constant
 
 Present: TypeAlias = NDArray[np.bool_]
 Location: TypeAlias = tuple[Vector, Vector]
@@ -213,10 +217,19 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
     return _with_prior(_of_law(model, data), data, prior)
 
 
-def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodFit:
-    """Return the joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, for each replicate.
+def fit(
+    model: Model,
+    data: Outputs,
+    unknown: Sequence[str] = (),
+    *,
+    level: float = 0.95,
+    pieces: Sequence[int] | None = None,
+    should_stop: ShouldStop | None = None,
+) -> LikelihoodFit:
+    """Estimate unknown parameters together with x₀, for each replicate, with profile-likelihood intervals.
 
-    y_t given all before it is normal with mean (s x_t + ρ_t Σ w y)/(s + ρ_t d) and std s σ/(s + ρ_t d).
+    Values maximise the modified profile likelihood, which accounts for the degrees of freedom that the hidden opinions
+    take. A replicate that cannot be fitted has NaN, and the reason in ``failures``.
 
     Parameters
     ----------
@@ -225,24 +238,39 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     data : Outputs
         The observed outputs, from `outputs_of`.
     unknown : sequence of str
-        Names among "std" (of noise), "stubbornness" (of every agent), and "slope" (of Linear) or "exponent" (of Power
-        peer pressure).
+        Names among "std" (of noise; proportions between agents are those of the model), "agent_std" (of every agent's
+        noise), "stubbornness" (of every agent), "slope" (of Linear) or "exponent" (of Power peer pressure), "pressure"
+        (constant on pieces of time, of any course), "adaptation" (a constant rate; weights of agents are those of the
+        model) and "autocorrelation" (of AR(1) noise).
+    level : float, default 0.95
+        Confidence level of the intervals.
+    pieces : sequence of int, optional
+        First steps of the pieces of an unknown "pressure"; by default 1, 2, 4, 8, …
+    should_stop : callable, optional
+        Called often; the work is cancelled with `CancelledError` if it returns True.
 
     Returns
     -------
     LikelihoodFit
-        Parameters and x₀ with standard errors from the observed information.
+        Parameters and x₀ with standard errors and intervals.
 
     Raises
     ------
     InvalidInputError
-        If the noise is not white and Gaussian, or if the outputs cannot determine the unknowns.
+        If the noise is not Gaussian or is frozen, if the outputs cannot determine the unknowns, or if no replicate can
+        be fitted.
     TooLargeError
-        If there are more than 1,000 agents.
+        If a replicate has more than 10⁷ outputs.
 
     See Also
     --------
     recover : Estimates of x₀ with all parameters known.
+    infer_network : Estimates of the network.
+
+    References
+    ----------
+    .. [1] Barndorff-Nielsen (1983), On a formula for the distribution of the maximum likelihood estimator.
+    .. [2] Severini (1998), An approximation to the modified profile likelihood function.
 
     Examples
     --------
@@ -250,69 +278,135 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     >>> from peerpressure.recovery import outputs_of
     >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5), start=[0.0, 0.0])
-    >>> found = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",))
-    >>> bool(abs(found.parameters["std"].value[0] - 0.5) < 0.1)
+    >>> std = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",)).parameters["std"]
+    >>> bool(std.low[0] < 0.5 < std.high[0])
     True
     """
-    what = unknowns(model, unknown)
-    _refuse_unfit(what, data)
-    seen = observed_steps(model, data)
-    known = ~np.isnan(data.known[0])
-    settled = what.settled(seen.present, known, seen.degrees)
+    if not 0 < level < 1:
+        rule = "a level must lie strictly between 0 and 1"
+        raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
+    with cancellable(should_stop):
+        what, design, samples = _prepared(model, data, unknown, pieces)
+        found: list[Found | None] = []
+        reasons: list[str | None] = []
+        # Replicate by replicate: each has its own maximum, and one without must not lose the others.
+        for sample in samples:
+            try:
+                found.append(fit_replicate(Problem(what, design, sample), level))
+                reasons.append(None)
+            except (InvalidInputError, np.linalg.LinAlgError) as error:
+                found.append(None)
+                reasons.append(str(error))
+    if all(each is None for each in found):
+        raise InvalidInputError(reasons[0] or "nothing to fit")
+    return _gathered(what, data, found, tuple(reasons), level)
+
+
+def _prepared(
+    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
+) -> tuple[Unknowns, Design, list[Sample]]:
+    """Return the unknowns, what replicates share, and the replicates."""
+    # The names are checked before the outputs are read.
+    unknowns(model, unknown, data.seen.times[:0])
+    if not (unknown or data.seen.free.size):
+        remedy = "name a parameter, for instance unknown=('std',)"
+        raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
+    if data.seen.last * model.n > FIT_NUMBERS:
+        rule = f"a likelihood in unknown parameters takes up to {FIT_NUMBERS:,} outputs of a replicate"
+        got = f"{data.seen.last:,} steps of {model.n:,} agents"
+        raise TooLargeError(message(rule, got=got, remedy="observe fewer steps, or take the parameters as known"))
+    seen = observed_steps(_neutral(model, unknown), data)
+    what = unknowns(model, unknown, seen.times, pieces)
+    design = _design(what, seen, ~np.isnan(data.known[0]))
+    path = np.zeros((data.values.shape[0], data.seen.last, model.n))
+    for row, t in enumerate(data.seen.times):
+        if t > 0:
+            path[:, t - 1, data.seen.agents] = np.nan_to_num(data.at(row))
+    coupling = seen.degrees * seen.public - seen.around
+    samples = [Sample(y, q, known) for y, q, known in zip(path, coupling, data.known, strict=True)]
+    return what, design, samples
+
+
+def _neutral(model: Model, unknown: Sequence[str]) -> Model:
+    """Return the model with harmless values for unknown parameters: only which steps are observed depends on it."""
+    if {"slope", "exponent", "pressure"} & set(unknown):
+        model = replace(model, pressure=Constant(1.0))
+    if "adaptation" in unknown:
+        weights = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
+        # So small that no step counts as one in which x₀ is forgotten.
+        model = replace(model, adaptation=Adaptation(1e-15, weights))
+    return model
+
+
+def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> Design:
+    model = what.model
     std = model.noise.deviations(model.n)
     # Proportions between agents and steps are known, and only the common factor is estimated.
     scale = model.noise.scale(seen.times)[:, None] * std / std.mean()
-    d, here = seen.degrees, seen.present & settled
-    found = [
-        # Replicate by replicate: each has its own maximum, and the Hessians do not share factors.
-        fit_one(what, Sample(y - k, d * y - a, scale, here, d, seen.share, x), seen.times)
-        for y, a, k, x in zip(seen.public, seen.around, seen.adopted, data.known, strict=True)
-    ]
-    return _gathered(what, data, found)
+    used, follows = seen.present, np.zeros_like(seen.present)
+    if "autocorrelation" in what or model.noise.autocorrelation:
+        follows[1:] = used[1:] & used[:-1] & (np.diff(seen.times) == 1)[:, None]
+        # Given the past, noise is predicted by that of the step before, which must be known, or has no past at all.
+        used = follows | (used & (seen.times == 1)[:, None])
+    rho = what.shared(what.starts()[0]).rho if seen.times.size else np.zeros((0, 1))
+    settled = _settled(what, used, known, rho * seen.degrees)
+    return Design(seen.times - 1, scale, used & settled, follows & settled, seen.degrees, ~known & settled)
 
 
-def _refuse_unfit(what: Unknowns, data: Outputs) -> None:
-    if not (what.names or data.seen.free.size):
-        remedy = "name a parameter, for instance unknown=('std',)"
-        raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
-    if what.model.n > FIT_LIMIT:
-        remedy = "fit a smaller network, or take the parameters as known"
-        rule = f"unknown parameters are fitted for up to {FIT_LIMIT:,} agents"
-        raise TooLargeError(message(rule, got=f"{what.model.n:,}", remedy=remedy))
+def _settled(what: Unknowns, used: Present, known: Present, pull: Vector) -> Present:
+    """Return which agents have enough steps for their own unknowns, (n,), after checking their total."""
+    steps = used.sum(axis=0)
+    own = (~known).astype(int) + ("stubbornness" in what) + ("agent_std" in what)
+    # An agent with as many steps as unknowns is fitted exactly: it determines them but adds nothing to the shared ones.
+    enough = np.asarray(steps >= np.maximum(own, 1))
+    if "stubbornness" in what:
+        # Steps without neighbours or without pressure do not depend on stubbornness.
+        enough &= (used & (pull > 0)).any(axis=0)
+    shared = len(what.coordinates)
+    # Degrees of freedom left for the parameters that all agents share.
+    spare = int((steps - own)[enough].sum())
+    if not enough.any() or spare < shared:
+        rule = f"each agent needs {int(own.max())} steps or more that are observed from beginning to end"
+        rule += f", and all together {shared} more" * bool(shared)
+        rule += ", with neighbours and peer pressure in one of them" * ("stubbornness" in what)
+        got = f"at most {int(steps.max(initial=0))} for an agent"
+        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
+    return enough
 
 
-def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFit:
+def _gathered(
+    what: Unknowns, data: Outputs, found: list[Found | None], reasons: tuple[str | None, ...], level: float
+) -> LikelihoodFit:
     model, free = what.model, data.seen.free
-    n, agents = model.n, found[0].agents
-    place = np.searchsorted(free, agents)
-    value = np.zeros((len(found), free.size))
-    covariance = np.zeros((free.size, free.size))
-    identified = np.zeros(free.size, dtype=bool)
-    identified[place] = True
-    hidden_std = np.zeros((len(found), n))
-    hidden_std[:, free[~identified]] = np.inf
-    if agents.size:
-        value[:, place] = [each.values["hidden"] for each in found]
-        # An estimate has one covariance for all replicates; `hidden_std` has those of each.
-        covariance[np.ix_(place, place)] = np.mean([each.covariance for each in found], axis=0)
-        hidden_std[:, agents] = [each.deviations["hidden"] for each in found]
-    rank = int(identified.sum())
+    fitted = [each for each in found if each is not None]
+    hidden = _stacked([each and each.hidden for each in found])
+    spread = np.mean([each.covariance for each in fitted], axis=0)
+    identified = np.asarray(np.isfinite(fitted[0].hidden.std))[free]
+    value = np.nan_to_num(hidden.value[:, free], nan=0.0)
+    value[[each is None for each in found]] = np.nan
+    if spread.ndim == 1:
+        covariance: Any = sparse.diags_array(spread[free], format="csr")
+    else:
+        covariance = np.where(np.outer(identified, identified), spread[np.ix_(free, free)], 0.0)
     note = f"found together with {', '.join(what.names)}" if what.names else ""
+    rank = int(identified.sum())
     estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
-    parameters = {name: _parameter(what, found, name) for name in what.names}
-    heights = np.array([each.log_likelihood for each in found])
-    return LikelihoodFit(estimate, parameters, hidden_std, heights)
+    parameters = {}
+    for name in what.names:
+        p = _stacked([each and each.parameters[name] for each in found])
+        # One number for all, unless agents or pieces have their own.
+        many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
+        parameters[name] = p if many else UnknownParameter(*(getattr(p, part)[:, 0] for part in Interval._fields))
+    heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
+    return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces)
 
 
-def _parameter(what: Unknowns, found: list[Found], name: str) -> UnknownParameter:
-    value = np.array([each.values[name] for each in found])
-    std = np.array([each.deviations[name] for each in found])
-    if name == "stubbornness":
-        return UnknownParameter(value, std)
-    if name == "std" and np.ndim(what.model.noise.std):
-        shape = what.model.noise.deviations(what.model.n)
-        return UnknownParameter(value * shape / shape.mean(), std * shape / shape.mean())
-    return UnknownParameter(value[:, 0], std[:, 0])
+def _stacked(found: Sequence[Interval | None]) -> UnknownParameter:
+    """Return the intervals of all replicates, NaN for those that failed."""
+    shape = next(each.value for each in found if each is not None).shape
+    nothing = np.full(shape, np.nan)
+    empty = Interval(nothing, nothing, nothing, nothing, np.zeros(shape, dtype=bool))
+    return UnknownParameter(*(np.array([(each or empty)[k] for each in found]) for k in range(5)))
 
 
 def _of_law(model: Model, data: Outputs) -> Estimate:
