@@ -14,7 +14,7 @@ from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._likelihood import fit, likelihood
 from tests.builders import random_model
 
-REPLICATES = 4
+REPLICATES = 3
 CASES: dict[str, tuple[pp.schedules.Schedule, tuple[str, ...]]] = {
     "std": (pp.Linear(0.4), ("std",)),
     "stubbornness": (pp.Linear(0.4), ("stubbornness",)),
@@ -43,10 +43,10 @@ def truth(model: pp.Model, name: str) -> Any:
 def test_parameters_are_found_and_their_errors_are_calibrated(case: str) -> None:
     pressure, unknown = CASES[case]
     model = six(pressure)
-    found = fit(model, outputs_of(model, pp.simulate(model, 120, REPLICATES, seed=3)), unknown)
+    found = fit(model, outputs_of(model, pp.simulate(model, 80, REPLICATES, seed=3)), unknown)
     for name, parameter in found.parameters.items():
         inside = (parameter.low <= truth(model, name)) & (truth(model, name) <= parameter.high)
-        assert inside.mean() >= 0.7
+        assert inside.mean() > 0.6
         assert ((parameter.low < parameter.value) & (parameter.value < parameter.high)).all()
     assert np.mean((found.hidden.low <= model.x0) & (model.x0 <= found.hidden.high)) >= 0.75
     fine = np.isfinite(found.hidden.std)
@@ -74,12 +74,12 @@ def test_noise_by_agent_is_known_up_to_its_size() -> None:
 
 def test_who_sees_the_start_knows_x0_and_finds_the_rest() -> None:
     model = six(pp.Linear(0.4), start="hidden")
-    data = outputs_of(model, pp.simulate(model, 100, 6, seed=2), Observation(sees_start=True))
+    data = outputs_of(model, pp.simulate(model, 100, 4, seed=2), Observation(sees_start=True))
     found = fit(model, data, ("std", "stubbornness"))
     np.testing.assert_allclose(found.estimate.residuals(), 0.0, atol=1e-12)
     s = found.parameters["stubbornness"]
-    # 6 agents in 6 replicates: 95 % of 36, within four standard errors.
-    assert np.mean((s.low <= model.s) & (model.s <= s.high)) > 0.8
+    # 6 agents in 4 replicates: 95 % of 24, within four standard errors.
+    assert np.mean((s.low <= model.s) & (model.s <= s.high)) > 0.75
 
 
 def test_agents_seen_too_little_are_named() -> None:

@@ -123,7 +123,7 @@ def test_with_std_alone_intervals_are_those_of_student_and_almost_of_chi_squared
 
 
 @pytest.mark.parametrize(
-    ("unknown", "steps", "replicates"), [("std", 6, 150), ("agent_std", 8, 60), ("stubbornness", 12, 40)]
+    ("unknown", "steps", "replicates"), [("std", 6, 100), ("agent_std", 8, 60), ("stubbornness", 12, 25)]
 )
 def test_intervals_cover(unknown: str, steps: int, replicates: int) -> None:
     model = six()

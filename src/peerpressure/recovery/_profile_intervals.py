@@ -18,12 +18,17 @@ from numpy.typing import NDArray
 from peerpressure.model import Vector
 from peerpressure.recovery._joint_fit import Problem, State
 from peerpressure.recovery._limits import DENSE_LIMIT
+from peerpressure.recovery._profile_search import (
+    STEP,
+    climbed,
+    height_of,
+    numerical,
+    rough_scales,
+    searched,
+    zero_between,
+)
 from peerpressure.recovery._unknowns import COORDINATES
 
-# Best starts from which a search of several coordinates continues.
-_STARTS = 3
-# Step of numerical derivatives, in standard errors; errors are of its square.
-_STEP = 1e-2
 # Points between the ends of a profile at which agents' own intervals are united.
 _PATH = 25
 # Points of 1/s between the ends of its interval at which intervals of x₀ are united.
@@ -71,14 +76,14 @@ def allowance(level: float, left: Any, *, scale: bool = False) -> Any:
 
 def fit_replicate(problem: Problem, level: float) -> Found:
     """Return the estimate of one replicate, with intervals of the given level."""
-    best = _searched(problem)
+    best = searched(problem)
     state = problem.state(best)
     log_likelihood = state.height + _constant(problem)
     # The modification compares with the estimate, so that it is repeated once with the estimate that it leads to.
     problem = problem.modified(best)
-    best = _searched(problem)
+    best = searched(problem)
     problem = problem.modified(best)
-    best = _searched(problem, best)
+    best = searched(problem, best)
     return _Profile(problem, best, level).found(log_likelihood)
 
 
@@ -87,101 +92,12 @@ def _constant(problem: Problem) -> float:
     return float(-np.log(problem.design.scale[used]).sum() - 0.5 * used.sum() * np.log(2 * np.pi))
 
 
-def _numerical(problem: Problem) -> list[int]:
-    """Return the positions of the coordinates that no formula maximises."""
-    names = problem.unknown.coordinates
-    return [k for k, name in enumerate(names) if name != "std" or not problem.unknown.closed_form_std]
-
-
-def _searched(problem: Problem, near: Vector | None = None) -> Vector:
-    """Return the highest point, searched from a grid of starts, or from one point that is near it."""
-    free = _numerical(problem)
-    if near is not None:
-        return _climbed(problem, near, free, _scales(problem, near, free), 1e-11)
-    starts = problem.unknown.starts()
-    if not free:
-        return np.asarray(starts[0])
-    if "std" in problem.unknown.coordinates and not problem.unknown.closed_form_std:
-        # Residuals of a fit without peer pressure bound σ from above by order of magnitude; w = 0 is always legal.
-        level = _level(problem)
-        starts = np.concatenate([np.where(np.isnan(starts), level + shift, starts) for shift in (-4, -3, -2, -1, 0.0)])
-    heights = np.array([_height(problem, z) for z in starts])
-    order = np.argsort(-heights)[: 1 if len(free) == 1 else _STARTS]
-    tops = [_climbed(problem, starts[k], free, _scales(problem, starts[k], free), 1e-5) for k in order]
-    best = max(tops, key=lambda z: _height(problem, z))
-    return _climbed(problem, best, free, _scales(problem, best, free), 1e-11)
-
-
-def _level(problem: Problem) -> float:
-    design = problem.design
-    y = problem.sample.path[design.rows] / design.scale
-    count = np.maximum(design.used.sum(axis=0), 1)
-    rest = (y - (y * design.used).sum(axis=0) / count) * design.used
-    return float(np.log(np.sqrt((rest**2).sum() / design.used.sum()) + 1e-300))
-
-
-def _height(problem: Problem, z: Vector) -> float:
-    value = problem.height(z)
-    return value if np.isfinite(value) else -np.inf
-
-
-def _climbed(problem: Problem, start: Vector, free: list[int], scales: Vector, tolerance: float = 1e-8) -> Vector:
-    """Return the local maximum over the free coordinates; the others keep their values.
-
-    ``scales`` are rough standard errors of all coordinates, by which the search is preconditioned.
-    """
-    if not free:
-        return start
-    from scipy import optimize
-
-    unit = scales[free]
-    of = [COORDINATES[problem.unknown.coordinates[k]] for k in free]
-    low, high = (np.array([getattr(scale, end) for scale in of]) / unit for end in ("low", "high"))
-
-    def minus(values: Vector) -> float:
-        z = start.copy()
-        z[free] = values * unit
-        return -max(_height(problem, z), -1e300)
-
-    def gradient(values: Vector) -> Vector:
-        # Central differences within the range: one-sided ones are too coarse near the maximum, where they cancel.
-        moves = _STEP * np.eye(len(free))
-        up, down = np.minimum(values + moves, high), np.maximum(values - moves, low)
-        rises = np.array([minus(a) - minus(b) for a, b in zip(up, down, strict=True)])
-        return np.asarray(rises / (up - down).diagonal())
-
-    x0 = np.clip(start[free] / unit, low, high)
-    options = {"ftol": tolerance / (1 + abs(minus(x0))), "gtol": 1e-4}
-    bounds = list(zip(low, high, strict=True))
-    found = optimize.minimize(minus, x0, jac=gradient, method="L-BFGS-B", bounds=bounds, options=options)
-    z = start.copy()
-    z[free] = (found.x if found.fun <= minus(x0) else x0) * unit
-    return z
-
-
-def _scales(problem: Problem, z: Vector, free: list[int]) -> Vector:
-    """Return rough standard errors of the free coordinates, from second differences; 1 where there is no curvature."""
-    out, top = np.ones(z.size), problem.height(z)
-    for k in free:
-        step = 1e-3
-        # The second pass takes a step of a standard error's size: shorter ones drown in rounding errors.
-        for _ in range(2):
-            move = step * (np.arange(z.size) == k)
-            bend = 2 * top - problem.height(z + move) - problem.height(z - move)
-            # Below this the difference is a rounding error of heights.
-            if not bend > 1e-10 * (1 + abs(top)):
-                break
-            out[k] = np.clip(step / np.sqrt(bend), 1e-6, 1.0)
-            step = float(out[k]) / 3
-    return out
-
-
 class _Profile:
     """Intervals around one maximum."""
 
     def __init__(self, problem: Problem, best: Vector, level: float) -> None:
         self.problem, self.names, self.level = problem, problem.unknown.coordinates, level
-        self.free = _numerical(problem)
+        self.free = numerical(problem)
         self.state = problem.state(best)
         # From here on every coordinate has its value; a σ that a formula gave is one like the others.
         self.best = np.where(np.isnan(best), self.state.log_std[0], best)
@@ -190,10 +106,11 @@ class _Profile:
         self.left = max(left.sum() - len(self.names), 1.0) if common else np.inf
         self.own_left = left if "agent_std" in problem.unknown else np.full(left.size, self.left)
         self.drop = float(allowance(level, self.left))
-        self.scales = _scales(problem, self.best, list(range(len(self.names))))
+        self.scales = rough_scales(problem, self.best, list(range(len(self.names))))
         self.covariance, self.curved = self._covariance()
 
     def found(self, log_likelihood: float) -> Found:
+        """Return all intervals."""
         shared = {}
         ends = [self._ends(k) for k in range(len(self.names))]
         for name in dict.fromkeys(self.names):
@@ -238,18 +155,18 @@ class _Profile:
         )
 
     def _end(self, k: int, others: list[int], drop: float, step: float, bound: float) -> float:
+        """Return where the profile in a coordinate has fallen by the drop, on the side of the first step."""
         top = self.problem.height(self.best)
         # Where the others go as this one moves, to first order.
         drift = self.covariance[:, k] / self.covariance[k, k] if self.curved else np.zeros(len(self.names))
-
         stuck: dict[float, bool] = {}
 
         def excess(value: float) -> float:
             z = self.best + (value - self.best[k]) * drift
             z[k] = value
-            z = _climbed(self.problem, self._within_range(z, k), others, self.scales)
+            z = climbed(self.problem, self._within_range(z, k), others, self.scales)
             stuck[value] = self._at_bound(z, others)
-            height = _height(self.problem, z)
+            height = height_of(self.problem, z)
             # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
             return float(np.sqrt(max(2 * (top - height), 0.0)) - np.sqrt(2 * drop))
 
@@ -259,7 +176,7 @@ class _Profile:
                 return float(np.sign(step) * np.inf)
             inner, below, step = outer, above, 2 * step
             outer = inner + step
-        end = _zero(excess, (inner, below), (_within(outer, bound, step), above))
+        end = zero_between(excess, (inner, below), (_within(outer, bound, step), above))
         # Where another coordinate would go on beyond its range, so would this one.
         return float(np.sign(step) * np.inf) if stuck[end] else end
 
@@ -276,6 +193,7 @@ class _Profile:
         return z
 
     def _shared(self, name: str, at: list[int], ends: list[tuple[float, float]]) -> Interval:
+        """Return a shared parameter from its coordinates and their ends."""
         scale = COORDINATES[name]
         value = np.array([scale.back(self.best[k]) for k in at])
         # The derivative of the parameter by its coordinate carries the standard error over.
@@ -293,38 +211,37 @@ class _Profile:
     # What agents have for themselves.
 
     def _own(self, ends: list[tuple[float, float]]) -> tuple[dict[str, Interval], Vector]:
-        state, problem = self.state, self.problem
-        names = [name for name in ("agent_std", "stubbornness") if name in problem.unknown]
+        """Return the intervals of what agents have for themselves, by name, and the covariance of x̂₀."""
         slopes = self._derivatives()
-        values = {"hidden": state.opinions, "agent_std": np.exp(state.log_std), "stubbornness": _inverse(state.w)}
-        spread = {"hidden": np.sqrt(_opinion_variance(problem, state))}
-        spread["agent_std"] = values["agent_std"] / np.sqrt(2 * np.maximum(state.degrees_of_freedom, 1))
-        spread["stubbornness"] = _inverse(state.w) ** 2 / np.sqrt(np.maximum(problem.curvature(state), 1e-300))
         united = self._united(ends, slopes)
-        out, seen = {}, problem.design.used.any(axis=0)
-        for name in ("hidden", *names):
+        seen = self.problem.design.used.any(axis=0)
+        out = {}
+        for name, ends_of in united.items():
+            (low, high), (value, own) = ends_of, self._estimates(name)
             with np.errstate(invalid="ignore"):
                 indirect = np.einsum("ia,ab,ib->i", slopes[name], self.covariance, slopes[name])
-            std = np.sqrt(spread[name] ** 2 + np.where(np.isnan(indirect), np.inf, indirect))
-            std = np.where(np.isfinite(values[name]), std, np.inf)
-            low, high = united[name]
-            far = _FAR * np.where(np.isfinite(spread[name]), spread[name], np.inf)
+                std = np.where(np.isfinite(value) & seen, np.sqrt(own**2 + np.nan_to_num(indirect, nan=np.inf)), np.inf)
             if name == "hidden":
-                low, high = (
-                    np.where(values[name] - low > far, -np.inf, low),
-                    np.where(high - values[name] > far, np.inf, high),
-                )
-                fixed = seen & ~problem.design.free
-                low, high, std = (
-                    np.where(fixed, a, b) for a, b in ((values[name], low), (values[name], high), (0.0, std))
-                )
+                low = np.where(value - low > _FAR * own, -np.inf, low)
+                high = np.where(high - value > _FAR * own, np.inf, high)
+                known = seen & ~self.problem.design.free
+                low, high, std = np.where(known, value, low), np.where(known, value, high), np.where(known, 0.0, std)
             fine = seen & np.isfinite(low) & np.isfinite(high) & np.isfinite(std)
-            factor = _proportions(problem) if name == "agent_std" else 1.0
-            lost = np.where(seen, 0.0, np.nan)
-            out[name] = Interval(
-                values[name] * factor + lost, np.where(seen, std * factor, np.inf), low * factor, high * factor, fine
-            )
+            factor = _proportions(self.problem) if name == "agent_std" else 1.0
+            shown = np.where(seen, value, np.nan)
+            out[name] = Interval(shown * factor, std * factor, low * factor, high * factor, fine)
         return out, self._opinion_covariance(slopes["hidden"])
+
+    def _estimates(self, name: str) -> tuple[Vector, Vector]:
+        """Return the agents' own estimates, and their standard errors at given shared parameters."""
+        state = self.state
+        if name == "agent_std":
+            std = np.exp(state.log_std)
+            return std, std / np.sqrt(2 * np.maximum(state.degrees_of_freedom, 1))
+        if name == "stubbornness":
+            curvature = np.maximum(self.problem.curvature(state), 1e-300)
+            return _inverse(state.w), _inverse(state.w) ** 2 / np.sqrt(curvature)
+        return state.opinions, np.sqrt(_opinion_variance(self.problem, state))
 
     def _opinion_covariance(self, slopes: Vector) -> Vector:
         own = _opinion_variance(self.problem, self.state)
@@ -336,12 +253,13 @@ class _Profile:
     def _derivatives(self) -> dict[str, Vector]:
         """Return the derivatives of agents' own estimates by the shared coordinates, (n, coordinates) each."""
         columns: dict[str, list[Vector]] = {"hidden": [], "agent_std": [], "stubbornness": []}
-        for step, move in zip(self.scales, np.diag(self.scales).reshape(2 * (len(self.names),)), strict=True):
-            up, down = (self.problem.state(self.best + sign * _STEP * move) for sign in (1, -1))
-            columns["hidden"].append((up.opinions - down.opinions) / (2 * _STEP * step))
-            columns["agent_std"].append((np.exp(up.log_std) - np.exp(down.log_std)) / (2 * _STEP * step))
+        for k, step in enumerate(STEP * self.scales):
+            move = step * (np.arange(self.best.size) == k)
+            up, down = (self.problem.state(self.best + sign * move) for sign in (1, -1))
+            columns["hidden"].append((up.opinions - down.opinions) / (2 * step))
+            columns["agent_std"].append((np.exp(up.log_std) - np.exp(down.log_std)) / (2 * step))
             with np.errstate(invalid="ignore"):
-                columns["stubbornness"].append((_inverse(up.w) - _inverse(down.w)) / (2 * _STEP * step))
+                columns["stubbornness"].append((_inverse(up.w) - _inverse(down.w)) / (2 * step))
         n = self.state.opinions.size
         return {name: np.nan_to_num(np.array(of).reshape(-1, n).T) for name, of in columns.items()}
 
@@ -352,37 +270,40 @@ class _Profile:
         own = self._own_ends(self.state, 0.0)
         if not self.free:
             return own
+        limits = [COORDINATES[name].limits for name in self.names]
+        unbounded = [bool(np.isinf(e).any() and np.isinf(of).any()) for e, of in zip(ends, limits, strict=True)]
         out = {}
         # In several coordinates the union is that of their quadratic approximation, exact in the agents' own part.
         for name, (low, high) in own.items():
-            centre = {"hidden": self.state.opinions, "agent_std": np.exp(self.state.log_std)}.get(
-                name, _inverse(self.state.w)
-            )
+            centre, direct = self._estimates(name)
             with np.errstate(invalid="ignore"):
                 indirect = 2 * self.drop * np.einsum("ia,ab,ib->i", slopes[name], self.covariance, slopes[name])
-                wide = [np.sqrt((end - centre) ** 2 + np.nan_to_num(indirect, nan=np.inf)) for end in (low, high)]
-                out[name] = np.nan_to_num(centre - wide[0], nan=-np.inf), np.nan_to_num(centre + wide[1], nan=np.inf)
-            if name != "hidden":
-                out[name] = np.maximum(out[name][0], 0.0), out[name][1]
+                # What follows a parameter without an end has none either.
+                follows = (np.abs(slopes[name] * self.scales) > 1e-3 * direct[:, None])[:, unbounded].any(axis=1)
+                indirect = np.where(follows | np.isnan(indirect), np.inf, indirect)
+                below, above = (np.sqrt((end - centre) ** 2 + indirect) for end in (low, high))
+                ends_of = centre - below, centre + above
+            least = -np.inf if name == "hidden" else 0.0
+            out[name] = np.maximum(np.nan_to_num(ends_of[0], nan=least), least), np.nan_to_num(ends_of[1], nan=np.inf)
         return out
 
     def _along(self, k: int, low: float, high: float) -> dict[str, tuple[Vector, Vector]]:
         """Return the unions along the profile of the only coordinate that no formula maximises."""
-        scale, top = COORDINATES[self.names[k]], self.problem.height(self.best)
-        points = np.linspace(max(low, scale.low), min(high, scale.high), _PATH)
+        scale, top, middle = COORDINATES[self.names[k]], self.problem.height(self.best), self.best[k]
+        # Closer near the estimate, since an open profile goes far.
+        share = np.linspace(0, 1, _PATH // 2 + 1)[1:] ** 2
+        ends = max(low, scale.low), min(high, scale.high)
         united: dict[str, tuple[Vector, Vector]] = self._own_ends(self.state, 0.0)
-        for value in points:
+        for value in np.concatenate([middle + share * (end - middle) for end in ends]):
             z = self.best.copy()
             z[k] = value
-            if self.problem.unknown.closed_form_std:
-                z[-1] = np.nan
-            state = self.problem.state(z)
+            state = self.problem.state(self._within_range(z, k))
             for name, (a, b) in self._own_ends(state, max(top - state.height, 0.0)).items():
                 united[name] = np.fmin(united[name][0], a), np.fmax(united[name][1], b)
         return united
 
     def _own_ends(self, state: State, lost: float) -> dict[str, tuple[Vector, Vector]]:
-        """Return the intervals of agents' own quantities at a state, NaN where its height leaves none."""
+        """Return the intervals of agents' own quantities at a state whose height has lost some of the allowance."""
         left = np.maximum(allowance(self.level, self.own_left) - lost, 0.0)
         information = np.where(state.of.information > 0, state.of.information, np.nan)
         if "stubbornness" in self.problem.unknown:
@@ -402,20 +323,6 @@ class _Profile:
             drop = np.maximum(allowance(self.level, self.own_left, scale=True) - lost, 0.0)
             out["agent_std"] = _scale_ends(np.exp(state.log_std), np.maximum(nu, 1e-300), drop)
         return out
-
-
-def _zero(function: Callable[[float], float], one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the zero between two points of opposite sign, by false position with the Illinois rule."""
-    for _ in range(60):
-        (a, fa), (b, fb) = one, other
-        x = b - fb * (b - a) / (fb - fa)
-        fx = function(x)
-        # An error of 0.002 in the root of the likelihood ratio changes the level by 0.0002.
-        if abs(fx) < 2e-3:
-            break
-        one = (b, fb) if fx * fb < 0 else (a, fa / 2)
-        other = (x, fx)
-    return float(x)
 
 
 def _within(value: float, bound: float, step: float) -> float:
