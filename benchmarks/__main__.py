@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import bound, coverage, explorer, extensions, inference, latency, memory, scaling, speed, threads
+from . import bound, coverage, explorer, extensions, fit_coverage, inference, latency, memory, scaling, speed, threads
 from .machine import facts
 from .report import markdown, show
 from .sections import Section
@@ -27,6 +27,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "extensions": extensions.measure,
     "inference": inference.measure,
     "coverage": coverage.measure,
+    "fit": fit_coverage.measure,
 }
 
 

@@ -179,6 +179,7 @@ class Experiment:
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
+            insiders=asked.insiders,
         )
 
     @cached_property
@@ -189,7 +190,8 @@ class Experiment:
             return None
         asked = self.scenario.privacy or Privacy()
         horizons = np.unique(np.geomspace(1, self.steps, 5).round().astype(int))
-        return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), sensitivity=asked.sensitivity)
+        terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": asked.insiders}
+        return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), **terms)
 
 
 def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
@@ -332,8 +334,10 @@ def agents(experiment: Experiment) -> pd.DataFrame:
     if experiment.scenario.privacy is not None:
         exposed = experiment.exposure.table
         columns |= {name: exposed[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
-        columns["epsilon"] = experiment.budget.table["epsilon"].to_numpy()
-        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].to_numpy()
+        # Insiders have no row in a budget: they are part of the observer.
+        labels = list(experiment.model.network.labels)
+        columns["epsilon"] = experiment.budget.table["epsilon"].reindex(labels).to_numpy()
+        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].reindex(labels).to_numpy()
     return pd.DataFrame(columns)
 
 

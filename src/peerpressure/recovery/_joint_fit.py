@@ -36,7 +36,7 @@ _NOISELESS = 1e-12
 
 @final
 @dataclass(frozen=True, eq=False)
-class Design:
+class FitDesign:
     """What replicates share: all arrays are (T, n), except ``rows`` (T,), the positions of the steps in a path.
 
     ``scale`` is τ; ``used`` marks the steps that count, ``follows`` those whose noise is predicted by the step before.
@@ -109,7 +109,7 @@ class _Fixed(NamedTuple):
     coupling: Vector
 
 
-def regression(design: Design, sample: Sample, shared: Shared) -> Regression:
+def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
     """Return the regression of one replicate."""
     # Searches change ρ and σ more often than η and φ.
     key = shared.phi, None if shared.rate is None else float(shared.rate.sum())
@@ -133,7 +133,7 @@ def regression(design: Design, sample: Sample, shared: Shared) -> Regression:
     )
 
 
-def _fixed(design: Design, sample: Sample, shared: Shared) -> _Fixed:
+def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
     y, share = sample.path[..., design.rows, :], np.ones_like(design.scale)
     if shared.rate is not None:
         adopted, left = _adopted(sample.path, shared.rate)
@@ -162,7 +162,7 @@ def _adopted(path: Vector, rate: Vector) -> tuple[Vector, Vector]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class State:
+class ProfilePoint:
     """The best of everything that agents have for themselves, at one point of the shared coordinates.
 
     ``log_std``, ``w``, ``opinions`` and ``squares`` (residual sums) are (n,); ``degrees_of_freedom`` (n,) are those
@@ -182,16 +182,16 @@ class Reference(NamedTuple):
     """The estimate at which the modification compares: responses of outputs to opinions there, and its state."""
 
     responses: Sample | None
-    state: State
+    state: ProfilePoint
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ProfileLikelihood:
     """The likelihood of one replicate as a function of shared coordinates: modified if it has a ``reference``."""
 
     unknown: Unknowns
-    design: Design
+    design: FitDesign
     sample: Sample
     reference: Reference | None = None
 
@@ -199,7 +199,7 @@ class Problem:
         """Return the profile over everything that agents have for themselves."""
         return self.state(z).height
 
-    def state(self, z: Vector) -> State:
+    def state(self, z: Vector) -> ProfilePoint:
         """Return the maximum at shared coordinates; NaN for log σ is one that is to be maximised as well."""
         checkpoint()
         what, restricted = self.unknown, self.reference is not None
@@ -216,7 +216,7 @@ class Problem:
         log_std = self._log_std(shared, squares, left)
         height = np.log1p(of.slope * w).sum() - (left * log_std).sum() - 0.5 * (squares * np.exp(-2 * log_std)).sum()
         height -= of.log_det
-        found = State(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
+        found = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
         return replace(found, height=found.height - self._modification(shared, found)) if restricted else found
 
     def _log_std(self, shared: Shared, squares: Vector, left: Vector) -> Vector:
@@ -261,13 +261,13 @@ class Problem:
                 break
         return np.asarray(w)
 
-    def curvature(self, state: State) -> Vector:
+    def curvature(self, state: ProfilePoint) -> Vector:
         """Return the information about w of each agent, (n,)."""
         ratio = state.of.slope / (1 + state.of.slope * state.w)
         fitted = state.of.forms[2] * np.exp(-2 * state.log_std)
         return np.asarray(fitted + (self.weights(state.of) * ratio**2).sum(axis=0))
 
-    def _modification(self, shared: Shared, state: State) -> float:
+    def _modification(self, shared: Shared, state: ProfilePoint) -> float:
         """Return ½ log det j + log det ∂x̂₀(ψ)/∂x₀, and the same for unknown stubbornness."""
         assert self.reference is not None
         free = state.of.information > 0
@@ -284,7 +284,7 @@ class Problem:
             total += self._stubbornness_modification(state)
         return total
 
-    def _stubbornness_modification(self, state: State) -> float:
+    def _stubbornness_modification(self, state: ProfilePoint) -> float:
         """Return log I(ψ; ψ̂) − ½ log j for 1/s of every agent, I the covariance of its scores at the two points.
 
         Given the past, both scores are quadratic in the standard normal noise ẑ of the reference.
@@ -304,7 +304,7 @@ class Problem:
         scores = np.maximum(covariance.sum(axis=0)[active], 1e-300)
         return float((np.log(scores) - 0.5 * np.log(self.curvature(state)[active])).sum())
 
-    def modified(self, z: Vector) -> Problem:
+    def modified(self, z: Vector) -> ProfileLikelihood:
         """Return the problem with the modification that compares with the point z."""
         # The height of a draft is not used: its reference only stands for the weights of a restricted likelihood.
         draft = replace(self, reference=Reference(None, replace(self, reference=None).state(z)))
@@ -312,7 +312,7 @@ class Problem:
         varies = set(self.unknown.coordinates) - {"std"} or "stubbornness" in self.unknown
         return replace(self, reference=Reference(self._responses(z, state) if varies else None, state))
 
-    def _responses(self, z: Vector, state: State) -> Sample:
+    def _responses(self, z: Vector, state: ProfilePoint) -> Sample:
         """Return the outputs and couplings per unit of each x₀, without noise, at the point z.
 
         Small networks: of every agent to every opinion, (n, last, n). Large ones: of each agent to its own, (last, n),

@@ -18,14 +18,14 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import ObservedSteps, observed_steps, own_series
-from peerpressure.recovery._joint_fit import Design, Problem, Sample
+from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._limits import FIT_NUMBERS
 from peerpressure.recovery._locations import LOCATIONS, LocationInterval, Present, numerical
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, Interval, fit_replicate
-from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, unknowns
+from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
 from peerpressure.schedules import Constant
 
 NAME = "likelihood"
@@ -124,7 +124,7 @@ def fit(
         # Replicate by replicate: each has its own maximum, and one without must not lose the others.
         for sample in samples:
             try:
-                found.append(fit_replicate(Problem(what, design, sample), level))
+                found.append(fit_replicate(ProfileLikelihood(what, design, sample), level))
                 reasons.append(None)
             except (InvalidInputError, np.linalg.LinAlgError) as error:
                 found.append(None)
@@ -136,7 +136,7 @@ def fit(
 
 def _prepared(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
-) -> tuple[Unknowns, Design, list[Sample]]:
+) -> tuple[Unknowns, FitDesign, list[Sample]]:
     """Return the unknowns, what replicates share, and the replicates."""
     # The names are checked before the outputs are read.
     unknowns(model, unknown, data.seen.times[:0])
@@ -164,13 +164,12 @@ def _neutral(model: Model, unknown: Sequence[str]) -> Model:
     if {"slope", "exponent", "pressure"} & set(unknown):
         model = replace(model, pressure=Constant(1.0))
     if "adaptation" in unknown:
-        weights = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
         # So small that no step counts as one in which x₀ is forgotten.
-        model = replace(model, adaptation=Adaptation(1e-15, weights))
+        model = replace(model, adaptation=Adaptation(1e-15, adaptation_of(model, 1.0).adaptation_weight))
     return model
 
 
-def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> Design:
+def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> FitDesign:
     model = what.model
     std = model.noise.deviations(model.n)
     # Proportions between agents and steps are known, and only the common factor is estimated.
@@ -182,7 +181,7 @@ def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> De
         used = follows | (used & (seen.times == 1)[:, None])
     rho = what.shared(what.starts()[0]).rho if seen.times.size else np.zeros((0, 1))
     settled = _settled(what, used, known, rho * seen.degrees)
-    return Design(seen.times - 1, scale, used & settled, follows & settled, seen.degrees, ~known & settled)
+    return FitDesign(seen.times - 1, scale, used & settled, follows & settled, seen.degrees, ~known & settled)
 
 
 def _settled(what: Unknowns, used: Present, known: Present, pull: Vector) -> Present:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Vector
-from peerpressure.recovery._joint_fit import Problem, State
+from peerpressure.recovery._joint_fit import ProfileLikelihood, ProfilePoint
 from peerpressure.recovery._limits import DENSE_LIMIT
 from peerpressure.recovery._profile_search import (
     STEP,
@@ -74,7 +74,7 @@ def allowance(level: float, left: Any, *, scale: bool = False) -> Any:
     return np.where(finite, exact, 0.5 * special.ndtri((1 + level) / 2) ** 2)
 
 
-def fit_replicate(problem: Problem, level: float) -> Found:
+def fit_replicate(problem: ProfileLikelihood, level: float) -> Found:
     """Return the estimate of one replicate, with intervals of the given level."""
     best = searched(problem)
     state = problem.state(best)
@@ -87,7 +87,7 @@ def fit_replicate(problem: Problem, level: float) -> Found:
     return _Profile(problem, best, level).found(log_likelihood)
 
 
-def _constant(problem: Problem) -> float:
+def _constant(problem: ProfileLikelihood) -> float:
     used = problem.design.used
     return float(-np.log(problem.design.scale[used]).sum() - 0.5 * used.sum() * np.log(2 * np.pi))
 
@@ -95,7 +95,7 @@ def _constant(problem: Problem) -> float:
 class _Profile:
     """Intervals around one maximum."""
 
-    def __init__(self, problem: Problem, best: Vector, level: float) -> None:
+    def __init__(self, problem: ProfileLikelihood, best: Vector, level: float) -> None:
         self.problem, self.names, self.level = problem, problem.unknown.coordinates, level
         self.free = numerical(problem)
         self.state = problem.state(best)
@@ -302,7 +302,7 @@ class _Profile:
                 united[name] = np.fmin(united[name][0], a), np.fmax(united[name][1], b)
         return united
 
-    def _own_ends(self, state: State, lost: float) -> dict[str, tuple[Vector, Vector]]:
+    def _own_ends(self, state: ProfilePoint, lost: float) -> dict[str, tuple[Vector, Vector]]:
         """Return the intervals of agents' own quantities at a state whose height has lost some of the allowance."""
         left = np.maximum(allowance(self.level, self.own_left) - lost, 0.0)
         information = np.where(state.of.information > 0, state.of.information, np.nan)
@@ -334,13 +334,13 @@ def _inverse(w: Vector) -> Vector:
     return np.asarray(np.divide(1.0, w, out=np.full(w.shape, np.inf), where=w > 0))
 
 
-def _proportions(problem: Problem) -> Any:
+def _proportions(problem: ProfileLikelihood) -> Any:
     """Return the std of agents relative to their mean, 1 where all have the same."""
     noise, n = problem.unknown.model.noise, problem.unknown.model.n
     return noise.deviations(n) / noise.deviations(n).mean() if np.ndim(noise.std) else 1.0
 
 
-def _opinion_variance(problem: Problem, state: State) -> Vector:
+def _opinion_variance(problem: ProfileLikelihood, state: ProfilePoint) -> Vector:
     """Return the variance of each x̂₀ at given shared parameters."""
     information = state.of.information
     own = np.divide(np.exp(2 * state.log_std), information, out=np.zeros(information.size), where=information > 0)
@@ -371,7 +371,7 @@ def _scale_ends(centre: Vector, nu: Vector, drop: Vector) -> tuple[Vector, Vecto
 
 
 def _stubborn_ends(
-    problem: Problem, state: State, left: Vector, information: Vector
+    problem: ProfileLikelihood, state: ProfilePoint, left: Vector, information: Vector
 ) -> dict[str, tuple[Vector, Vector]]:
     """Return the intervals of s = 1/w and, united over w, of x₀."""
     weight, precision = problem.weights(state.of), np.exp(-2 * state.log_std)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from peerpressure.model import Vector
-from peerpressure.recovery._joint_fit import Problem
+from peerpressure.recovery._joint_fit import ProfileLikelihood
 from peerpressure.recovery._unknowns import COORDINATES
 
 # Best starts from which a search of several coordinates continues.
@@ -16,13 +16,13 @@ _STARTS = 3
 STEP = 1e-2
 
 
-def numerical(problem: Problem) -> list[int]:
+def numerical(problem: ProfileLikelihood) -> list[int]:
     """Return the positions of the coordinates that no formula maximises."""
     names = problem.unknown.coordinates
     return [k for k, name in enumerate(names) if name != "std" or not problem.unknown.closed_form_std]
 
 
-def searched(problem: Problem, near: Vector | None = None) -> Vector:
+def searched(problem: ProfileLikelihood, near: Vector | None = None) -> Vector:
     """Return the highest point, searched from a grid of starts, or from one point that is near it."""
     free = numerical(problem)
     if near is not None:
@@ -41,7 +41,7 @@ def searched(problem: Problem, near: Vector | None = None) -> Vector:
     return climbed(problem, best, free, rough_scales(problem, best, free), 1e-11)
 
 
-def _level(problem: Problem) -> float:
+def _level(problem: ProfileLikelihood) -> float:
     design = problem.design
     y = problem.sample.path[design.rows] / design.scale
     count = np.maximum(design.used.sum(axis=0), 1)
@@ -49,12 +49,14 @@ def _level(problem: Problem) -> float:
     return float(np.log(np.sqrt((rest**2).sum() / design.used.sum()) + 1e-300))
 
 
-def height_of(problem: Problem, z: Vector) -> float:
+def height_of(problem: ProfileLikelihood, z: Vector) -> float:
     value = problem.height(z)
     return value if np.isfinite(value) else -np.inf
 
 
-def climbed(problem: Problem, start: Vector, free: list[int], scales: Vector, tolerance: float = 1e-8) -> Vector:
+def climbed(
+    problem: ProfileLikelihood, start: Vector, free: list[int], scales: Vector, tolerance: float = 1e-8
+) -> Vector:
     """Return the local maximum over the free coordinates; the others keep their values.
 
     ``scales`` are rough standard errors of all coordinates, by which the search is preconditioned.
@@ -88,7 +90,7 @@ def climbed(problem: Problem, start: Vector, free: list[int], scales: Vector, to
     return z
 
 
-def rough_scales(problem: Problem, z: Vector, free: list[int]) -> Vector:
+def rough_scales(problem: ProfileLikelihood, z: Vector, free: list[int]) -> Vector:
     """Return rough standard errors of the free coordinates, from second differences; 1 where there is no curvature."""
     out, top = np.ones(z.size), problem.height(z)
     for k in free:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
@@ -209,12 +210,12 @@ class Unknowns:
         return np.asarray(schedule(t), dtype=np.float64)
 
     def _rate(self, values: Mapping[str, list[float]]) -> Vector | None:
-        adaptation, n = self.model.adaptation, self.model.n
+        """Return η, (last, n), or None where nobody adapts."""
         steps = np.arange(1, int(self.times[-1]) + 1)
-        if "adaptation" in values:
-            weights = np.ones(n) if adaptation is None else adaptation.adaptation_weights(n)
-            return np.full((steps.size, 1), values["adaptation"][0]) * weights
-        return None if adaptation is None else adaptation.pace(steps)[:, None] * adaptation.adaptation_weights(n)
+        how = adaptation_of(self.model, 1.0 if "adaptation" in values else 0.0)
+        pace = np.full(steps.shape, values["adaptation"][0]) if "adaptation" in values else how.pace(steps)
+        rate = np.asarray(pace[:, None] * how.adaptation_weights(self.model.n))
+        return rate if rate.any() else None
 
     def starts(self) -> Vector:
         """Return points that span the plausible range, (points, coordinates), from which a search begins."""
@@ -257,6 +258,11 @@ def unknowns(
     return Unknowns(model, tuple(dict.fromkeys(names)), times, _pieces(times, pieces))
 
 
+def adaptation_of(model: Model, otherwise: float) -> Adaptation:
+    """Return the model's adaptation, or one of all agents alike at another rate if it has none."""
+    return model.adaptation or Adaptation(otherwise)
+
+
 def _pieces(times: NDArray[np.int64], pieces: Sequence[int] | None) -> NDArray[np.int64]:
     """Return the first steps of the pieces: given, or doubling, since schedules change ever more slowly."""
     if not times.size:
@@ -296,9 +302,10 @@ def _check_kinds(model: Model, names: Sequence[str]) -> None:
         if name in names and not isinstance(model.pressure, kind):
             rule = f"an unknown {name} needs {kind.__name__} peer pressure"
             raise InvalidInputError(message(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
-    if "adaptation" in names and model.adaptation and not isinstance(model.adaptation.rate, Constant):
+    how = adaptation_of(model, 1.0)
+    if "adaptation" in names and not isinstance(how.rate, Constant):
         rule = "an unknown adaptation is one constant rate"
-        raise InvalidInputError(message(rule, got=str(model.adaptation), remedy="use a constant rate in the model"))
+        raise InvalidInputError(message(rule, got=str(how), remedy="use a constant rate in the model"))
     if len({"slope", "exponent", "pressure"} & set(names)) > 1:
         rule = "at most one of slope, exponent and pressure can be unknown"
         raise InvalidInputError(message(rule, got=", ".join(names), remedy="'pressure' contains the others"))

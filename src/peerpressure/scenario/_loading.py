@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, describe_events_file, describe_network_file
-from peerpressure.privacy._release import require_independent_start
+from peerpressure.privacy import Definition
 from peerpressure.recovery import CONTINUOUS, CURRENT
 from peerpressure.scenario._agents import AdaptationTable, FromColumn, adaptation_of, values_of
 from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
@@ -140,8 +140,11 @@ def _privacy(scenario: Scenario) -> None:
     except PeerPressureError:
         # Errors of the agents are reported at the part that causes them.
         return
-    # A start computed from x₀ reveals it before any noise is added.
-    require_independent_start(model)
+    # Raises for insiders that are no agents, and for a start computed from x₀, which reveals it before any noise.
+    Definition(model, scenario.run.steps, insiders=scenario.privacy.insiders)
+    if scenario.privacy.insiders and scenario.time is not None and scenario.time.continuous:
+        rule = "insiders are accounted for in discrete time"
+        raise InvalidInputError(message(rule, got="continuous time", remedy="remove insiders, or [time]"))
 
 
 # Each part with the sections that it depends on, and the check that builds it.
@@ -158,7 +161,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("observe",): (("observe", "run"), _observed),
     ("observe", "methods"): (("observe", "agents", "time"), _methods),
     ("observe", "prior"): (("observe",), _prior),
-    ("privacy",): (("privacy", "agents"), _privacy),
+    ("privacy",): (("privacy", "agents", "time"), _privacy),
 }
 
 

@@ -198,6 +198,7 @@ class Privacy(Section):
     sensitivity: Positive = 1.0
     # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+    insiders: list[Label] = Field(default=[], description="agents who tell the observer their own noise")
 
 
 class Scenario(Section):
