@@ -208,11 +208,11 @@ class ProfileLikelihood:
         counts = self.design.used.sum(axis=0).astype(np.float64)
         left = counts - (of.information > 0) * restricted
         w = 1 / what.model.s
-        A, B, C = of.forms
         if "stubbornness" in what:
             assert shared.log_std is not None
             w = self.inverse_stubbornness(of, np.exp(-2 * shared.log_std))
-        squares = A + 2 * B * w + C * w**2
+        # Not from the forms, in which small residuals cancel.
+        squares = np.square(of.rest + w * of.lean).sum(axis=0)
         log_std = self._log_std(shared, squares, left)
         height = np.log1p(of.slope * w).sum() - (left * log_std).sum() - 0.5 * (squares * np.exp(-2 * log_std)).sum()
         height -= of.log_det
