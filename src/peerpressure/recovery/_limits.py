@@ -30,6 +30,9 @@ COARSE = 1e-6
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.
 CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
+# An unknown whose part in a random unidentified direction is more than this is not identified, where such directions
+# are found by conjugate gradients: far above their errors.
+NULL_TOLERANCE = 1e-6
 # Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor √e.
 LEAST_INFORMATION = 4.0
 
