@@ -10,7 +10,7 @@ import pytest
 from scipy import linalg
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Observation, Prior, fit, information, outputs_of, recover
+from peerpressure.recovery import COARSE_ROUNDING, METHODS, Observation, Prior, fit, information, outputs_of, recover
 from peerpressure.recovery._kalman import kalman_filter, kalman_smoother
 from peerpressure.sde import SDE
 from tests.builders import random_model
@@ -84,7 +84,8 @@ def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start
         found = recover(sde, run, method, VIEWS[view], Prior(0.2, 0.5))
         np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
-        assert found.goodness_of_fit is not None
+        # Coarse rounding may be no independent noise, and its outputs cannot be tested then.
+        assert found.goodness_of_fit is not None or COARSE_ROUNDING in found.note
 
 
 @pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.schedules.Table([0.5, 2.0, 0.1, 3.0])])
