@@ -16,6 +16,7 @@ from . import (
     explorer,
     extensions,
     fit_coverage,
+    goodness_of_fit,
     inference,
     latency,
     memory,
@@ -42,6 +43,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "regression": regression.measure,
     "coverage": coverage.measure,
     "fit": fit_coverage.measure,
+    "diagnostics": goodness_of_fit.measure,
 }
 
 

@@ -88,10 +88,10 @@ def test_check_lists_all_problems_with_their_lines(tmp_path: Path, capfd: Captur
     assert answer.status == 2
     assert answer.err == ""
     assert answer.out.splitlines()[0] == f"{bad}: 4 problems"
-    assert all(place in answer.out for place in ("line 3, network.n", "line 5, run.step", "line 6, noise"))
+    assert all(place in answer.out for place in ("line 3, network.n", "line 5, run.step", "line 7, noise.law"))
     told = run(capfd, "check", bad, "--json")
     assert told.status == 2
-    assert [problem["line"] for problem in told.json["problems"]] == [3, 4, 5, 6]
+    assert [problem["line"] for problem in told.json["problems"]] == [3, 4, 5, 7]
     assert not told.json["valid"]
 
 
@@ -234,7 +234,8 @@ def test_diagnose_names_a_better_schedule_which_can_be_used(capfd: Captured) -> 
     used = run(capfd, "diagnose", *flags, "--pressure", "optimal", "--json").json
     assert used["forecast"]["rms_distance"] == pytest.approx(best["rms_distance"])
     assert used["advice"]["suggestions"] == []
-    assert "optimal schedule" in run(capfd, "diagnose", *flags).out
+    assert "better pressure" in run(capfd, "diagnose", *flags).out
+    assert "optimal schedule" in run(capfd, "diagnose", *flags, "--explain").out
 
 
 def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) -> None:
@@ -285,6 +286,28 @@ def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_p
     assert told["agents"] == answer.json["agents"]
     assert all("sees_start" in one["note"] for one in told["methods"])
     assert "sees_start" in run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
+
+
+def test_recover_tests_the_fit_and_says_what_fails(file: Path, capfd: Captured, tmp_path: Path) -> None:
+    observed, figure = tmp_path / "observed.csv", tmp_path / "residuals.svg"
+    experiment = Experiment(load_scenario(file))
+    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
+    right = run(capfd, "recover", file, "--outputs", observed, "--json").json["methods"][0]
+    assert min(right["goodness_of_fit"]) > 0.01
+    assert right["findings"] == {}
+    assert len(right["log_likelihood"]) == len(right["aic"]) == len(right["bic"]) == 2
+    file.write_text(SMALL.replace("std = 0.5", "std = 0.8"))
+    answer = run(capfd, "recover", file, "--outputs", observed, "--figure", figure)
+    assert "failed test: size: the noise is larger or smaller than declared" in answer.out
+    assert "log-likelihood: " in answer.out
+    assert "<svg" in figure.read_text(encoding="utf-8")
+    assert run(capfd, "recover", file, "--outputs", observed, "--figure", tmp_path / "figure.doc").status == 2
+    file.write_text(SMALL.replace('law = "gaussian"', 'law = "gaussian"\ntemporal = "frozen"'))
+    still = Experiment(load_scenario(file))
+    still.run.to_dataframe().query("time == 1").to_csv(observed, index=False)
+    untested = run(capfd, "recover", file, "--outputs", observed, "--json").json["methods"][0]
+    assert untested["goodness_of_fit"] is None
+    assert set(untested["tests"].values()) == {None}
 
 
 def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, tmp_path: Path) -> None:

@@ -289,6 +289,8 @@ class Normal:
     """The normal equations J x₀ = r of the f free agents: J = ``sparse_part`` + ``dense_part`` on ``touched``.
 
     ``gross`` (f,) is what the diagonal of J was before states were eliminated: rounding errors in J are relative to it.
+    ``squares`` (replicates,) is the sum of squares of all rows at x₀ = 0 and at the best states, and ``log_det`` the
+    logarithm of the determinant of what was eliminated, which the likelihood needs.
     """
 
     sparse_part: Any
@@ -296,6 +298,8 @@ class Normal:
     dense_part: Vector
     right: Vector
     gross: Vector
+    squares: Vector
+    log_det: float
 
     def apply(self, columns: Vector) -> Vector:
         """Return J times columns, (f, b)."""
@@ -331,12 +335,15 @@ class Front:
     matrix: Vector = field(init=False)
     right: Vector = field(init=False)
     gross: Vector = field(init=False)
+    squares: Vector = field(init=False)
+    log_det: float = 0.0
 
     def __post_init__(self) -> None:
         # x₀ occupies the last columns from the beginning and is never eliminated; states are inserted before it.
         self.gross = np.zeros(self.touched.size)
         self.matrix = np.zeros((self.touched.size, self.touched.size))
         self.right = np.zeros((self.touched.size, self.replicates))
+        self.squares = np.zeros(self.replicates)
 
     def admit(self, t: int, count: int) -> None:
         """Make room for the unseen states of a step, between the older ones and x₀."""
@@ -356,6 +363,7 @@ class Front:
         added = (A.T @ A).toarray()
         self.matrix += added
         self.right += A.T @ rows.values
+        self.squares += np.square(rows.values).sum(axis=0)
         # Eliminations subtract from the diagonal of x₀ later; the sum before them is the scale of the rounding error.
         self.gross += added.diagonal()[len(added) - self.touched.size :]
 
@@ -402,6 +410,8 @@ class Front:
             rest = half.shape[1] - self.replicates
             self.matrix = self.matrix[size:, size:] - half[:, :rest].T @ half[:, :rest]
             self.right = self.right[size:] - half[:, :rest].T @ half[:, rest:]
+            self.squares -= np.square(half[:, rest:]).sum(axis=0)
+            self.log_det += 2 * float(np.log(factor.diagonal()).sum())
 
 
 def eliminate(problem: SparseStates) -> Normal:
@@ -428,11 +438,12 @@ def eliminate(problem: SparseStates) -> Normal:
             # Rows in x₀ only cause no fill-in, so their normal equations stay sparse for any number of agents.
             J = J + plain.hidden.T @ plain.hidden
             right += plain.hidden.T @ plain.values
+            front.squares += np.square(plain.values).sum(axis=0)
     front.finish()
     right[touched] += front.right
     gross = np.array(J.diagonal())
     gross[touched] += front.gross
-    return Normal(sparse.csr_array(J), touched, front.matrix, right, gross)
+    return Normal(sparse.csr_array(J), touched, front.matrix, right, gross, front.squares, front.log_det)
 
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
@@ -453,9 +464,14 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
     return np.flatnonzero(found)
 
 
-def sparse_estimate(model: Model, data: Outputs, prior: Prior | None, method: str) -> Estimate:
-    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior."""
-    normal = eliminate(SparseStates(model, data))
+def sparse_estimate(
+    model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal | None = None
+) -> Estimate:
+    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior.
+
+    Normal equations that are known already are passed as ``normal``.
+    """
+    normal = normal or eliminate(SparseStates(model, data))
     if data.seen.free.size <= DENSE_LIMIT:
         return _dense(model, data, prior, method, normal)
     return _iterative(model, data, prior, method, normal)
