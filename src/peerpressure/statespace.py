@@ -31,6 +31,7 @@ import numpy as np
 
 from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model, Update, Vector
+from peerpressure.networks import Network
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 
 System: TypeAlias = Model | SDE
@@ -500,8 +501,18 @@ def retained(model: Model, last: int) -> Vector:
     return np.asarray(np.cumprod(staying, axis=0))
 
 
-# The steps 1, 2, … of the equation that was used last.
-_kept_steps: WeakKeyDictionary[SDE, list[DenseTransition]] = WeakKeyDictionary()
+# The steps 1, 2, … of the latest equation on each network. They do not depend on opinions, so that the equation may be
+# another object than before, as that of an observer who does not know them.
+_kept_steps: WeakKeyDictionary[Network, tuple[object, list[DenseTransition]]] = WeakKeyDictionary()
+
+
+def _kept(sde: SDE) -> list[DenseTransition]:
+    """Return the list of steps that are kept for an equation, to which more may be added."""
+    likeness = (sde.step, sde.scaling, sde.path_method, sde.s.tobytes(), sde.pressure.to_dict(), sde.noise)
+    found = _kept_steps.get(sde.network)
+    if found is None or found[0] != likeness:
+        found = _kept_steps[sde.network] = (likeness, [])
+    return found[1]
 
 
 def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
@@ -509,9 +520,7 @@ def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransitio
         rule = f"in continuous time outputs can be judged for at most {LARGEST_SDE:,} agents"
         raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
     # An observer passes over the steps more than once, and making one takes some ten matrix products.
-    if sde not in _kept_steps:
-        _kept_steps.clear()
-    kept, made = _kept_steps.setdefault(sde, []), None
+    kept, made = _kept(sde), None
     for k in range(first, last + 1):
         if k <= len(kept):
             yield kept[k - 1]
