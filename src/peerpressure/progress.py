@@ -8,6 +8,7 @@ verb calls, and ``checkpoint`` calls it, so that the functions in between need n
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -49,6 +50,24 @@ def checkpoint() -> None:
     for should_stop in _CALLBACKS.get():
         if should_stop():
             raise CancelledError("the computation was cancelled by should_stop; start it again for a result")
+
+
+@contextlib.contextmanager
+def deaf_children() -> Iterator[None]:
+    """Start processes in this block that Ctrl-C does not reach; whoever starts them ends them.
+
+    A terminal sends the signal to children as well, and each would print a traceback.
+    """
+    # Blocked signals are inherited, and one that arrives meanwhile is delivered to this process afterwards. Windows has
+    # no such mask.
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

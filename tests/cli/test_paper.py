@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from peerpressure import __version__, cli
-from peerpressure.errors import TooLargeError
+from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.reproduction import _experiments
 
 STEPS = "200"
@@ -102,6 +103,12 @@ def test_failures_are_one_line_with_their_status_and_leave_nothing(
     assert not (tmp_path / "out").exists()
 
 
+def test_errors_of_a_process_beside_are_raised() -> None:
+    process = _experiments._beside(-1, 100, apart=True, progress=lambda _: None)
+    with process as extensions, pytest.raises(InvalidInputError, match="seed must be"):
+        extensions()
+
+
 def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError
@@ -119,14 +126,16 @@ import sys, time
 from peerpressure import cli
 from peerpressure.reproduction import _experiments
 _experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
-sys.argv = ["peerpressure", "paper", "--out", {str(out)!r}]
+sys.argv = ["peerpressure", "paper", "--workers", "2", "--out", {str(out)!r}]
 cli.main()
 """
     command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # A group of its own gets the signal, as a terminal sends it: the processes that the command started, too.
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **options) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
         _, complaint = process.communicate(timeout=60)
     assert process.returncode == 130
     assert complaint == "peerpressure: interrupted\n"

@@ -362,12 +362,14 @@ def _rows_at(design: RegressionDesign, where: NDArray[np.bool_]) -> Array:
 
 
 def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate from only the last observed step: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
+    """Return the best linear unbiased estimate from only the last step with outputs: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
     check_dense(model, SNAPSHOT, "forms the covariance of the outputs and")
-    # Outputs missing in the last step are dropped, so that the design has no gaps.
-    there = np.flatnonzero(data.present[-1])
-    seen = replace(data.seen, times=data.seen.times[-1:], agents=data.seen.agents[there])
-    last = replace(data, seen=seen, values=data.values[:, -1:, there], present=np.ones((1, there.size), dtype=bool))
+    row = int(np.flatnonzero(data.present.any(axis=1))[-1])
+    # Outputs missing in this step are dropped, so that the design has no gaps.
+    there = np.flatnonzero(data.present[row])
+    seen = replace(data.seen, times=data.seen.times[row : row + 1], agents=data.seen.agents[there])
+    values = data.values[:, row : row + 1, there]
+    last = replace(data, seen=seen, values=values, present=np.ones((1, there.size), dtype=bool))
     design = design_of(model, last)
     # The covariance between agents of one step comes from products with unit vectors, k of them.
     f, root = seen.free.size, covariance_root(design.covary(np.eye(there.size)[None])[0])

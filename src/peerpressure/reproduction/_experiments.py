@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from peerpressure.progress import deaf_children
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import BeyondResult, beyond
@@ -69,7 +73,7 @@ def paper_tables(
     folder : Path, optional
         Folder of the sweeps, from which an interrupted run continues.
     workers : int, optional
-        Processes of the sweeps; only with a folder.
+        Processes of sweeps with a folder; with more than one, the extensions are computed beside all the rest.
     progress : callable, optional
         Called with the name of each stage before it begins.
 
@@ -88,12 +92,13 @@ def paper_tables(
 
         tables = paper_tables()
     """
+    with _beside(seed, steps, apart=(workers or 1) > 1, progress=progress) as extensions:
+        tables = _agreement(seed, steps, progress)
+        progress("the sweep over sizes and noise levels")
+        sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
+        evidence, recovered, more = _recovery(seed, steps, tables, sweeps, effect, progress)
+        tables |= extensions()
     # The audit comes last: it judges claims by the tables and results of all other experiments.
-    tables = _agreement(seed, steps, progress)
-    progress("the sweep over sizes and noise levels")
-    sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
-    evidence, recovered, more = _recovery(seed, steps, tables, sweeps, effect, progress)
-    tables |= _extensions(seed, steps, progress)
     progress("claims against findings")
     compared = exact_vs_sampled(evidence, more, tables)
     return tables | recovered | more.tables() | {"exact_vs_sampled": compared, "audit": audit(evidence)}
@@ -150,22 +155,60 @@ def _recovery(
         sizes=effect,
         noise=noise,
     )
-    progress("the network that public opinions reveal")
-    tables["network_leak"] = network_leak(seed, steps=steps)
-    tables["network_defence"] = network_defence(seed, steps=min(steps, DEFENCE_STEPS))
     recovered = pair.tables() | hundred.tables() | sweeps.tables() | {"size_effect": effect} | noise.tables()
     return evidence, recovered, more
 
 
+@contextmanager
+def _beside(seed: int, steps: int, *, apart: bool, progress: Progress) -> Iterator[Callable[[], Tables]]:
+    """Start the extensions, in a process of their own if they are to be ``apart``, and yield what waits for them."""
+    if not apart:
+        yield lambda: _extensions(seed, steps, progress)
+        return
+    # Spawned rather than forked: threads of a compiled run do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    result, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_send_extensions, args=(sender, seed, steps), daemon=True)
+    with deaf_children():
+        child.start()
+    # With this end closed, a child that dies ends the wait.
+    sender.close()
+
+    def wait() -> Tables:
+        progress("hidden opinions that adapt, temporal networks, continuous time")
+        found = result.recv()
+        if isinstance(found, BaseException):
+            raise found
+        return Tables(found)
+
+    try:
+        yield wait
+    finally:
+        child.terminate()
+        child.join()
+
+
+def _send_extensions(sender: Connection, seed: int, steps: int) -> None:
+    try:
+        sender.send(_extensions(seed, steps, lambda stage: None))
+    # An error of the child is raised where its tables are waited for.
+    except Exception as error:
+        sender.send(error)
+
+
 def _extensions(seed: int, steps: int, progress: Progress) -> Tables:
-    """Return the tables on what the paper leaves to future work."""
+    """Return the tables on inference of the network, and on what the paper leaves to future work."""
+    progress("the network that public opinions reveal")
+    leak = network_leak(seed, steps=steps)
+    defence = network_defence(seed, steps=min(steps, DEFENCE_STEPS))
     progress("hidden opinions that adapt")
     adapting = two_timescales(seed, min(steps, MOST_TIMESCALE_STEPS)).tables()
     forgotten = forgetting(seed, min(steps, MOST_OBSERVED_STEPS)).tables()
     progress("temporal networks")
     temporal = temporal_networks(seed, min(steps, MOST_TEMPORAL_STEPS))
     progress("continuous time")
-    return adapting | forgotten | temporal | continuous_time(seed)
+    known = {"network_leak": leak, "network_defence": defence}
+    return known | adapting | forgotten | temporal | continuous_time(seed)
 
 
 def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: Tables) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from markupsafe import Markup
 
 from peerpressure.plotting import ANIMATIONS, FIGURES, render
+from peerpressure.progress import deaf_children
 from peerpressure.report.html import (
     Column,
     Form,
@@ -183,7 +184,9 @@ def _drawn(orders: Sequence[tuple[str, Sequence[pd.DataFrame]]], workers: int) -
         return
     # Spawned rather than forked: threads of a compiled run do not survive a fork.
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_draw, orders)
+        with deaf_children():
+            drawings = pool.map(_draw, orders)
+        yield from drawings
 
 
 def _draw(order: tuple[str, Sequence[pd.DataFrame]]) -> Drawn:
