@@ -185,8 +185,8 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     else:
         # maxlen=1 discards earlier steps as they are produced.
         gathered = deque(run_filter(blank_system, blank, None), maxlen=1)[0].information
-    A, E = gathered.noisy[:, : system.n], gathered.exact[:, : system.n]
-    posterior = gathered.solve().posterior
+    E, A = gathered.about_hidden()
+    posterior = gathered.solve().posterior.part(slice(0, system.n))
     return Information(model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
 
 
