@@ -116,12 +116,13 @@ class PosteriorFit:
 class InformationState:
     """Facts E θ = f and A θ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    θ has ``n`` unknowns: x₀ and, where noise is frozen, ``masks`` more, the unit draws of that noise, which are
-    constants like x₀ but have a standard normal law. Rows of E have length one, and ``rounding`` (rows of E,) is how
-    far each f may be off. The columns after the first ``n`` are the right-hand sides, one for each replicate. Keeping A
-    rather than AᵀA keeps twice the digits, which is what distinguishes an agent that is barely observed from one that
-    is not observed at all. ``dropped`` (replicates,) and ``count`` are the sum of squares and the number of noisy facts
-    compressed away, and ``size`` is the size of opinions, as far as outputs show it.
+    θ has ``n`` unknowns: x₀ and, where noise is frozen, ``masks`` more, the draws of that noise. These are constants
+    like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, so that all unknowns are of
+    one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after
+    the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits,
+    which is what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
+    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away, and ``size`` is
+    the size of opinions, as far as outputs show it.
     """
 
     n: int
@@ -129,15 +130,16 @@ class InformationState:
     rounding: Vector
     noisy: Vector
     dropped: Vector
+    unit: float
     size: float
     count: int = 0
     masks: int = 0
 
     @classmethod
-    def empty(cls, n: int, replicates: int, size: float, masks: int = 0) -> InformationState:
+    def empty(cls, n: int, replicates: int, unit: float, masks: int = 0) -> InformationState:
         """Return the state before any fact about n unknowns, the last of which are masks."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates), size, masks=masks)
+        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates), unit, unit, masks=masks)
 
     def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
@@ -153,7 +155,7 @@ class InformationState:
         kept, left_over = self._compressed(rows)
         dropped, count = self.dropped + left_over, self.count + len(rows) - len(kept)
         size = max(self.size, float(np.abs(certain[:, self.n :]).max(initial=0.0)))
-        return InformationState(self.n, certain, errors, kept, dropped, size, count, self.masks)
+        return InformationState(self.n, certain, errors, kept, dropped, self.unit, size, count, self.masks)
 
     def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
         """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
@@ -174,7 +176,7 @@ class InformationState:
         if not self.masks:
             return self.exact[:, :hidden], self.noisy[:, :hidden]
         rows = np.concatenate([self.exact, self.noisy])
-        # A mask is noise of variance 1; noisy facts have another such noise of their own.
+        # A mask is noise of variance unit²; noisy facts have another such noise of their own.
         own = np.eye(len(rows))[:, len(self.exact) :]
         exact, _, noisy = separate_noise(
             rows[:, :hidden], np.concatenate([rows[:, hidden : self.n], own], axis=1), hidden
@@ -188,8 +190,7 @@ class InformationState:
         """
         known = _orthogonalised(self.exact, self.rounding, self.n, self.size)
         # Equations with a large rounding error are treated as measurements with that error, not as constraints.
-        drawn = np.eye(self.n, self.noisy.shape[1])[self.n - self.masks :]
-        drawn[:, self.n :] = 0.0
+        drawn = np.eye(self.n, self.noisy.shape[1])[self.n - self.masks :] / self.unit
         facts = np.concatenate([self.noisy, known.coarse, drawn])
         A, b = facts[:, : self.n], facts[:, self.n :]
         basis, free = known.basis, known.free

@@ -68,14 +68,14 @@ class FilterState:
     bound: Vector
 
     @classmethod
-    def initial(cls, system: System, replicates: int) -> FilterState:
-        """Return the state at time 0."""
+    def initial(cls, system: System, replicates: int, unit: float) -> FilterState:
+        """Return the state at time 0, with frozen draws in this unit."""
         start = initial_state(system)
         slope, root = start.forward(np.eye(start.layout.agents)), start.forward(noise=np.eye(start.draws))
         if masks_of(system):
             # As a root, frozen draws would be eliminated output by output, however little each of these says of them,
             # with errors that grow every time; as unknowns they are solved for together with x₀.
-            slope, root = np.concatenate([slope, root], axis=1), root[:, :0]
+            slope, root = np.concatenate([slope, root / unit], axis=1), root[:, :0]
         bound = np.zeros(start.layout.memory.start)
         return cls(np.tile(start.offset[:, None], replicates), slope, root, bound)
 
@@ -185,10 +185,10 @@ class FilterStep:
 def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[FilterStep]:
     """Yield the filter's steps at t = 0, 1, … up to the last observed one."""
     n, has_memory = system.n, state_layout(system).has_memory
-    state = FilterState.initial(system, data.values.shape[0])
     # θ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
     # prior with a large variance, which would cost as many digits as it has zeros.
     information = prior_information(model_of(system), data, prior, masks_of(system))
+    state = FilterState.initial(system, data.values.shape[0], information.unit)
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
     # The precision of the recorded dtype: a float32 run carries float32 rounding errors even after conversion.
     digit = float(np.finfo(data.values.dtype).eps)

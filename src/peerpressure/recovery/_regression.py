@@ -404,7 +404,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     masks = masks_of(model)
     information = prior_information(model, data, prior, masks)
     # Frozen draws are unknown constants, which are solved for together with x₀.
-    rows = np.concatenate([Q, L[:, :masks], values], axis=1)
+    rows = np.concatenate([Q, L[:, :masks] / information.unit, values], axis=1)
     facts = separate_noise(rows, L[:, masks:], information.n)
     return estimate_of(model, data, "gls", information.condition(*facts))
 
