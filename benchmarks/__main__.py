@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import bound, coverage, explorer, extensions, inference, latency, memory, scaling, speed, threads
+from . import bound, coverage, explorer, extensions, inference, latency, memory, regression, scaling, speed, threads
 from .machine import facts
 from .report import markdown, show
 from .sections import Section
@@ -26,6 +26,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "explorer": explorer.measure,
     "extensions": extensions.measure,
     "inference": inference.measure,
+    "regression": regression.measure,
     "coverage": coverage.measure,
 }
 

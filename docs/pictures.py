@@ -20,6 +20,9 @@ PHONE: dict[str, Any] = {
     "reduced_motion": "reduce",
 }
 STEPS_SHOWN = 4
+# After as many steps all edges are found, and some other pairs are taken for edges.
+EDGES_SHOWN = 90
+GO_TO = "(slider, step) => { slider.value = step; slider.dispatchEvent(new Event('input')) }"
 
 
 def opened(page: Page, address: str) -> Page:
@@ -54,11 +57,14 @@ def take(address: str, program: str) -> None:
             page.screenshot(path=IMAGES / f"{name}.png")
         page = opened(browser.new_context(**WINDOW).new_page(), address)
         page.get_by_label("Beyond the paper").check()
-        page.get_by_text("An observer who sees half").click()
-        settled(page)
-        page.click("#tab-observer")
+        page.get_by_text("A partial observer").click()
         settled(page)
         page.screenshot(path=IMAGES / "explorer-observer.png")
+        page.get_by_text("Who listens to whom").first.click()
+        page.wait_for_selector("html[data-inferences]:not([data-busy])", state="attached")
+        page.locator("#time").evaluate(GO_TO, EDGES_SHOWN)
+        settled(page)
+        page.screenshot(path=IMAGES / "explorer-network.png")
         page = opened(browser.new_context(**PHONE).new_page(), address)
         at_step(page, STEPS_SHOWN)
         page.screenshot(path=IMAGES / "explorer-phone.png")

@@ -19,11 +19,11 @@ ROOT = Path(peerpressure.__file__).parent
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
     ("version", "errors"),
-    ("affine", "files", "formula", "parameters", "progress", "tables"),
+    ("affine", "dates", "files", "formula", "labels", "parameters", "progress", "tables"),
     ("networks", "schedules"),
     ("noise", "adaptation"),
     ("model",),
-    ("engine", "storage", "trajectory"),
+    ("engine", "outputs", "storage", "trajectory"),
     ("sde",),
     ("statespace",),
     ("simulation",),

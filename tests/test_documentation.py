@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import peerpressure as pp
+from tests.cli.calling import run
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
@@ -42,6 +44,31 @@ def test_the_python_of_the_page_on_networks_runs(capsys: pytest.CaptureFixture[s
         exec(code, names)
     assert names["found"].average_precision(names["network"]) == 1.0
     assert "30 agents" in capsys.readouterr().out
+
+
+def test_the_walk_through_own_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "examples" / "own_data", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    shown = "".join(re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)).splitlines()
+    checked, recovered = (
+        run(capfd, "check", "study.toml"),
+        run(capfd, "recover", "study.toml", "--outputs", "observed.csv"),
+    )
+    assert [answer.status for answer in (checked, recovered)] == [0, 0]
+    assert [line for line in checked.out.splitlines()[1:] if line not in shown] == []
+    words = " ".join((checked.out + recovered.out).split())
+    # Abridged lines end in an ellipsis, and the files stand side by side.
+    files = shown.index(next(line for line in shown if line.startswith("…")))
+    told = [line.rstrip("…").strip() for line in shown[files + 1 :]]
+    assert [line for line in told if " ".join(line.split()) not in words] == []
+    assert run(capfd, "check", "sweep.toml").status == 0
+    names: dict[str, Any] = {}
+    for code in blocks("docs/data.md"):
+        exec(code, names)
+    assert "tax [[0.99" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.measures import MEASURES, Experiment, measure, measure_scenario, with_fields
+from peerpressure.measures import MEASURES, Experiment, measure, measure_scenario, results, with_fields
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import Observation, Prior, recover
 from peerpressure.scenario import scenario_from
@@ -54,6 +54,30 @@ def test_measures_without_sampling_are_those_of_the_theory(rows: list[dict[str, 
     bits = exposure(model, 60, Observation(), Prior.uniform(0, 1)).table["bits"]
     assert pick(rows, "exposure", "mean") == [bits.mean()]
     assert pick(rows, "exposure", "worst") == [bits.max()]
+
+
+def test_insiders_are_part_of_the_observer() -> None:
+    start = {"start": [0.0] * 9}
+    experiment = Experiment(scenario_from(DATA | {"agents": start, "privacy": {"insiders": [0, 4]}}))
+    expected = budget(experiment.model, 60, insiders=[0, 4])
+    assert experiment.budget.epsilon == expected.epsilon
+    shown = results(experiment)["agents"].set_index("agent")["epsilon"]
+    assert shown.index[shown.isna()].tolist() == [0, 4]
+    assert shown.max() == expected.epsilon
+    assert "insider" in experiment.budget.definition.text
+
+
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        ({"privacy": {"insiders": [0, 11]}}, "a label must name an agent"),
+        ({"privacy": {"insiders": [*range(9)]}}, "some agent must not be an insider"),
+        ({"privacy": {"insiders": [0]}, "time": {"continuous": True}}, "discrete time"),
+    ],
+)
+def test_insiders_that_cannot_be_accounted_for_are_refused(more: dict[str, Any], rule: str) -> None:
+    with pytest.raises(pp.errors.PeerPressureError, match=rule):
+        scenario_from({name: part for name, part in DATA.items() if name != "observe"} | more)
 
 
 def test_measures_of_an_onlooker_are_those_of_its_estimates(rows: list[dict[str, Any]]) -> None:

@@ -234,7 +234,7 @@ def test_outputs_of_flowing_time_are_read_at_real_times(tmp_path: Path) -> None:
     run = pp.simulate(system, 8, 2, seed=1)
     file = tmp_path / "outputs.csv"
     run.to_dataframe().query("time > 0").to_csv(file, index=False)
-    seen = read_outputs(file, system)
+    seen = read_outputs(file, system).runs[""]
     np.testing.assert_allclose(seen.times, run.times[1:], rtol=1e-12)
     expected = recover(system, run, "kalman").value
     np.testing.assert_allclose(recover(system, seen, "kalman").value, expected, atol=1e-9)
@@ -260,7 +260,7 @@ def test_outputs_that_do_not_fit_flowing_time(rows: str, error: type[Exception],
 def test_outputs_of_rounds_are_read_as_ever(tmp_path: Path) -> None:
     file = tmp_path / "outputs.csv"
     pd.DataFrame({"time": [1, 2], "agent": [0, 0], "public": [0.5, 0.4]}).to_csv(file, index=False)
-    assert read_outputs(file, scenario_from(RING).system()).times.tolist() == [1, 2]
+    assert read_outputs(file, scenario_from(RING).system()).runs[""].times.tolist() == [1, 2]
 
 
 def test_a_failing_network_is_drawn_from_the_seed_of_the_unit() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 import peerpressure as pp
 from peerpressure.errors import PeerPressureError
 from peerpressure.networks import path, read_contacts, read_events
-from peerpressure.scenario._agents import FromColumn
+from peerpressure.scenario._columns import FromColumn
 from peerpressure.tables import parse_table
 
 MODEL = pp.Model(path(3).relabelled(["a", "001", "ρ"]), hidden=[0.0, 0.5, 1.0])
@@ -52,6 +52,7 @@ TEXTS = st.tuples(st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(FIEL
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=100, deadline=None)
 @given(content=TEXTS | st.binary(max_size=80))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import AdaptationError, ScheduleError, message
+from peerpressure.labels import refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -118,6 +119,7 @@ def as_adaptation(value: object) -> Adaptation | None:
 
 
 def _as_weights(value: Weights) -> float | Vector:
+    refuse_labels(value, "adaptation_weight", AdaptationError)
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -17,14 +17,16 @@ from scipy import sparse
 
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
-from peerpressure.errors import ModelError, message
+from peerpressure.errors import InvalidInputError, ModelError, message
+from peerpressure.labels import is_labelled, values_in_order
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
-PerAgent: TypeAlias = Sequence[float] | NDArray[Any]
+# A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
+PerAgent: TypeAlias = Sequence[float] | NDArray[Any] | Mapping[Any, float]
 
 
 @final
@@ -106,15 +108,16 @@ class Model:
     network : Network or TemporalNetwork
         Weighted edges between agents. A temporal network is the attribute ``temporal_network``, and ``network`` is its
         aggregate: all pairs that are ever linked, with their mean weights.
-    hidden : sequence of float
-        Hidden opinions x₀, one for each agent.
-    stubbornness : float or sequence of float, default 1.0
+    hidden : sequence of float, mapping or pandas.Series
+        Hidden opinions x₀, one for each agent: a plain sequence in the order of the agents, a mapping or a series by
+        their labels.
+    stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
         Weight s > 0 of an agent's own opinion, one for all or one for each agent.
     pressure : Schedule, float, str or sequence of float, default ``Linear()``
         Peer pressure ρ_t.
     noise : Noise, default ``NoNoise()``
         Noise ε_t on hidden opinions.
-    start : sequence of float or "hidden", default "hidden"
+    start : sequence of float, mapping, pandas.Series or "hidden", default "hidden"
         Public opinions y₀ at time 0.
     adaptation : Adaptation, Schedule, float or str, optional
         Rate η_t at which hidden opinions adapt, x_{t+1} = x_t + η_t ∘ (y_t − x_t); constant by default.
@@ -187,6 +190,11 @@ class Model:
 
     def _per_agent(self, name: str, value: float | PerAgent, *, one_for_all: bool = False) -> Vector:
         n = self.network.n
+        if is_labelled(value):
+            try:
+                value = values_in_order(value, self.network.labels)
+            except InvalidInputError as error:
+                raise ModelError(f"{name}: {error}") from None
         try:
             # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
             array = np.array(value, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Runs on disk: arrays and one JSON text in an .npz archive, netCDF files, and outputs in tables of text."""
+"""Runs on disk: arrays and one JSON text in an .npz archive, and netCDF files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
+from peerpressure.errors import FileFormatError, PeerPressureError, message
 from peerpressure.files import replacing
-from peerpressure.model import Model
-from peerpressure.tables import TextTable, is_number, read_table, texts_of
 
 if TYPE_CHECKING:
-    import pandas
     import xarray
 
 # Raised when a new version could misread an old file; other versions then raise an error instead.
@@ -124,134 +120,3 @@ class _Sink(io.RawIOBase):
                 action()
             except OSError as error:
                 self.error = error
-
-
-# Outputs that were not simulated here: from a table of text or a data frame to the parts of a trajectory.
-
-# How other programs write an output that is missing.
-MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])
-LAYOUT = "use columns time, agent, public, or time and one column for each agent"
-
-
-def read_frame(path: str | Path, model: Model) -> pandas.DataFrame:
-    """Return the outputs in a file as ``Trajectory.from_dataframe`` takes them; the index has the lines."""
-    import pandas
-
-    table = read_table(path)
-    if not table.rows:
-        raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
-    table = table.headed()
-    table.check_widths()
-    names = _names(table, texts_of(model.network.labels))
-    columns = {name: table.column(k) if name == "agent" else _values(table, k) for k, name in names.items()}
-    return pandas.DataFrame(columns, index=table.lines)
-
-
-def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
-    """Return the role of each column in use: time, replicate, agent and public, or the outputs of an agent."""
-    heading = table.heading or ()
-    places = table.places(("time", "replicate"), letters=True)
-    if "time" not in places:
-        rule, got = "outputs must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
-    names = {k: role for role, k in places.items()}
-    rest = [k for k in range(table.width) if k not in names]
-    # A column that is named after an agent decides for the wide layout.
-    if any(heading[k] in known for k in rest):
-        twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
-        if twice:
-            remedy = "rename or remove one of them"
-            raise InvalidInputError(
-                message("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
-            )
-        return names | {k: heading[k] for k in rest}
-    found = table.places(("agent", "public"), letters=True)
-    # By its name, or as the one column whose entries are all agents.
-    agents = [found["agent"]] if "agent" in found else [k for k in rest if set(table.column(k)) <= known.keys()]
-    agent = _only("agent", agents, heading)
-    others = [found["public"]] if "public" in found else [k for k in rest if k != agent]
-    return names | {agent: "agent", _only("public", others, heading): "public"}
-
-
-def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
-    if len(columns) != 1:
-        got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(message(f"one column of outputs must be called {role}", got=got, remedy=LAYOUT))
-    return columns[0]
-
-
-def _values(table: TextTable, k: int) -> list[Any]:
-    """Return numbers where the texts are numbers, None where they are missing, and else the texts themselves."""
-    texts = table.column(k)
-    if table.has_decimal_commas(k):
-        texts = [text.replace(",", ".") if is_number(text) else text for text in texts]
-    return [None if text.casefold() in MISSING else float(text) if is_number(text) else text for text in texts]
-
-
-def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Return one row for each output, with columns replicate, time, agent and public."""
-    columns = set(frame.columns)
-    if "time" not in columns or frame.empty:
-        rule = "outputs must come with a column 'time' and at least one row"
-        got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
-        remedy = "use columns time, agent, public, or time and one column for each agent"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    keys = [name for name in ("replicate", "time") if name in columns]
-    wide = not {"agent", "public"} <= columns
-    rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
-    return rows if "replicate" in columns else rows.assign(replicate=0)
-
-
-def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
-    """Return replicates, times, agents, states and the final state in a data frame; rows without sense are an error."""
-    rows = _tidy(frame)
-    whole = {name: _numbers(rows, name, lambda v: (v >= 0) & (v == np.floor(v))) for name in ("replicate", "time")}
-    public = _numbers(rows, "public", lambda v: ~np.isinf(v), missing=True)
-    agent = _positions(rows, model)
-    replicates, r = np.unique(whole["replicate"].astype(np.int64), return_inverse=True)
-    times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
-    agents, a = np.unique(agent, return_inverse=True)
-    # One number per output makes duplicates a matter of counting.
-    place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
-    _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one output at a time")
-    # Combinations without a row are missing outputs, NaN.
-    states = np.full(shape, np.nan)
-    states.flat[place] = public
-    final = np.full((replicates.size, model.n), np.nan)
-    final[:, agents] = states[:, -1]
-    return {"replicates": replicates, "times": times, "agents": agents, "states": states, "final": final}
-
-
-def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = False) -> NDArray[np.float64]:
-    """Return a column as numbers; text and illegal values are an error that names their rows."""
-    import pandas
-
-    given = rows[name]
-    # Text becomes NaN, which ``absent`` distinguishes from outputs that are missing.
-    values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    absent = given.isna().to_numpy()
-    text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))
-    kind = "a number" if missing else "a whole number, 0 or more"
-    _check_rows(rows, text | (~np.isnan(values) & ~legal(values)), f"{name} must be {kind}", name)
-    return np.asarray(values)
-
-
-def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
-    """Return the positions of the agents; a label may also be given as its text, as a file has it."""
-    labels = model.network.labels
-    known: dict[Any, int] = {str(label): i for i, label in enumerate(labels)}
-    # Second, so that a label itself takes precedence over the text of another one.
-    known |= {label: i for i, label in enumerate(labels)}
-    found = rows["agent"].map(known).to_numpy(dtype=np.float64, na_value=np.nan)
-    _check_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
-    return np.asarray(found, dtype=np.int64)
-
-
-def _check_rows(rows: pandas.DataFrame, bad: NDArray[Any], rule: str, column: str | None = None) -> None:
-    where = np.flatnonzero(bad)
-    if where.size:
-        first = rows.iloc[where[:5]]
-        value = "" if column is None else f"{first[column].tolist()[0]!r} in "
-        named = ", ".join(map(str, first.index))
-        got = f"{value}row {named}" + (f" and {where.size - 5} more" if where.size > 5 else "")
-        raise InvalidInputError(message(rule, got=got, remedy="repair or remove them; leave a missing output empty"))

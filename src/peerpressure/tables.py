@@ -1,4 +1,4 @@
-"""Tables of text, as spreadsheets and other programs write them.
+"""Tables of text or Parquet, as spreadsheets and other programs write them.
 
 One reader serves edges, contacts, attributes of agents and outputs. It detects encoding, separator and decimal sign,
 identifies columns by their names, describes what it found, and raises an error for ambiguous tables.
@@ -6,25 +6,24 @@ identifies columns by their names, describes what it found, and raises an error 
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import re
-import zlib
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
+from peerpressure.dates import DateError, as_seconds, is_date
+from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.files import decode_text, read_bytes, require_pyarrow
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -41,22 +40,23 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
             "agent": "agents name names id ids label labels node nodes nodeid person actor member user vertex",
             "public": "opinion output value",
             "replicate": "replicates",
+            "topic": "topics question item issue subject",
         }.items()
     }
 )
 # Single letters are accepted only on request, because they are common labels of agents as well.
-LETTERS: Mapping[str, str] = MappingProxyType({"t": "time", "i": "source", "j": "target", "y": "public"})
-# What the readers of compressed and plain files raise for truncated or corrupted content.
-DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
+LETTERS: Mapping[str, str] = MappingProxyType(
+    {"t": "time", "i": "source", "j": "target", "u": "source", "v": "target", "w": "weight", "y": "public"}
+)
 SAMPLE = 100_000  # characters from which the separator is detected
+PARQUET = ".parquet"
+BYTES_PER_CELL = 200  # of a table in memory, for which a Parquet file may need only a few bits
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-# ISO 8601: a day, with or without a time of day and a time zone.
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
-# 1,234 is one thousand or a decimal number; only the context can decide.
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
+# 1,234 and 1.234 are one thousand or a decimal number; only the context can decide.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.]\d{3})+")
 
 
 class Row(NamedTuple):
@@ -71,7 +71,8 @@ class TextTable:
     """Records of text fields; ``what`` names a record in messages.
 
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
-    first record, which may be such names.
+    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, and ``unit`` what
+    the numbers of the records count.
     """
 
     rows: list[Row]
@@ -79,6 +80,8 @@ class TextTable:
     what: str = "a row"
     note: tuple[str, ...] = ()
     heading: tuple[str, ...] | None = None
+    encoding: str | None = None
+    unit: str = "line"
 
     @cached_property
     def width(self) -> int:
@@ -91,7 +94,9 @@ class TextTable:
         return [row.line for row in self.rows]
 
     def headed(self) -> TextTable:
-        """Return the table with its first record as the heading."""
+        """Return the table with its first record as the heading, unless it has one."""
+        if self.heading is not None:
+            return self
         return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields))
 
     def taken(self, chosen: Iterable[int]) -> TextTable:
@@ -134,20 +139,22 @@ class TextTable:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
         # Only among numbers: names may contain commas.
         with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
-        with_point = next((row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k])), None)
-        if not with_comma:
-            return False
-        first = f"{with_comma[0].fields[k]!r} on line {with_comma[0].line}"
-        if with_point is not None:
-            got = f"{first} and {with_point.fields[k]!r} on line {with_point.line}"
+        # Lazily: the first row with a point decides for most tables.
+        points = (row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k]))
+        first = next(points, None)
+        if with_comma and first is not None:
+            got = " and ".join(f"{row.fields[k]!r} on line {row.line}" for row in (with_comma[0], first))
             raise _format_error(
                 "the numbers of a column must use one decimal sign", got, "write all of them with points"
             )
-        # Programs use semicolons as separators where commas are decimal signs.
-        if self.separator != ";" and all(_THOUSANDS.fullmatch(row.fields[k]) for row in with_comma):
-            remedy = "write numbers without separators of thousands and with decimal points"
-            raise _format_error("a decimal comma must be distinguishable from a separator of thousands", first, remedy)
-        return True
+        # Programs use semicolons as separators where commas are decimal signs, and points may separate thousands.
+        unusual = first if self.separator == ";" else with_comma[0] if with_comma else None
+        others = points if self.separator == ";" else with_comma
+        if unusual is not None and all(_THOUSANDS.fullmatch(row.fields[k]) for row in chain([unusual], others)):
+            remedy = "write numbers without separators of thousands, or with more or fewer decimals"
+            got = f"{unusual.fields[k]!r} on line {unusual.line}"
+            raise _format_error("a decimal sign must be distinguishable from a separator of thousands", got, remedy)
+        return bool(with_comma)
 
     def places(self, roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
         """Return the columns of these roles by the names in the heading; the role's own name takes precedence."""
@@ -173,25 +180,41 @@ class TextTable:
 
     def malformed(self, row: Row, got: object, remedy: str) -> FileFormatError:
         """Return the error for a malformed record."""
-        return _format_error(f"line {row.line} must be {self.what}", got, remedy)
+        return _format_error(f"{self.unit} {row.line} must be {self.what}", got, remedy)
 
-    def description(self, places: Mapping[str, int]) -> str:
-        """Describe how the table was read: separator, decimal sign, and the roles of the columns."""
-        parts = [f"separated by {SEPARATORS[self.separator]}"]
-        if any(self.is_numeric(k) and self.has_decimal_commas(k) for k in places.values()):
+    def description(self, places: Mapping[str, int], rest: str | None = None) -> str:
+        """Describe how the table was read: separator, decimal sign, the roles of the columns, and what the rest is."""
+        parts = [f"separated by {SEPARATORS[self.separator]}"] if self.separator else ["Parquet"]
+        if self.encoding is not None:
+            parts.append(f"encoded in {self.encoding}")
+        # Most tables have no commas at all, which is found fast. Columns of the rest are numbers with gaps.
+        columns = places.values() if rest is None else range(self.width)
+        commas = [k for k in columns if any(k < len(row.fields) and "," in row.fields[k] for row in self.rows)]
+        numeric = (k for k in commas if k not in places.values() or self.is_numeric(k))
+        if any(self.has_decimal_commas(k) for k in numeric):
             parts.append("decimal commas")
         if "time" in places and self.has_dates(places["time"]):
-            parts.append("dates as seconds")
+            parts.append("dates")
         if self.heading is None:
             return ", ".join([*parts, f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}"])
         parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
+        if rest is not None:
+            return ", ".join([*parts, rest])
         unused = [repr(name) for k, name in enumerate(self.heading) if k not in places.values()]
         return ", ".join(parts) + (f"; not used: {', '.join(unused)}" if unused else "")
 
 
 def read_table(path: str | Path, what: str = "a row") -> TextTable:
-    """Return the table in a text file, which may be compressed with gzip."""
-    return parse_table(_decoded(read_bytes(Path(path))), what)
+    """Return the table in a file of text, which may be compressed with gzip, or in a Parquet file."""
+    file = Path(path)
+    if file.suffix.lower() == PARQUET:
+        return _parquet_table(file, what)
+    text, encoding = decode_text(read_bytes(file))
+    if encoding is not None:
+        word = next((word for word in re.split(r"[\s,;\"]+", text) if not word.isascii()), "\xa0")
+        remedy = "if that is wrong, save it as UTF-8"
+        warnings.warn(f"{file} is not UTF-8 and was read as {encoding}, for instance {word!r}; {remedy}", stacklevel=1)
+    return replace(parse_table(text, what), encoding=encoding)
 
 
 def parse_table(text: str, what: str = "a row") -> TextTable:
@@ -241,105 +264,37 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def is_date(text: str) -> bool:
-    """Return whether a text is an ISO date, with or without a time of day.
-
-    >>> [is_date(text) for text in ("2024-01-31", "2024-01-31 12:00", "2024-01-31T12:00:00.5Z", "31/01/2024")]
-    [True, True, True, False]
-    """
-    return _DATE.fullmatch(text) is not None
-
-
-class DateError(ValueError):
-    """A value among dates is none, or does not fit the others; ``place`` is its position."""
-
-    def __init__(self, place: int, rule: str) -> None:
-        self.place, self.rule = place, rule
-
-
-def as_seconds(dates: Sequence[object]) -> NDArray[np.float64]:
-    """Return dates, as ISO text or Python's own, as seconds since 1970; without a time zone they are taken as UTC.
-
-    >>> as_seconds(["1970-01-02", date(1970, 1, 1)])
-    array([86400.,     0.])
-    """
-    found, zoned = np.empty(len(dates)), False
-    for place, value in enumerate(dates):
-        when: object = value
-        if isinstance(value, str) and is_date(value):
-            try:
-                when = datetime.fromisoformat(value.replace(",", "."))
-            except ValueError as error:
-                raise DateError(place, f"a date must exist ({error})") from None
-        if not isinstance(when, date):
-            raise DateError(place, "all times must be dates if one is")
-        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-        has_zone = moment.tzinfo is not None
-        # Without a zone a date may be hours away from one with a zone.
-        if place and has_zone != zoned:
-            raise DateError(place, "all dates must have a time zone, or none")
-        zoned = has_zone
-        found[place] = (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
-    return found
-
-
-@contextmanager
-def naming(
-    file: str | Path, what: str, damage: type[Exception] | tuple[type[Exception], ...] = DAMAGE
-) -> Iterator[None]:
-    """Add the name of the file to every error.
-
-    ``what`` names the kind of file, such as "a network file"; ``damage`` lists the exceptions of a damaged file.
-    """
-    try:
-        yield
-    except InvalidInputError as error:
-        # Same class, because callers catch the specific error.
-        raise type(error)(f"{file}: {error}") from None
-    except FileNotFoundError:
-        raise _format_error(f"{what} must exist", file, "check the path") from None
-    except PeerPressureError as error:
-        raise FileFormatError(f"{file}: {error}") from None
-    except damage as error:
-        rule, remedy = f"{file} must be readable as {Path(file).suffix}", "check that the suffix tells its format"
-        raise _format_error(rule, f"{type(error).__name__}: {error}", remedy) from error
-
-
 def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
     return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
-def read_bytes(file: Path) -> bytes:
-    """Return the content of a file, decompressed if its suffix is .gz."""
-    if file.suffix.lower() != ".gz":
-        return file.read_bytes()
+def _parquet_table(file: Path, what: str) -> TextTable:
+    """Return a Parquet file as the texts that its values have in a file of text, with rows counted from 1."""
     import psutil
 
-    # A few kilobytes of gzip may expand to gigabytes.
-    limit = psutil.virtual_memory().available // 8
-    with gzip.open(file) as stream:
-        # One byte more than allowed, which distinguishes a file of just that size from a larger one.
-        data = stream.read(limit + 1)
-    if len(data) > limit:
-        raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
-    return data
+    require_pyarrow(file)
+    import pyarrow
+    from pyarrow import parquet
 
-
-def _decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; other encodings cannot be detected."""
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        # utf-8-sig drops the byte order mark of Excel, which would become part of the first name.
-        text = data.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The line is what a user can look up; an offset in bytes is not.
-        line = data.count(b"\n", 0, error.start) + 1
-        got, remedy = f"byte 0x{data[error.start]:02x} on line {line}", "save it as UTF-8 (in Excel: CSV UTF-8)"
-        raise _format_error("a table must be UTF-8 text", got, remedy) from None
-    # UTF-16 without a mark decodes as UTF-8 with a zero after each letter.
-    if "\0" in text:
-        raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
-    return text
+        with parquet.ParquetFile(file) as source:
+            # Repeated values take next to no room in the file.
+            need = source.metadata.num_rows * source.metadata.num_columns * BYTES_PER_CELL
+            if need > psutil.virtual_memory().available // 2:
+                raise _format_error("a table must fit into memory", f"{need} bytes", "use a larger machine")
+            data = source.read()
+    except pyarrow.ArrowException as error:
+        raise _format_error("a Parquet file must be readable", error, "write it again") from None
+    columns = [[cell_text(value) for value in column.to_pylist()] for column in data.columns]
+    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*columns, strict=True), start=1)]
+    return TextTable(rows, "", what, heading=tuple(name.strip() for name in data.column_names), unit="row")
+
+
+def cell_text(value: object) -> str:
+    """Return a value as text: an empty one if it is missing, numbers with all their digits, and ISO dates."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return "" if value is None else str(value).strip()
 
 
 def _separator(text: str) -> str:
@@ -431,14 +386,3 @@ def _note(text: str, first: int, separator: str) -> tuple[str, ...]:
         return ()
     words = above[-1].strip().lstrip("".join(COMMENTS)).strip()
     return tuple(word.strip() for word in (words.split(separator) if separator in words else words.split()))
-
-
-def texts_of(labels: Iterable[Any]) -> dict[str, int]:
-    """Return the position of each label by its text, as it occurs in a table."""
-    names = [str(label) for label in labels]
-    found = {name: k for k, name in enumerate(names)}
-    if len(found) < len(names):
-        twice = next(name for k, name in enumerate(names) if found[name] != k)
-        remedy = "give one of them another label"
-        raise InvalidInputError(message("labels must differ as text to be found in a table", got=twice, remedy=remedy))
-    return found

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import storage
+from peerpressure import outputs, storage
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import naming
 from peerpressure.model import Model
-from peerpressure.tables import naming
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -319,16 +319,25 @@ class Trajectory:
             )
 
     @classmethod
-    def from_dataframe(cls, frame: pandas.DataFrame, model: Model) -> Trajectory:
+    def from_dataframe(
+        cls, frame: pandas.DataFrame, model: Model, step: str | None = None, origin: object = None
+    ) -> Trajectory:
         """Return outputs that were not simulated here as a run of the model, with seed −1.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             Tidy rows with columns ``time``, ``agent`` and ``public``, or one column for each agent beside ``time``;
-            ``replicate`` is optional in both. Missing outputs become NaN.
+            ``replicate`` is optional in both. Other usual names, such as ``date``, ``name`` and ``opinion``, are
+            accepted if there is no doubt. Missing outputs become NaN. Agents are found by their labels or, where
+            that is unambiguous, by the texts of these.
         model : Model
             The model that is taken to have made the outputs.
+        step : str, optional
+            Length of a step, such as "1 day" or "15 min", if times are dates or Unix times. By default times count
+            steps.
+        origin : date or str, optional
+            Date of step 0; by default the first time is step 1.
 
         Returns
         -------
@@ -338,7 +347,8 @@ class Trajectory:
         Raises
         ------
         InvalidInputError
-            If columns are missing, or rows have unknown agents, other things than numbers, or an output twice.
+            If columns are missing, rows have unknown agents, other things than numbers, or an output twice, times lie
+            between two steps, or there are several topics.
 
         Examples
         --------
@@ -347,20 +357,25 @@ class Trajectory:
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
+        >>> days = pandas.DataFrame({"time": ["2024-01-31", "2024-02-02"], "ann": [0.5, 0.4], "bob": [0.1, 0.2]})
+        >>> Trajectory.from_dataframe(days, model, step="1 day").times
+        array([1, 3])
         """
-        parts = storage.outputs_from_frame(frame, model)
+        frame, _ = outputs.on_steps(outputs.with_roles(frame, model), step, origin)
+        parts = outputs.outputs_from_frame(frame, model)
         # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
         return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
 
     @classmethod
-    def from_csv(cls, path: str | Path, model: Model) -> Trajectory:
-        """Return the outputs in a table of text, laid out as ``from_dataframe`` takes them; errors name its lines.
+    def from_csv(cls, path: str | Path, model: Model, step: str | None = None, origin: object = None) -> Trajectory:
+        """Return the outputs in a table, laid out as ``from_dataframe`` takes them; errors name its lines.
 
-        Separator, decimal sign and names of columns may differ, as long as their meaning is clear.
+        Separator, decimal sign and names of columns may differ, as long as their meaning is clear; the table may be
+        compressed with gzip, or be a Parquet file.
         """
         with naming(path, "a file of outputs"):
-            return cls.from_dataframe(storage.read_frame(path, model), model)
+            return cls.from_dataframe(outputs.read_frame(path, model)[0], model, step, origin)
 
     def __repr__(self) -> str:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]

@@ -278,6 +278,13 @@ def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_p
     words = run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
     assert "standard error" in words
     assert "\x1b" not in words
+    assert "sees_start" not in words
+    # With step 0 in the table, which shows the hidden opinions, the estimate is the same, and says what it left out.
+    experiment.run.to_dataframe().to_csv(observed, index=False)
+    told = run(capfd, "recover", file, "--outputs", observed, "--json").json
+    assert told["agents"] == answer.json["agents"]
+    assert all("sees_start" in one["note"] for one in told["methods"])
+    assert "sees_start" in run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
 
 
 def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, tmp_path: Path) -> None:

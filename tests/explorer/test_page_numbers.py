@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -122,6 +123,58 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
     assert driver.page.is_visible("#plot-budget canvas")
     told = pp.privacy.budget(run.model, scenario.run.steps)
     assert told.promise[:40] in driver.page.inner_text("#budget-text")
+
+
+def test_an_unknown_network_is_inferred_as_time_goes_on(driver: Driver) -> None:
+    page = driver.page
+    with driver.answering():
+        driver.type("network.n", 6)
+    with driver.answering("observations"):
+        page.click("#tab-observer")
+    assert not page.is_visible("#inference")
+    driver.go_to(STEPS)
+    driver.frame()
+    known = driver.ink("#network")
+    with driver.answering("inferences"):
+        page.get_by_label("Unknown").check()
+    driver.wait_for_other_ink("#network", known)
+    scenario = described(driver, "inference")
+    model = scenario.model()
+    run, edges = pp.simulate(model, STEPS, seed=scenario.run.seed), model.network.adjacency.toarray() > 0
+    for step, earliest in ((0, None), (20, 8), (STEPS, STEPS)):
+        driver.go_to(step)
+        inferred = np.zeros((6, 6), dtype=bool)
+        # A busy machine leaves some of the times out.
+        last = re.search(r"up to (\d+),", page.inner_text("#inference-text"))
+        assert (last is None) == (earliest is None)
+        if last is not None and earliest is not None:
+            assert earliest <= int(last[1]) <= step
+            look = pp.Observation(times=range(1, int(last[1]) + 1))
+            found = pp.recovery.infer_network(run, model.pressure, observation=look)
+            inferred = (found.weights + found.weights.T) > 0
+            told = driver.number('#inference-text [data-key="average_precision"]')
+            assert told == pytest.approx(found.average_precision(model.network))
+        for kind, pairs in {"found": inferred & edges, "false": inferred & ~edges, "missed": ~inferred & edges}.items():
+            assert driver.number(f"#edge-key [data-key={kind}] output") == pairs.sum() / 2, (kind, step)
+    state = driver.module("address", "await module.decodeState(given)", driver.link())
+    assert state["scenario"]["observe"]["unknown_network"] == {}
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 320
+    page.click("#tab-curves")
+    assert not page.is_visible("#edge-key")
+    page.click("#tab-observer")
+    # What was inferred is still there, and was asked for once.
+    assert page.is_visible("#edge-key")
+    assert len([request for request in driver.asked if request.url.endswith("/api/inference")]) == 1
+    with driver.answering("inferences"):
+        page.get_by_label("A share").check()
+    assert "3 of 6 unobserved" in page.inner_text("#inference-text")
+    assert not page.is_visible("#plot-precision")
+    assert not page.is_visible("#edge-key")
+    with driver.answering("observations"):
+        page.get_by_label("Known", exact=True).check()
+    assert not page.is_visible("#inference")
+    assert "unknown_network" not in driver.scenario("observe")["observe"]
 
 
 def test_pressure_is_plotted_as_it_is_typed_with_its_verdict(driver: Driver) -> None:

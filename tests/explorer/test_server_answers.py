@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.errors import CancelledError
 from peerpressure.explorer.answers import exact_answer, run_answer
+from peerpressure.explorer.inference import inference_answer
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.requests import Limits
+from peerpressure.progress import cancellable
 from peerpressure.reproduction import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.theory import agent, mean
 from peerpressure.trajectory import SUMMARIES
-from tests.explorer.asking import SMALL, Asker, served, unpack
+from tests.explorer.asking import SMALL, Asker, Packed, served, unpack
 
 ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
 FLOWING = SMALL | {
@@ -232,6 +236,91 @@ def test_a_method_that_cannot_work_says_why_and_the_others_go_on(asker: Asker) -
     assert told["kalman"] is None
     assert "estimate_innovations" not in arrays
     assert np.isnan(arrays["estimate_kalman"]).any()
+
+
+# Few agents and times: each fit of an agent takes some milliseconds.
+UNKNOWN: dict[str, Any] = SMALL | {
+    "network": {"generator": "barabasi_albert", "n": 6, "m": 2},
+    "run": {"steps": 60, "replicates": 2, "seed": 5},
+    "observe": {"unknown_network": {}},
+}
+FEW = Limits(inferred=3 * 6 * 10_060, inference_seconds=100.0)
+
+
+def inferred(limits: Limits = FEW, **observe: Any) -> Packed:
+    built = ModelCache(limits).build({"scenario": UNKNOWN | {"observe": UNKNOWN["observe"] | observe}})
+    return unpack(inference_answer(built, limits))
+
+
+@pytest.mark.parametrize("observe", [{}, {"sees_start": True, "unknown_network": {"std": "known", "symmetric": True}}])
+def test_edges_are_inferred_from_more_and_more_steps_as_the_library_infers_them(observe: dict[str, Any]) -> None:
+    facts, arrays = inferred(**observe)
+    model = scenario_from(UNKNOWN).model()
+    run, edges = pp.simulate(model, 60, seed=5), {(int(i), int(j)) for i, j in np.argwhere(model.network.adjacency)}
+    pairs, sees_start = [(int(i), int(j)) for i, j in arrays["pairs"]], "sees_start" in observe
+    settings = observe.get("unknown_network", {})
+    known: dict[str, Any] = {"stubbornness": model.stubbornness} if "symmetric" in settings else {}
+    assert facts["failed"] is None
+    assert arrays["times"].tolist() == [8, 22, 60]
+    selected = set()
+    for k, time in enumerate(arrays["times"].astype(int)):
+        look = pp.Observation(times=range(0 if sees_start else 1, time + 1), sees_start=sees_start)
+        found = pp.recovery.infer_network(run, model.pressure, observation=look, **settings, **known)
+        assert arrays["average_precision"][k] == found.average_precision(model.network)
+        for p, (i, j) in enumerate(pairs):
+            assert arrays["weights"][k, p] == np.float32(max(found.weights[i, j], found.weights[j, i]))
+            sure = [c for c in (found.confidence[i, j], found.confidence[j, i]) if not np.isnan(c)]
+            assert np.array_equal(arrays["confidence"][k, p], np.float32(max(sure, default=np.nan)), equal_nan=True)
+        selected |= {(int(min(pair)), int(max(pair))) for pair in np.argwhere(found.weights > 0)}
+    assert set(pairs) == selected | {(i, j) for i, j in edges if i < j}
+    assert arrays["true"].tolist() == [int(pair in edges) for pair in pairs]
+
+
+def test_without_time_for_more_edges_are_inferred_from_all_steps() -> None:
+    _, arrays = inferred(replace(FEW, inference_seconds=0.0))
+    assert arrays["times"].tolist() == [60]
+    assert arrays["weights"].shape == (1, len(arrays["pairs"]))
+
+
+def test_early_gaps_leave_times_without_an_inferred_network() -> None:
+    _, arrays = inferred(times=[*range(1, 17, 2), *range(20, 61)])
+    assert arrays["times"].tolist() == [31, 60]
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        ({"observe": {"agents": [0, 1, 2], "unknown_network": {}}}, "got 3 of 6 unobserved"),
+        ({"observe": {"rounding": 0.1, "unknown_network": {}}}, "got rounding 0.1"),
+        ({"observe": {"times": [1, 2], "unknown_network": {}}}, "3 steps or more"),
+        ({"noise": {"law": "none"}}, "got no noise"),
+        ({"agents": {"adaptation": 0.1}}, "got hidden opinions that adapt"),
+        ({"time": {"continuous": True, "step": 0.5, "method": "euler"}}, "discrete time"),
+    ],
+)
+def test_where_no_network_can_be_inferred_the_library_says_why(sections: dict[str, Any], words: str) -> None:
+    facts, arrays = unpack(inference_answer(ModelCache(FEW).build({"scenario": UNKNOWN | sections}), FEW))
+    assert words in facts["failed"]
+    assert arrays["times"].size == 0
+
+
+def test_unobserved_agents_have_missed_edges() -> None:
+    _, arrays = inferred(agents=[0, 1, 2, 3], unknown_network={"partial": True})
+    outside = (arrays["pairs"] > 3).any(axis=1)
+    assert arrays["true"][outside].all()
+    assert (arrays["weights"][:, outside] == 0).all()
+    assert (arrays["weights"] > 0).any()
+    assert np.isnan(arrays["confidence"]).all()
+
+
+def test_an_inferred_network_has_a_limit_and_can_be_cancelled(asker: Asker) -> None:
+    large = UNKNOWN | {"network": UNKNOWN["network"] | {"n": 300}}
+    error = asker.refused("inference", large)
+    assert error["where"] == "observe.unknown_network"
+    assert "must be at most 6,000,000 here, got 6,036,000; observe fewer steps" in error["text"]
+    asked = iter([False] * 20)
+    with cancellable(lambda: next(asked, True)), pytest.raises(CancelledError):
+        inferred()
 
 
 @pytest.mark.parametrize(

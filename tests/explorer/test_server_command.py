@@ -179,6 +179,17 @@ def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
     assert again.hidden.tolist() == before.hidden.tolist()
 
 
+def test_attributes_of_a_graph_are_written_out(tmp_path: Path) -> None:
+    (tmp_path / "friends.gml").write_text(
+        'graph [ node [ id 1 label "ann" x 0.5 ] node [ id 2 label "bob" x 2 ] edge [ source 1 target 2 ] ]'
+    )
+    text = FILES.replace("friends.csv", "friends.gml").replace('file = "agents.csv", column = "x"', 'attribute = "x"')
+    (tmp_path / "scenario.toml").write_text(text)
+    state = page_state(load_scenario(tmp_path / "scenario.toml"), Limits())["scenario"]
+    assert state["agents"]["hidden"] == [0.5, 2.0]
+    assert scenario_from(state).model().network.labels == ("ann", "bob")
+
+
 def test_a_scenario_beyond_the_bounds_is_refused_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "large.toml"
     file.write_text("[network]\ngenerator = 'star'\nn = 60000\n[run]\nsteps = 1\n")

@@ -20,9 +20,10 @@ import peerpressure as pp
 from peerpressure import cli
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
+from peerpressure.explorer.inference import inferred_edges
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.explorer.requests import Limits
+from peerpressure.explorer.requests import Limits, RequestError
 from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable
@@ -80,6 +81,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+# Few agents: each fit of an agent takes some milliseconds.
+UNKNOWN: dict[str, Any] = SMALL | {
+    "network": {"generator": "barabasi_albert", "n": 5, "m": 2},
+    "run": {"steps": 60, "replicates": 2, "seed": 5},
+    "observe": {"methods": ["ols"], "unknown_network": {"symmetric": True}},
+}
+
+
 @pytest.fixture(scope="module")
 def asker(explorer: str) -> Iterator[Asker]:
     with Asker(explorer) as one:
@@ -94,6 +103,29 @@ def test_every_script_makes_the_very_states_again(name: str, tmp_path: Path, cap
     assert "Consensus" in capfd.readouterr().out or name != "small"
     run = pp.simulate(read.system(), read.run.steps, read.run.replicates, seed=read.run.seed)
     assert np.array_equal(made.states, np.asarray(run.states))
+
+
+def test_a_script_infers_the_network_that_the_page_shows(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "script.py").write_text(script(scenario_from(UNKNOWN)), encoding="utf-8")
+    found = runpy.run_path(str(tmp_path / "script.py"))["found"]
+    limits = Limits(inferred=2 * 5 * 10_060)
+    shown = inferred_edges(ModelCache(limits).build({"scenario": UNKNOWN}), limits)
+    i, j = shown.pairs.T
+    assert np.array_equal(shown.weights[-1], np.maximum(found.weights, found.weights.T)[i, j].astype(np.float32))
+    assert f"\n{shown.average_precision[-1]}\n" in capfd.readouterr().out
+
+
+def test_a_script_estimates_the_opinions_that_are_asked_for(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    adapting = VARIANTS["following"] | {"observe": {"methods": ["kalman"], "target": "current"}}
+    (tmp_path / "script.py").write_text(script(scenario_from(adapting)), encoding="utf-8")
+    made = runpy.run_path(str(tmp_path / "script.py"))
+    printed = capfd.readouterr().out
+    current, initial = (
+        str(pp.recover(made["model"], made["run"], "kalman", target=target)) for target in ("current", "initial")
+    )
+    assert current != initial
+    assert current in printed
+    assert initial not in printed
 
 
 def test_the_script_comes_as_a_file_and_is_spelt_out(asker: Asker) -> None:
@@ -270,6 +302,18 @@ def test_a_method_that_fails_is_left_out_of_the_picture(asker: Asker) -> None:
     assert asker.post("export/figure", scenario, what="observer", format="png").status_code == 200
     scenario = SMALL | {"observe": {"agents": [0, 1, 2], "methods": ["innovations"]}}
     assert "kalman" in asker.refused("export/figure", scenario, what="observer", format="png")["text"]
+
+
+def test_the_picture_of_an_unknown_network_follows_time() -> None:
+    limits = Limits(inferred=2 * 5 * 10_060)
+    cache = ModelCache(limits)
+    built = cache.build({"scenario": UNKNOWN})
+    nothing, all_steps = (exports.picture(built, "observer", time, "svg", cache) for time in (0, 1e9))
+    assert ElementTree.fromstring(all_steps).tag.endswith("svg")
+    assert nothing != all_steps
+    partly = UNKNOWN | {"observe": {"agents": [0, 1], "unknown_network": {}}}
+    with pytest.raises(RequestError, match="3 of 5 unobserved"):
+        exports.picture(cache.build({"scenario": partly}), "observer", 60, "svg", cache)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -17,6 +19,7 @@ from peerpressure.networks import (
     Network,
     TemporalNetwork,
     describe_events_file,
+    describe_network_file,
     read_contacts,
     read_events,
     read_network,
@@ -41,6 +44,9 @@ SAME: dict[str, tuple[str, str]] = {
     "a heading in a comment": (".txt", "# weight source target\n1.5 Anna Bernd\n2 Bernd Carla\n"),
     "Gephi": (".csv", GEPHI.format("Undirected")),
     "a note in two lines": (".csv", 'source,target,note,weight\nAnna,Bernd,"two\n# lines",1.5\nBernd,Carla,,2\n'),
+    "letters, weight first": (".csv", "w,i,j\n1.5,Anna,Bernd\n2,Bernd,Carla\n"),
+    "letters without a weight's name": (".csv", "u,v,weight\nAnna,Bernd,1.5\nBernd,Carla,2\n"),
+    "words and a letter": (".csv", "w,from,to\n1.5,Anna,Bernd\n2,Bernd,Carla\n"),
     "quotes between spaces": (".txt", '"Anna" "Bernd" 1.5\n"Bernd"   "Carla" 2\n'),
 }
 
@@ -64,9 +70,51 @@ def test_encodings_and_compression(tmp_path: Path) -> None:
     assert edge_table(read(tmp_path, ".csv", both)) == TRIANGLE
 
 
+def test_letters_that_are_agents_are_no_heading(tmp_path: Path) -> None:
+    assert set(read(tmp_path, ".csv", "i,j\nj,k\nk,i\n").labels) == {"i", "j", "k"}
+
+
+def test_windows_text_is_read_with_a_warning(tmp_path: Path) -> None:
+    text = "source;target\nJürgen;Zoë\nZoë;Bo\n"
+    with pytest.warns(UserWarning, match=r"friends\.csv is not UTF-8 and was read as Windows-1252.*'Jürgen'"):
+        assert read(tmp_path, ".csv", text.encode("cp1252")).labels == ("Jürgen", "Zoë", "Bo")
+    with pytest.warns(UserWarning, match="Windows-1252"):
+        assert "encoded in Windows-1252" in str(describe_network_file(tmp_path / "friends.csv"))
+    for damaged in (text.encode() + b"\xe9", text.encode("cp1252") + b"\x81", b"\xff\x01\x02"):
+        with pytest.raises(FileFormatError, match="must be UTF-8 text"):
+            read(tmp_path, ".csv", damaged)
+
+
+def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "friends.parquet"
+    pd.DataFrame({"Weight": [1.5, 2.0], "To": ["Bernd", "Carla"], "From": ["Anna", "Bernd"]}).to_parquet(file)
+    assert edge_table(read_network(file)) == TRIANGLE
+    assert describe_network_file(file) == "Parquet, weight from 'Weight', target from 'To', source from 'From'"
+    day = pd.to_datetime(["2024-01-31 12:00", "2024-01-31 13:00"])
+    pd.DataFrame({"from": ["001", "002"], "to": ["002", "003"], "date": day}).to_parquet(file)
+    network = read_contacts(file, 1800)
+    assert network.labels == ("001", "002", "003")
+    assert [network.at(t).nnz // 2 for t in (1, 2, 3, 4)] == [1, 0, 1, 0]
+    pd.DataFrame({"source": ["a", None], "target": ["b", "c"]}).to_parquet(file)
+    with pytest.raises(FileFormatError, match="row 2 must be an edge"):
+        read_network(file)
+    # A billion equal rows are a few kilobytes.
+    monkeypatch.setattr("peerpressure.tables.BYTES_PER_CELL", 10**15)
+    with pytest.raises(FileFormatError, match="must fit into memory"):
+        read_network(file)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(FileFormatError, match=r"need pyarrow.*pip install pyarrow"):
+        read_network(file)
+
+
 AMBIGUOUS: dict[str, tuple[str, list[str]]] = {
     "two separators": ("Lee, Ann;Bernd;1\nLee, Ann;Carla;2\n", ["line 1", "both ',' and ';'", "quote"]),
     "two decimal signs": ("Anna;Bernd;1,5\nBernd;Carla;2.5\n", ["'1,5' on line 1", "'2.5' on line 2", "one decimal"]),
+    "thousands or decimals, by points": ("Anna;Bernd;1.500\nBernd;Carla;950\n", ["'1.500' on line 1", "thousands"]),
+    "a heading in another language": (
+        "Quelle,Ziel\nAnna,Bernd\nBernd,Carla\n",
+        ["2 components", "line 1 is a heading"],
+    ),
     "thousands or decimals": ("Anna\tBernd\t1,500\nBernd\tCarla\t2,000\n", ["'1,500'", "thousands"]),
     "a weight by another name": ("source,target,kg\nAnna,Bernd,1.5\n", ["'kg'", "weight"]),
     "two sources": ("from,source_id,target\nAnna,Bernd,Carla\n", ["'from', 'source_id'", "source"]),
@@ -74,6 +122,8 @@ AMBIGUOUS: dict[str, tuple[str, list[str]]] = {
     "fewer fields than names": ("source,target,weight\nAnna,Bernd\n", ["line 2", "2 fields"]),
     "a missing weight": ("source,target,weight\nAnna,Bernd,\n", ["line 2", "weight ''"]),
     "a missing end": ("weight,source,target\n1,Anna,\n", ["line 2", "3 fields"]),
+    "numbers under unknown names": ("edge,a,b\n0,1,2\n1,2,3\n", ["'edge', 'a', 'b'", "source"]),
+    "a weight in the source's place": ("weight,a,b\n2,1,3\n1,2,3\n", ["'weight', 'a', 'b'", "source"]),
     "one-way edges": (GEPHI.format("Directed"), ["line 2", "'Anna' to 'Bernd'", "Undirected"]),
 }
 
@@ -198,7 +248,7 @@ def test_dates_are_read_as_seconds(name: str, tmp_path: Path) -> None:
     network = read_contacts(file, 1800, origin=1706702400.0)
     assert set(network.labels) == {"ann", "bob", "cat"}
     assert [network.at(t).nnz // 2 for t in (1, 2, 3, 4)] == [1, 0, 1, 0]
-    assert "dates as seconds" in str(describe_events_file(file))
+    assert "dates" in str(describe_events_file(file))
     with pytest.raises(NetworkError, match=r"line \d: a step must be a whole number, got 'a date'.*read_contacts"):
         read_events(file)
 
@@ -244,7 +294,8 @@ def test_table_dialects_give_the_same_network(network: Network, separator: str, 
     table = csv.DictWriter(text, order, delimiter=separator)
     table.writeheader()
     for a, b, w in zip(i.tolist(), j.tolist(), weights.tolist(), strict=True):
-        number = f"{w:.6f}".replace(".", ",") if comma else repr(w)
+        # Six decimals, because three could be thousands.
+        number = f"{w:.6f}".replace(".", "," if comma else ".")
         table.writerow({"From": network.labels[a], "TO": network.labels[b], "Weight": number, "Note": "x, y; z"})
     with TemporaryDirectory() as folder:
         found = read(Path(folder), ".csv", text.getvalue())

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from peerpressure.errors import NetworkError
+from peerpressure.errors import NetworkError, PeerPressureError
 from peerpressure.networks import Network, TemporalNetwork, cycle, k2, named, path
 from tests.networks.strategies import WORDS, edge_table, networks, same, sparse_random_graph
 
@@ -251,3 +251,50 @@ def test_symmetric_digraphs_and_consistent_multigraphs_are_accepted() -> None:
 def test_labels_that_cannot_be_stored_raise() -> None:
     with pytest.raises(NetworkError, match=r"frozenset.*relabelled"):
         cycle(3).relabelled([frozenset(), "b", "c"]).arrays()
+
+
+FRAMES: dict[str, dict[Any, list[Any]]] = {
+    "our names, any order": {"weight": [1.5, 2.0], "target": ["bob", "cat"], "source": ["ann", "bob"]},
+    "Gephi": {
+        "Source": ["ann", "bob"],
+        "Target": ["bob", "cat"],
+        "Type": ["Undirected"] * 2,
+        "Id": [0, 1],
+        "Weight": [1.5, 2.0],
+    },
+    "letters": {"w": [1.5, 2.0], "i": ["ann", "bob"], "j": ["bob", "cat"]},
+    "no names": {0: ["ann", "bob"], 1: ["bob", "cat"], 2: [1.5, 2.0]},
+    "texts of numbers": {"source": ["1", "2"], "target": ["2", "001"], "weight": [1.5, 2.0]},
+    "numbers": {"source": [7, 5], "target": [5, 3], "weight": [1.5, 2.0]},
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_data_frames_of_edges(name: str) -> None:
+    network = Network.from_edges(pandas.DataFrame(FRAMES[name]))
+    a, b, c = {"texts of numbers": ("1", "2", "001"), "numbers": (7, 5, 3)}.get(name, ("ann", "bob", "cat"))
+    assert edge_table(network) == {frozenset((a, b)): 1.5, frozenset((b, c)): 2.0}
+
+
+BAD_FRAMES: dict[str, tuple[dict[Any, list[Any]], str]] = {
+    "no ends": ({"when": [1], "who": ["ann"], "x": ["bob"]}, "a heading must name the source and the target"),
+    "a weight by another name": ({"source": ["a"], "target": ["b"], "kg": [2.0]}, "'kg'.*weight"),
+    "a missing end": ({"source": ["a", None], "target": ["b", "c"]}, "missing end in row 2"),
+    "one way": ({"source": ["a"], "target": ["b"], "Type": ["Directed"]}, "row 1: edges must go both ways"),
+    "no rows": ({"source": [], "target": []}, "no rows"),
+    "a missing weight": ({"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, None]}, "weights must be finite"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FRAMES)
+def test_data_frames_that_leave_a_doubt(name: str) -> None:
+    columns, says = BAD_FRAMES[name]
+    with pytest.raises(PeerPressureError, match=says):
+        Network.from_edges(pandas.DataFrame(columns))
+
+
+def test_weights_beside_a_data_frame() -> None:
+    frame = pandas.DataFrame({"source": ["a"], "target": ["b"]})
+    assert Network.from_edges(frame, weights=[3.0]).degrees.tolist() == [3.0, 3.0]
+    with pytest.raises(NetworkError, match="weights must be given once"):
+        Network.from_edges(frame.assign(weight=1.0), weights=[3.0])

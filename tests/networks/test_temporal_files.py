@@ -165,7 +165,7 @@ def test_unreadable_files_raise(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"known suffix.*\.xlsx.*use one of \.csv"):
         read_events(tmp_path / "changes.xlsx")
     with pytest.raises(FileFormatError, match="byte 0xff on line 2"):
-        read(tmp_path, b"1 a b\n2 \xff b\n")
+        read(tmp_path, b"1 a b\n2 \xff\xc3\xa4 b\n")
     with pytest.raises(FileFormatError, match=r"line 2 must be an event.*close every quote"):
         read(tmp_path, '1,a,b\n2,"a,b\n', ".csv")
     with pytest.raises(FileFormatError, match=r"must be readable as \.npz"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,10 +74,13 @@ def test_rounded_outputs_are_treated_as_noisy(blur: str) -> None:
     dither = np.random.default_rng(0).uniform(-spacing / 2, spacing / 2, run.states.shape)
     states = run.states + dither if blur == "dithered" else np.round(run.states / spacing) * spacing
     coarse = pp.Trajectory(**(vars(run) | {"states": states}))
+    data = outputs_of(model, coarse, Observation(rounding=spacing))
+    if blur == "dithered":
+        # Such noise has the stated law exactly; outputs that are on no grid would be rounded once more.
+        data = replace(data, values=states[:, 1:])
     for method in METHODS:
         if method not in NEEDS_ALL:
-            estimate = recover(model, coarse, method, Observation(rounding=spacing))
-            assert_unbiased_with_its_covariance(estimate, model)
+            assert_unbiased_with_its_covariance(METHODS[method].estimate(model, data, None), model)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -11,9 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.noise import Temporal
+from peerpressure.privacy import exposure
 from peerpressure.recovery import Observation, Prior, information, recover
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._least_squares import time_weights
+from peerpressure.recovery._least_squares import SymmetricOperator, time_weights
 from peerpressure.recovery._observation import outputs_of
 from tests.builders import random_model
 from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
@@ -182,6 +183,49 @@ def test_refuses_large_networks_that_need_a_dense_matrix(monkeypatch: pytest.Mon
         recover(model, pp.simulate(model, STEPS))
     with pytest.raises(pp.errors.TooLargeError, match="correlated prior"):
         recover(small_model(), pp.simulate(small_model(), STEPS), prior=Prior(0.0, np.eye(7) + 0.1))
+
+
+def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("_innovations", "_information", "_estimate"):
+        monkeypatch.setattr(import_module(f"peerpressure.recovery.{module}"), "DENSE_LIMIT", 5)
+
+
+def test_unidentified_agents_of_a_large_network_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first step of a star with ρ = 1/√(n − 1) is singular. The last agent of the path has forgotten x₀ by step 2.
+    star = pp.Model(pp.networks.star(10), np.linspace(0, 1, 10), 1.0, pp.Constant(1 / 3), pp.Gaussian(1.0))
+    forgetful = pp.Adaptation(1.0, [0.1] * 9 + [1.0])
+    path = pp.Model(pp.networks.path(10), star.x0, 1.0, pp.Constant(1.0), pp.Gaussian(1.0), adaptation=forgetful)
+    for model, steps, rank in ((star, 1, 9), (path, 4, 10)):
+        run = pp.simulate(model, steps, seed=1)
+        dense, bound, table = recover(model, run), information(model, steps), exposure(model, steps).table
+        with monkeypatch.context() as large_context:
+            as_if_large(large_context)
+            large, probed = innovations(model, outputs_of(model, run)), information(model, steps)
+            np.testing.assert_allclose(exposure(model, steps).table["cramer_rao"], table["cramer_rao"], rtol=1e-6)
+        np.testing.assert_array_equal(large.identified, dense.identified)
+        np.testing.assert_array_equal(probed.identified, bound.identified)
+        assert large.rank == dense.rank == rank
+        np.testing.assert_allclose(large.variance_of(range(10)), dense.variance, rtol=1e-6)
+        assert [probed.of(agent) for agent in range(10)] == pytest.approx([bound.of(agent) for agent in range(10)])
+        np.testing.assert_array_equal(np.isinf(large.variance), np.isinf(dense.variance))
+
+
+@pytest.mark.parametrize("prior", [None, Prior(0.3, 2.0)])
+def test_known_starts_of_some_in_a_large_network(prior: Prior | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model(30, noise=pp.Gaussian(0.5))
+    run = pp.simulate(model, 6, 2, seed=1)
+    states = np.array(run.states)
+    states[:, 0, ::3] = np.nan
+    data = outputs_of(model, pp.Trajectory(**(vars(run) | {"states": states})), Observation(sees_start=True))
+    dense = innovations(model, data, prior)
+    as_if_large(monkeypatch)
+    large = innovations(model, data, prior)
+    # A dense matrix of all agents would not fit in memory.
+    assert isinstance(large.covariance, SymmetricOperator)
+    assert large.rank == dense.rank == 30
+    np.testing.assert_allclose(large.value, dense.value, atol=1e-9)
+    np.testing.assert_allclose(large.variance_of(range(30)), dense.variance, atol=1e-12)
+    np.testing.assert_allclose(large.covariance @ np.eye(30), dense.covariance @ np.eye(30), atol=1e-9)
 
 
 def test_information_agrees_with_the_estimate() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -150,3 +151,107 @@ def test_the_start_of_some_may_be_missing() -> None:
         np.testing.assert_array_equal(estimate.value[:, known], states[:, 0, known])
         assert (estimate.variance[known] == 0).all()
         assert (estimate.variance[[2, 4]] > 0).all()
+
+
+GRIDS: dict[str, tuple[list[float], float, list[float]]] = {
+    "off the grid": ([0.14, 0.16, 0.31], 0.1, [0.1, 0.2, 0.3]),
+    "half-way, to even": ([0.5, 1.5, 2.5, 0.25], 1.0, [0.0, 2.0, 2.0, 0.0]),
+    "negative": ([-0.26, -0.24, 0.0], 0.1, [-0.3, -0.2, 0.0]),
+    "coarser than all": ([0.1, 0.3, 0.4], 1.0, [0.0, 0.0, 0.0]),
+    "all equal": ([0.16, 0.16, 0.16], 0.1, [0.2, 0.2, 0.2]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", GRIDS)
+def test_a_run_is_rounded_to_the_grid_of_the_observer(case: str, dtype: Any) -> None:
+    values, spacing, expected = GRIDS[case]
+    model = pp.Model(pp.networks.complete(len(values)), np.zeros(len(values)), noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 1)
+    states = np.array([[np.zeros(len(values)), values]], dtype=dtype)
+    part = pp.Trajectory(**(vars(run) | {"states": states}))
+    look = Observation(rounding=spacing)
+    seen = outputs_of(model, part, look).values
+    assert seen.dtype == dtype
+    np.testing.assert_allclose(seen[0, 0], np.array(expected, dtype=dtype), rtol=1e-6, atol=1e-7)
+    # Once rounded, they stay as they are.
+    again = pp.Trajectory(**(vars(run) | {"states": np.concatenate([states[:, :1], seen], axis=1)}))
+    np.testing.assert_array_equal(outputs_of(model, again, look).values, seen)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("least", "spacing"), [(0.0, 0.1), (0.5, 1.0), (1000.03, 0.1), (-7.25, 0.5), (1e6, 0.25)])
+def test_outputs_that_came_rounded_stay_as_they_are(least: float, spacing: float, dtype: Any) -> None:
+    if least == 1000.03 and dtype == np.float32:
+        least = 100.03  # of 0.1, single precision resolves little at 1,000
+    model = pp.Model(pp.networks.complete(50), np.zeros(50), noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 4)
+    digits = np.random.default_rng(0).integers(-30, 30, size=(1, 5, 50))
+    # As read from a file: decimal digits, each rounded to the nearest number.
+    states = np.array([[[float(f"{least + spacing * k:.4f}") for k in row] for row in digits[0]]], dtype=dtype)
+    states[0, 2, 7] = np.nan
+    part = pp.Trajectory(**(vars(run) | {"states": states}))
+    np.testing.assert_array_equal(outputs_of(model, part, Observation(rounding=spacing)).values, states[:, 1:])
+    # A single value between makes it a run to be rounded.
+    states[0, 3, 3] += dtype(0.3 * spacing)
+    rounded = outputs_of(model, part, Observation(rounding=spacing)).values
+    on_grid = spacing * np.rint(states[:, 1:].astype(np.float64) / spacing)
+    np.testing.assert_allclose(rounded, on_grid.astype(dtype), rtol=1e-6)
+
+
+def test_who_rounds_does_not_matter() -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, 3, seed=1)
+    assert run.states is not None
+    by_hand = pp.Trajectory(**(vars(run) | {"states": 0.25 * np.rint(run.states / 0.25)}))
+    for look in (Observation(rounding=0.25), Observation(agents=[1, 4], rounding=0.25, sees_start=True)):
+        for method in ("kalman", "ols", "gls"):
+            ours, theirs = (recover(model, one, method, look) for one in (run, by_hand))
+            np.testing.assert_allclose(ours.value, theirs.value, atol=1e-12)
+            assert not np.allclose(ours.value, recover(model, run, method, replace(look, rounding=0.0)).value)
+
+
+def test_a_rounded_start_is_compared_with_the_one_that_is_given() -> None:
+    model = pp.Model(NAMED.network, NAMED.hidden, start=[0.13, 0.31, 0.9])
+    run = pp.simulate(model, 5)
+    look = Observation(sees_start=True, rounding=0.5)
+    np.testing.assert_array_equal(outputs_of(model, run, look).seen.times, np.arange(1, 6))
+    other = pp.Model(NAMED.network, NAMED.hidden, start=[0.13, 0.31, 1.9])
+    with pytest.raises(pp.errors.InvalidInputError, match="must show it at step 0"):
+        outputs_of(other, run, look)
+
+
+def test_a_start_that_is_left_out_is_said() -> None:
+    model = small_model()
+    run = pp.simulate(model, STEPS, seed=1)
+    given = pp.simulate(small_model(start="given"), STEPS, seed=1)
+    late = pp.simulate(model, STEPS, seed=1, start=pp.simulate(model, 3, seed=1))
+    unseen = np.array(run.states)
+    unseen[:, 0] = np.nan
+    gone = pp.Trajectory(**(vars(run) | {"states": unseen}))
+    said = {
+        "default": recover(model, run),
+        "some": recover(model, run, "kalman", Observation(agents=[1, 2])),
+        "rounded": recover(model, run, "ols", Observation(rounding=0.1)),
+        "last step": recover(model, run, "snapshot"),
+    }
+    for name, estimate in said.items():
+        assert "sees_start" in estimate.note, name
+        assert "sees_start" in str(estimate), name
+    silent = {
+        "seen": recover(model, run, "ols", Observation(agents=[1], sees_start=True)),
+        "chosen": recover(model, run, "ols", Observation(times=range(1, 5))),
+        "later": recover(model, run, "ols", Observation(first_step=1)),
+        "given": recover(small_model(start="given"), given),
+        "missing": recover(model, gone),
+        "resumed": recover(model, late, "ols"),
+    }
+    for name, estimate in silent.items():
+        assert "sees_start" not in estimate.note, name
+
+
+def test_rounding_coarser_than_the_noise_is_said() -> None:
+    for pressure, spacing, coarse in ((pp.Constant(0.1), 0.1, False), (pp.Constant(0.1), 1.5, True), ("t", 0.3, True)):
+        model = pp.Model(pp.networks.cycle(5), np.arange(5.0), pressure=pressure, noise=pp.Gaussian(0.5))
+        estimate = recover(model, pp.simulate(model, 9, seed=1), "kalman", Observation(rounding=spacing))
+        assert ("approximate" in estimate.note) == coarse

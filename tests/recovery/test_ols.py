@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, outputs_of, recover
+from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
+from peerpressure.recovery._least_squares import conjugate_gradients
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, dense_design, dense_regression, small_model
 
@@ -70,14 +72,110 @@ def test_homoskedastic_covariance_is_the_textbooks() -> None:
 @pytest.mark.parametrize("start", ["hidden", "given"])
 def test_conjugate_gradients_agree_with_normal_equations(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(50, noise=pp.Gaussian(1.0), start="hidden" if start == "hidden" else np.ones(50))
-    run = pp.simulate(model, 40, 3, seed=1)
-    dense = recover(model, run, "ols")
-    monkeypatch.setattr(import_module("peerpressure.recovery._regression"), "DENSE_LIMIT", 10)
-    large = recover(model, run, "ols")
+    data = outputs_of(model, pp.simulate(model, 40, 3, seed=1))
+    dense = METHODS["ols"].estimate(model, data, None)
+    as_if_large(monkeypatch)
+    large = METHODS["ols"].estimate(model, data, None)
     np.testing.assert_allclose(large.value, dense.value, atol=1e-6)
     np.testing.assert_allclose(large.variance_of([0, 7, 33]), dense.variance[[0, 7, 33]], rtol=1e-6)
     assert "conjugate gradients" in str(large)
     assert 1 < large.condition < 1e6
+
+
+def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat networks of more than five agents as too large for dense matrices."""
+    for module in ("_regression", "_innovations", "_information", "_estimate"):
+        monkeypatch.setattr(import_module(f"peerpressure.recovery.{module}"), "DENSE_LIMIT", 5)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("noise", ["white", "ar1", "frozen"])
+def test_single_variances_are_those_of_the_dense_regression(
+    noise: str, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = small_model(noise)
+    run = pp.simulate(model, STEPS, 2, seed=1)
+    Q, cov, y = dense_regression(model, run, VIEWS[view])
+    G = np.linalg.inv(Q.T @ Q)
+    as_if_large(monkeypatch)
+    data = outputs_of(model, run, VIEWS[view])
+    large = METHODS["ols"].estimate(model, data, None)
+    free = data.seen.free
+    np.testing.assert_allclose(large.value[:, free].T, G @ Q.T @ y, atol=1e-6)
+    np.testing.assert_allclose(large.variance_of(free), (G @ Q.T @ cov @ Q @ G).diagonal(), rtol=1e-6)
+    assert large.identified.all()
+    assert large.rank == 7
+    known = np.setdiff1d(np.arange(7), free)
+    assert (large.variance_of(known) == 0).all()
+
+
+def test_a_single_variance_takes_one_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("peerpressure.recovery._regression")
+    as_if_large(monkeypatch)
+    model = random_model(40, noise=pp.Gaussian(1.0))
+    large = METHODS["ols"].estimate(model, outputs_of(model, pp.simulate(model, 10, seed=1)), None)
+    solved, solve = [], module.NormalEquations.solve
+
+    def counting(self: Any, rhs: Any) -> Any:
+        solved.append(rhs.shape[1])
+        return solve(self, rhs)
+
+    monkeypatch.setattr(module.NormalEquations, "solve", counting)
+    large.variance_of([0, 7, 33])
+    assert sum(solved) == 3
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("steps", [10, 100])
+def test_few_steps_precondition_many(start: str, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("peerpressure.recovery._regression")
+    model = random_model(300, noise=pp.Gaussian(1.0), start="hidden" if start == "hidden" else np.ones(300))
+    data = outputs_of(model, pp.simulate(model, steps, seed=1))
+    design = module.design_of(model, data)
+    products, forward = [0], module.RegressionDesign.forward
+
+    def counting(self: Any, z: Any) -> Any:
+        products[0] += self.seen.last
+        return forward(self, z)
+
+    monkeypatch.setattr(module.RegressionDesign, "forward", counting)
+    normal, rhs = module.NormalEquations(design), design.adjoint(design.observed(data))
+    found = normal.solve(rhs)
+    nested, products[0] = products[0], 0
+    conjugate_gradients(normal.apply, rhs, normal.diagonal)
+    assert nested <= (0.7 if steps > 10 else 1.0) * products[0]
+    H = design.matrices()[0]
+    np.testing.assert_allclose(found, np.linalg.solve(H, rhs), atol=1e-6)
+    scale = np.sqrt(normal.diagonal)
+    assert 1 / 3 < normal.condition(rhs) / np.linalg.cond(H / scale / scale[:, None]) < 3
+
+
+def test_unidentified_agents_of_a_large_network_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Leaves of a star that are not observed enter the outputs only through their sum.
+    model = pp.Model(pp.networks.star(12), np.linspace(0, 1, 12), noise=pp.Gaussian(0.5))
+    run, look = pp.simulate(model, 20, seed=1), Observation(agents=range(9))
+    dense = recover(model, run, "ols", look)
+    as_if_large(monkeypatch)
+    large = recover(model, run, "ols", look)
+    np.testing.assert_array_equal(large.identified, np.arange(12) < 9)
+    np.testing.assert_array_equal(large.identified, dense.identified)
+    assert large.rank == dense.rank == 10
+    np.testing.assert_allclose(large.variance_of(range(12)), dense.variance, rtol=1e-6)
+    # Estimated from random probes, within a stated error, and infinite for the others.
+    np.testing.assert_allclose(large.variance[:9], dense.variance[:9], rtol=0.7)
+    assert np.isinf(large.variance[9:]).all()
+
+
+def test_the_rank_of_a_large_network_is_a_bound_where_much_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = pp.Model(pp.networks.star(12), np.linspace(0, 1, 12), noise=pp.Gaussian(0.5))
+    run, look = pp.simulate(model, 20, seed=1), Observation(agents=range(6))
+    dense = recover(model, run, "ols", look)
+    as_if_large(monkeypatch)
+    large = recover(model, run, "ols", look)
+    np.testing.assert_array_equal(large.identified, dense.identified)
+    assert dense.rank == 7
+    assert large.rank == 6
+    assert "rank is a lower bound" in large.note
 
 
 def test_weights_are_the_inverse_variances() -> None:
@@ -92,8 +190,7 @@ def test_weights_are_the_inverse_variances() -> None:
 
 
 def test_large_networks_are_refused_where_a_dense_matrix_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("peerpressure.recovery._regression"), "DENSE_LIMIT", 5)
-    monkeypatch.setattr(import_module("peerpressure.recovery._regression"), "DENSE_LIMIT", 5)
+    as_if_large(monkeypatch)
     model = small_model()
     run = pp.simulate(model, STEPS)
     for method, prior in (("wls", None), ("snapshot", None), ("ols", Prior(0.0, 1.0))):

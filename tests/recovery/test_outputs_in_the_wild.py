@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import peerpressure as pp
@@ -40,9 +42,25 @@ def test_outputs_are_of_those_who_showed_them(name: str, tmp_path: Path) -> None
     np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_csv(file, MODEL).states), RIGHT)
     equation = pp.SDE(MODEL, step=0.5)
     file.write_text(TABLES[name].replace("\n2", "\n1.5" if ";" not in TABLES[name] else "\n1,5"), encoding="utf-8")
-    flowing = read_outputs(file, equation)
+    flowing = read_outputs(file, equation).runs[""]
     assert flowing.times.tolist() == [1.0, 1.5]
     np.testing.assert_array_equal(np.asarray(flowing.states), RIGHT)
+
+
+@pytest.mark.parametrize("name", ["our names", "other names", "semicolons", "tabs", "wide", "a remark"])
+def test_data_frames_have_the_same_names(name: str) -> None:
+    text = TABLES[name]
+    separator = next(sign for sign in "\t;," if sign in text)
+    agents = dict.fromkeys(["agent", "node", "Name"], str)
+    decimal = "," if separator != "," else "."
+    frame = pd.read_csv(io.StringIO(text), sep=separator, decimal=decimal, dtype=agents)
+    np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_dataframe(frame, MODEL).states), RIGHT)
+
+
+def test_two_names_for_one_role_are_refused() -> None:
+    frame = pd.DataFrame({"time": [1], "id": ["001"], "name": ["001"], "public": [0.1]})
+    with pytest.raises(pp.errors.InvalidInputError, match="one column must hold the agent, got 'id', 'name'"):
+        pp.Trajectory.from_dataframe(frame, MODEL)
 
 
 REFUSED = {

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from peerpressure.scenario import ScenarioError, parse_scenario
+from peerpressure.scenario._loading import findings
 
 EDGES = "bob,cat\nann,bob\ncat,ann\n"  # the network's order is bob, cat, ann
 RIGHT = {"ann": 1.0, "bob": 2.0, "cat": 3.0}
@@ -52,6 +53,13 @@ def test_labels_keep_their_zeros(tmp_path: Path) -> None:
     assert hidden(tmp_path, people, edges=edges) == {1: 1.0, 2: 2.0, 3: 3.0}
 
 
+def test_row_numbers_are_no_labels(tmp_path: Path) -> None:
+    people = '"","x","opinion"\n"1","p",3\n"2","q",1\n"3","r",2\n'  # as R writes them
+    with pytest.raises(ScenarioError, match="must name the agents"):
+        hidden(tmp_path, people, edges="2,3\n1,2\n")
+    assert hidden(tmp_path, people.replace('""', '"id"'), edges="2,3\n1,2\n") == {1: 3.0, 2: 1.0, 3: 2.0}
+
+
 def test_the_column_can_be_told(tmp_path: Path) -> None:
     people = "name,best friend,opinion\nann,bob,1\nbob,cat,2\ncat,ann,3\n"
     assert hidden(tmp_path, people) == RIGHT  # a name is a name
@@ -94,6 +102,12 @@ REFUSED: dict[str, tuple[str, str, str, list[str]]] = {
     "others among numbers": ("id,opinion\n0,1\n1,2\n2,3\n3,3\n", RING, "", ["rows for others: '3'"]),
     "by chance": ("rank,opinion\n2,1\n0,2\n1,3\n", RING, "", ["'rank'", "by ="]),
     "more fields than names": ("name,opinion\nann,0,1\nbob,0,2\ncat,0,3\n", "", "", ["line 2", "3 fields"]),
+    "ids of another form": (
+        "id,opinion\n01,1\n02,2\n03,3\n",
+        "",
+        "",
+        ["under 'id' '01', '02', '03'", "labels are 'bob'"],
+    ),
     "no number": ("name,opinion\nann,1\nbob,?\ncat,3\n", "", "", ["line 3", "'?'"]),
 }
 
@@ -119,3 +133,56 @@ def test_every_part_of_the_agents_is_matched(tmp_path: Path) -> None:
     expected = [{"ann": 0.1, "bob": 0.2, "cat": 0.3}[str(label)] for label in model.network.labels]
     for values in (model.x0, model.s, model.start_state, model.adaptation.adaptation_weight):
         np.testing.assert_array_equal(values, expected)
+
+
+GRAPH = """graph [
+  node [ id 1 label "bob" opinion 2 s 0.5 ]
+  node [ id 2 label "cat" opinion 3 s 1 ]
+  node [ id 3 label "ann" opinion 1 s 2.5 ]
+  node [ id 4 label "dan" opinion 9 s 9 ]
+  edge [ source 1 target 2 ]
+  edge [ source 3 target 1 ]
+]
+"""
+
+
+def test_attributes_of_a_graph_are_values_of_its_agents(tmp_path: Path) -> None:
+    (tmp_path / "friends.gml").write_text(GRAPH)
+    (tmp_path / "edges.csv").write_text(EDGES)
+    network = "[network]\nfile='friends.gml'\nlargest_component=true\n[run]\nsteps=1\n[agents]\n"
+    for hidden_of in ("{attribute='opinion'}", "{file='friends.gml', column='opinion'}"):
+        text = f"{network}hidden={hidden_of}\nstubbornness={{attribute='s'}}\nstart={{attribute='opinion'}}\n"
+        scenario = parse_scenario(text, folder=tmp_path)
+        model = scenario.model()
+        assert dict(zip(model.network.labels, model.x0.tolist(), strict=True)) == RIGHT
+        assert model.s.tolist() == [0.5, 1.0, 2.5]
+        assert (
+            "matched by 'agent': 'bob' 2, 'cat' 3, 'ann' 1; left out, not in the network: 'dan'"
+            in (findings(scenario)["agents.hidden"])
+        )
+        assert "agents by label" in findings(scenario)["network"]
+        # The scenario that a run writes beside its results says the same.
+        assert parse_scenario(scenario.to_toml()).model().x0.tolist() == model.x0.tolist()
+    text = f"{network}adaptation={{rate=0.1, adaptation_weight={{attribute='w'}}}}\n"
+    (tmp_path / "friends.gml").write_text(
+        GRAPH.replace("s 2.5", "w 0.3").replace("s 0.5", "w 0.1").replace("s 1", "w 0")
+    )
+    adapting = parse_scenario(text, folder=tmp_path).model().adaptation
+    assert adapting is not None
+    np.testing.assert_array_equal(adapting.adaptation_weight, [0.1, 0.0, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("network", "attribute", "says"),
+    [
+        ("file='friends.gml'\nlargest_component=true", "opinon", "got attributes 'opinion', 's'"),
+        ("file='edges.csv'", "opinion", r"one of a network file \(\.graphml.*file and column"),
+        ("generator='cycle'\nn=3", "opinion", "one of a network file"),
+    ],
+)
+def test_attributes_that_no_graph_has(network: str, attribute: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "friends.gml").write_text(GRAPH)
+    (tmp_path / "edges.csv").write_text(EDGES)
+    text = f"[network]\n{network}\n[run]\nsteps=1\n[agents]\nhidden={{attribute='{attribute}'}}\n"
+    with pytest.raises(ScenarioError, match=f"agents.hidden.*{says}"):
+        parse_scenario(text, folder=tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -13,6 +13,7 @@ from peerpressure.errors import InvalidInputError, message
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
     from peerpressure.recovery import Estimate, NetworkEstimate
 
@@ -27,6 +28,10 @@ def recover(
         Path,
         typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
     ],
+    step: Annotated[
+        str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")
+    ] = None,
+    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     method: Annotated[
         str | None, typer.Option(help="innovations, ols, wls and others; those of the file's [observe] if left out.")
     ] = None,
@@ -49,6 +54,10 @@ def recover(
     real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
     not identify have none.
 
+    Times count steps; dates and Unix times become steps with --step, or step in [observe]. If the table has a column
+    topic, hidden opinions are estimated for each topic; network and stubbornness are the same for all. The first line
+    of the output tells how the table was read.
+
     With --unknown-network, the network and the stubbornness of the file are not used either: who listens to whom is
     inferred together with the hidden opinions. Settings are in unknown_network of [observe].
 
@@ -66,35 +75,57 @@ def recover(
 
         show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()
-        seen = read_outputs(outputs, system)
+        seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
         show_stage("estimating")
-        inferred, found = None, []
-        if unknown_network:
-            inferred = scenario.infer_network(seen)
-            table = _edges(inferred)
-        else:
+        answers: list[_Answer] = []
+        for topic, run in seen.runs.items():
+            if unknown_network:
+                answers.append(_inferred(topic, scenario.infer_network(run)))
+                continue
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
             methods, wanted = [method] if method else asked.methods, target or asked.target
-            found = [recover_opinions(system, seen, name, look, prior, wanted) for name in methods]
-            table = _table(found)
+            found = [recover_opinions(system, run, name, look, prior, wanted) for name in methods]
+            answers.append(_estimated(topic, found))
         # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
-            _write(table, out)
-    if inferred is not None:
-        _show_network(inferred, table, out, as_json=as_json)
-    elif as_json:
-        print_json({"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")})
-    else:
-        _print(found, table, out)
+            _write(answers, out)
+    if as_json:
+        print_json({"outputs": f"{outputs}, {seen.description}"} | _joined(answers))
+        return
+    show(f"{outputs}: {seen.description}")
+    for answer in answers:
+        if answer.topic:
+            show(f"\ntopic {answer.topic}")
+        show(*answer.parts)
+    if out is not None:
+        show(f"written to {out}")
 
 
-def _table(found: list[Estimate]) -> pd.DataFrame:
+class _Answer(NamedTuple):
+    """The answer on one topic: its table, what is printed, and its facts as JSON."""
+
+    topic: str
+    table: pd.DataFrame
+    parts: list[Table | str]
+    facts: dict[str, Any]
+
+
+def _joined(answers: list[_Answer]) -> dict[str, Any]:
+    """Return the facts of the only topic, or those of all topics by name."""
+    if [answer.topic for answer in answers] == [""]:
+        return answers[0].facts
+    return {"topics": {answer.topic: answer.facts for answer in answers}}
+
+
+def _estimated(topic: str, found: list[Estimate]) -> _Answer:
     import pandas as pd
 
     parts = [one.to_dataframe().assign(method=one.method) for one in found]
     # Columns in a fixed order: scripts read them by position as well.
-    return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
+    table = pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
+    facts = {"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")}
+    return _Answer(topic, table, _shown(found, table), facts)
 
 
 def _facts(one: Estimate) -> dict[str, object]:
@@ -110,17 +141,22 @@ def _facts(one: Estimate) -> dict[str, object]:
     }
 
 
-def _write(table: pd.DataFrame, out: Path) -> None:
+def _write(answers: list[_Answer], out: Path) -> None:
+    import pandas as pd
+
     from peerpressure.files import replacing
 
+    parts = [one.table.assign(topic=one.topic) if one.topic else one.table for one in answers]
+    table = pd.concat(parts, ignore_index=True)
     with replacing(out) as file:
         # Written atomically, with the same bytes on all systems.
         file.write(table.to_csv(index=False, lineterminator="\n").encode())
 
 
-def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None:
+def _shown(found: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
     from peerpressure.recovery._estimate import heading, rows
 
+    parts: list[Table | str] = []
     for one in found:
         # The terminal shows one replicate; all of them may be thousands of rows.
         first = table[(table["method"] == one.method) & (table["replicate"] == table["replicate"].min())]
@@ -129,42 +165,41 @@ def _print(found: list[Estimate], table: pd.DataFrame, out: Path | None) -> None
             for row in first.head(SHOWN).itertuples()
         ]
         facts = [f"  {name}: {value}" for name, value in rows(one) if not name.startswith("  ")]
-        show("\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines))
+        parts += ["\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines)]
         if len(first) > SHOWN:
-            show(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
-    if out is not None:
-        show(f"written to {out}")
+            parts.append(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
+    return parts
 
 
 def _number(value: Any) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "-"
 
 
-def _edges(found: NetworkEstimate) -> pd.DataFrame:
-    return found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
+def _inferred(topic: str, found: NetworkEstimate) -> _Answer:
+    edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
+    agents = {
+        "agent": list(found.labels),
+        "hidden": found.hidden.tolist(),
+        "hidden_std": found.hidden_std.tolist(),
+        "noise_std": found.noise_std.tolist(),
+        "scale_std": found.scale_std.tolist(),
+        "goodness_of_fit": found.goodness_of_fit.tolist(),
+        "steps": found.steps.tolist(),
+    }
+    rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
+    facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
+    return _Answer(
+        topic, edges, _shown_network(found, edges), facts | {"edges": edges.to_dict(orient="records"), "agents": rows}
+    )
 
 
-def _show_network(found: NetworkEstimate, edges: pd.DataFrame, out: Path | None, *, as_json: bool) -> None:
-    if as_json:
-        agents = {
-            "agent": list(found.labels),
-            "hidden": found.hidden.tolist(),
-            "hidden_std": found.hidden_std.tolist(),
-            "noise_std": found.noise_std.tolist(),
-            "scale_std": found.scale_std.tolist(),
-            "goodness_of_fit": found.goodness_of_fit.tolist(),
-            "steps": found.steps.tolist(),
-        }
-        rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
-        facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
-        print_json(facts | {"edges": edges.to_dict(orient="records"), "agents": rows})
-        return
+def _shown_network(found: NetworkEstimate, edges: pd.DataFrame) -> list[Table | str]:
     lines = [
         (str(row.agent), str(row.neighbour), *(_number(x) for x in (row.weight, row.std, row.confidence)))
         for row in edges.head(SHOWN).itertuples()
     ]
-    show(str(found), columns(None, ("agent", "listens to", "weight", "standard error", "confidence"), lines))
+    names = ("agent", "listens to", "weight", "standard error", "confidence")
+    parts: list[Table | str] = [str(found), columns(None, names, lines)]
     if len(edges) > SHOWN:
-        show(f"and {len(edges) - SHOWN:,} more edges; --out FILE or --json has all of them")
-    if out is not None:
-        show(f"written to {out}")
+        parts.append(f"and {len(edges) - SHOWN:,} more edges; --out FILE or --json has all of them")
+    return parts

@@ -27,6 +27,7 @@ from peerpressure.explorer.answers import exact_answer, network_answer, observe_
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.encoding import MEDIA_TYPE, json_bytes
 from peerpressure.explorer.exports import KINDS, SUBJECTS, csv_file, netcdf_file, picture, toml_file
+from peerpressure.explorer.inference import inference_answer
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import ModelCache, upload_answer
 from peerpressure.explorer.requests import Limits, RequestError, error_answer, error_body, read_bytes, read_json
@@ -80,6 +81,10 @@ def _observe(cache: ModelCache, body: Body) -> Answer:
     return Answer(observe_answer(cache.build(body), cache.limits))
 
 
+def _inference(cache: ModelCache, body: Body) -> Answer:
+    return Answer(inference_answer(cache.build(body, ("privacy",)), cache.limits))
+
+
 def _upload(cache: ModelCache, body: Body) -> Answer:
     return Answer(json_bytes(upload_answer(body["name"], body["data"], cache.limits)), _JSON)
 
@@ -116,6 +121,7 @@ API: Mapping[str, ApiRoute] = {
     "exact": ApiRoute(_exact),
     "pressure": ApiRoute(_pressure),
     "observe": ApiRoute(_observe),
+    "inference": ApiRoute(_inference),
     "upload": ApiRoute(_upload, raw=True),
     "export/toml": ApiRoute(_toml),
     "export/csv": ApiRoute(_csv),

@@ -12,6 +12,7 @@ import numpy as np
 
 from peerpressure.errors import message
 from peerpressure.explorer.answers import FAILURES, MAX_EDGES, experiment_of, first_replicate, last_observed
+from peerpressure.explorer.inference import inferred_edges
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.requests import FATAL, Limits, RequestError
@@ -79,6 +80,8 @@ def picture(built: BuiltScenario, what: str, time: float, kind: str, cache: Mode
     match what:
         case "curves":
             draw = _curves(built, cache.limits)
+        case "observer" if built.scenario.observe is not None and built.scenario.observe.unknown_network is not None:
+            draw = _inferred(built, cache.drawing(built.model.network), time, cache.limits)
         case "observer":
             draw = _observer(built, cache.limits)
         case _:
@@ -138,7 +141,25 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
             problem = error
     if not tables:
         raise problem or RequestError(422, "no method was asked for", "observe.methods")
-    return partial(run.estimates, pd.concat(tables, ignore_index=True))
+    return partial(run.estimates, pd.concat(tables, ignore_index=True), observe.target)
+
+
+def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:
+    """Draw the edges that are inferred up to a time, and how well they are over time."""
+    from peerpressure.plotting._network_leak import inferred_network
+
+    found = inferred_edges(built, limits)
+    if found.failed is not None:
+        raise RequestError(422, found.failed, "observe.unknown_network")
+    # Times in a request may lie outside of the run.
+    time = min(max(time, 0), built.steps)
+    k = found.at(time)
+    # Before the first time nothing is inferred.
+    inferred = found.weights[k] > 0 if k >= 0 else np.zeros(len(found.pairs), dtype=bool)
+    curve = (found.times, found.average_precision)
+    return partial(
+        inferred_network, places, found.pairs, found.true > 0, inferred, curve, min(max(time, 0), built.steps)
+    )
 
 
 def _network(built: BuiltScenario, places: Drawing, time: float) -> Callable[[], Figure]:

@@ -23,7 +23,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
-from peerpressure.scenario._agents import FromColumn
+from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._loading import inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._problems import dotted, explain
@@ -269,7 +269,7 @@ def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
         data["network"] = network_section(scenario.graph)
     model = scenario.model()
     for name in _PER_AGENT:
-        if isinstance(getattr(scenario.agents, name), FromColumn):
+        if isinstance(getattr(scenario.agents, name), FromColumn | FromAttribute):
             data["agents"][name] = np.asarray(getattr(model, name)).tolist()
     # The scenario is validated as if it came from the page, so that the page never opens in a state that it cannot
     # send.

@@ -121,6 +121,22 @@ BEYOND: tuple[Preset, ...] = (
         {"tab": "observer", "colour": "exposure"},
     ),
     Preset(
+        "unknown-network",
+        "Who listens to whom",
+        "beyond",
+        "The network is unknown: public opinions alone reveal its edges. Play, and watch them being found.",
+        {
+            "network": scale_free(30, 2, SEED),
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(NOISE),
+            "run": {"steps": 500, "replicates": 1, "seed": SEED},
+            "observe": BOTH | {"unknown_network": {}},
+            "privacy": PRIVACY,
+        },
+        {"tab": "observer", "time": 500, "speed": 100},
+    ),
+    Preset(
         "frozen-noise",
         "Frozen noise",
         "beyond",

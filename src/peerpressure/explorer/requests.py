@@ -252,8 +252,8 @@ class Limits:
     ``changes`` counts those of a temporal network, ``rounds`` agents and neighbours in the steps of it that a diagnosis
     follows, ``work`` agents × steps × replicates, ``exact`` multiplications for exact moments, ``optimum`` those of one
     pass in the search for an optimal schedule, ``observed`` agents² × steps of an observer and ``observed_agents`` the
-    agents of its network, ``states`` the numbers of one picture, ``rows`` and ``numbers`` those of a file, and
-    ``values`` the numbers in a scenario beside its edges.
+    agents of its network, ``inferred`` agents × steps × times of an inferred network, ``states`` the numbers of one
+    picture, ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
     """
 
     # Sizes that a page can draw, and that are computed within ``seconds``.
@@ -267,6 +267,7 @@ class Limits:
     optimum: int = 10_000_000
     observed: int = 200_000_000
     observed_agents: int = 4_000
+    inferred: int = 6_000_000
     states: int = 8_000_000
     times: int = 2_000
     rows: int = 2_000_000
@@ -276,6 +277,8 @@ class Limits:
     upload_bytes: int = 4 * 2**20
     seconds: float = 20.0
     verdict_seconds: float = 2.0
+    # No further time of an inferred network is computed after these.
+    inference_seconds: float = 8.0
     workers: int = 4
     # Each tab waits for a handful of answers; more than this is a page that asks in a loop.
     waiting: int = 32

@@ -10,7 +10,7 @@ from peerpressure.noise import Noise
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._agents import AdaptationTable, NormalDraw, TwoCamps, UniformDraw
 from peerpressure.scenario._network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
-from peerpressure.scenario._scenario import GaussianPrior, Observe, UniformPrior
+from peerpressure.scenario._scenario import GaussianPrior, Observe, Run, UniformPrior, UnknownNetwork
 from peerpressure.scenario._system import OptimalSection, ScheduleSection, TunedSection
 from peerpressure.schedules import Schedule, Table
 from peerpressure.theory._optimal_schedule import noise_exponent
@@ -35,7 +35,7 @@ def script(scenario: Scenario) -> str:
     # Only for these networks is one call of a public function enough.
     static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
     build = _model(scenario) if static else _parsed_model(scenario)
-    return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario.observe), ""])
+    return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario), ""])
 
 
 def _parsed_model(scenario: Scenario) -> Iterator[str]:
@@ -148,16 +148,33 @@ def _run(scenario: Scenario) -> Iterator[str]:
     yield "print(run)  # run.states is (replicates, times, agents); run.spread, run.max_distance (replicates, times)"
 
 
-def _observer(observe: Observe | None) -> Iterator[str]:
+def _observer(scenario: Scenario) -> Iterator[str]:
+    observe, default = scenario.observe, Observe()
     if observe is None:
         return
-    default = Observe()
     given = {name: value for name in _OBSERVATION if (value := getattr(observe, name)) != getattr(default, name)}
     yield ""
     yield _call("observation = pp.Observation", [f"{name}={_literal(value)}" for name, value in given.items()])
     yield f"prior = {_prior(observe.prior)}"
     yield f"for method in {observe.methods!r}:"
-    yield "    print(pp.recover(model, run, method, observation, prior))"
+    target = "" if observe.target == default.target else f", {observe.target!r}"
+    yield f"    print(pp.recover(model, run, method, observation, prior{target}))"
+    if observe.unknown_network is not None:
+        yield from _inference(observe, observe.unknown_network, scenario.run)
+
+
+def _inference(observe: Observe, asked: UnknownNetwork, run: Run) -> Iterator[str]:
+    """Yield lines that infer the network from the first replicate, as the page does."""
+    yield ""
+    yield f"first = {'run' if run.replicates == 1 else f'pp.simulate(model, steps={run.steps}, seed=seed)'}"
+    given = {name: repr(value) for name, value in asked.model_dump().items()} | {"observation": "observation"}
+    if asked.symmetric:
+        seen = "" if observe.agents is None else "[first.model.network.indices(observation.agents)]"
+        given["stubbornness"] = f"first.model.stubbornness{seen}"
+    arguments = ["first", "first.model.pressure", *(f"{name}={code}" for name, code in given.items())]
+    yield _call("found = pp.recovery.infer_network", arguments, lines=True)
+    yield "print(found)"
+    yield "print(found.average_precision(first.model.network))  # 1 if every edge ranks above all other pairs"
 
 
 def _prior(prior: GaussianPrior | UniformPrior | None) -> str:

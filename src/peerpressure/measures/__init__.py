@@ -4,18 +4,19 @@ from peerpressure.measures._experiment import (
     Experiment,
     disk_needed,
     estimates,
-    read_outputs,
     results,
     states,
     summaries,
 )
 from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
+from peerpressure.measures._outputs import ObservedOutputs, read_outputs
 from peerpressure.measures._sweep_file import Sweep, load_sweep
 
 __all__ = [
     "MEASURES",
     "Experiment",
     "Measure",
+    "ObservedOutputs",
     "Sweep",
     "disk_needed",
     "estimates",

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
@@ -21,8 +19,6 @@ from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
-from peerpressure.storage import read_frame
-from peerpressure.tables import naming
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
 
 Counts: TypeAlias = NDArray[np.int64]
 MOST_COMPARED = 200_000  # agents × steps up to which noise designs are compared in about a second
-ROUNDING = 1e-6  # tolerance of recorded times, as a share of a step
 MOST_BUDGETS = 24  # times at which the privacy budget is computed
 NUMBER = 20  # characters of a number in a table, with all its digits
 PAGES = 5_000_000  # bytes of figures and report, which do not grow with the run
@@ -179,6 +174,7 @@ class Experiment:
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
+            insiders=asked.insiders,
         )
 
     @cached_property
@@ -189,7 +185,8 @@ class Experiment:
             return None
         asked = self.scenario.privacy or Privacy()
         horizons = np.unique(np.geomspace(1, self.steps, 5).round().astype(int))
-        return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), sensitivity=asked.sensitivity)
+        terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": asked.insiders}
+        return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), **terms)
 
 
 def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
@@ -332,8 +329,10 @@ def agents(experiment: Experiment) -> pd.DataFrame:
     if experiment.scenario.privacy is not None:
         exposed = experiment.exposure.table
         columns |= {name: exposed[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
-        columns["epsilon"] = experiment.budget.table["epsilon"].to_numpy()
-        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].to_numpy()
+        # Insiders have no row in a budget: they are part of the observer.
+        labels = list(experiment.model.network.labels)
+        columns["epsilon"] = experiment.budget.table["epsilon"].reindex(labels).to_numpy()
+        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].reindex(labels).to_numpy()
     return pd.DataFrame(columns)
 
 
@@ -421,58 +420,3 @@ def _running(when: Counts, change: Counts, steps: Counts) -> Counts:
     """Return the sum of the changes up to each of the steps."""
     # side="right" includes the events at the step itself, which apply when y_t is computed.
     return np.append(0, np.cumsum(change))[np.searchsorted(when, steps, side="right")]
-
-
-def read_outputs(path: str | Path, system: Model | SDE) -> Trajectory:
-    r"""Return the outputs in a file as a run of the system; an SDE has real times.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file as ``Trajectory.from_csv`` reads it.
-    system : Model or SDE
-        The system that is assumed to have produced the outputs.
-
-    Returns
-    -------
-    Trajectory
-        The outputs, as ``recover`` takes them.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read.
-    InvalidInputError
-        If a time is not a multiple of the SDE's step.
-
-    See Also
-    --------
-    recover : Estimates hidden opinions from a run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from peerpressure.networks import k2
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "outputs.csv")
-    ...     _ = file.write_text("time,agent,public\n0,0,1.0\n0,1,2.0\n")
-    ...     read_outputs(file, Model(k2(), [1.0, 2.0])).states
-    array([[[1., 2.]]])
-    """
-    if isinstance(system, Model):
-        return Trajectory.from_csv(path, system)
-    import pandas as pd
-
-    with naming(path, "a file of outputs"):
-        frame = read_frame(path, system.model)
-        # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
-        steps = pd.to_numeric(frame["time"], errors="coerce").to_numpy(dtype=np.float64) / system.step
-        # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
-        off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
-        if off.size:
-            rule = f"outputs must be seen at multiples of the step {system.step:g}"
-            got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
-            raise InvalidInputError(message(rule, got=got, remedy="set the step of [time] to that of the outputs"))
-        # Steps identify times exactly; real times are restored after the check that each agent has one value per step.
-        run = Trajectory.from_dataframe(frame.assign(time=np.rint(steps)), system.model)
-    return replace(run, times=run.times * np.float64(system.step))

@@ -15,6 +15,7 @@ from peerpressure.networks._generators import (
     star,
     watts_strogatz,
 )
+from peerpressure.networks._graph_files import read_attribute
 from peerpressure.networks._joint_connectivity import (
     JointConnectivity,
     joint_connectivity,
@@ -65,6 +66,7 @@ __all__ = [
     "named",
     "path",
     "random_regular",
+    "read_attribute",
     "read_contacts",
     "read_events",
     "read_network",

@@ -1,4 +1,4 @@
-"""Adjacency matrices from edges, graphs of NetworkX or igraph, and stored arrays."""
+"""Adjacency matrices from edges, data frames, graphs of NetworkX or igraph, and stored arrays."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
 from peerpressure.errors import NetworkError, first_few
+from peerpressure.networks._edge_lists import edges_from_frame
 from peerpressure.networks._validation import (
     Label,
     check_agents,
     check_integer,
+    is_frame,
     network_error,
     unknown_labels,
     validate_labels,
 )
 
-Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]
+Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
 GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights
 Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
 
@@ -34,6 +36,12 @@ def adjacency_from_edges(
     edges: Edges, weights: ArrayLike | None, labels: Iterable[Label] | None, n: int | None
 ) -> tuple[coo_array, Sequence[Label]]:
     """Return the adjacency with both directions of every edge, repeats kept, and the labels of its rows."""
+    if is_frame(edges):
+        *ends, own = edges_from_frame(edges)
+        if own is not None and weights is not None:
+            rule, remedy = "weights must be given once", "drop the column of weights, or leave weights out"
+            raise network_error(rule, got="a column and an argument", remedy=remedy)
+        edges, weights = (ends[0], ends[1]), weights if own is None else own
     sources, targets = _ends(edges)
     values = edge_weights(weights, range(len(sources)))
     if isinstance(sources, np.ndarray):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.dates import DateError, as_seconds
 from peerpressure.errors import first_few
 from peerpressure.networks._events import Events, EventTable
 from peerpressure.networks._validation import check_integer, check_memory, network_error
-from peerpressure.tables import DateError, as_seconds
 
 LONGEST = 2**53  # steps beyond which floats no longer represent every integer
 

@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any
 
 from peerpressure.errors import FileFormatError, did_you_mean, message
+from peerpressure.files import naming
 from peerpressure.networks._event_lists import Lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_readers import read_lines
 from peerpressure.networks._validation import Label, network_error
-from peerpressure.tables import naming
 
 COLUMNS = ("time", "source", "target", "", "")
 FIVE_MINUTES = 300.0

@@ -5,28 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.networks._validation import Label
-from peerpressure.tables import Row, TextTable, is_number, places_in
+from peerpressure.tables import Row, TextTable, cell_text, is_number, places_in
 
 ROLES = ("source", "target", "weight")
 # Integers as Python writes them: "007" stays text, so that reading changes no label.
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
+SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Edges by the labels of their ends; ``description`` states how the table was read."""
+    """Edges by the labels of their ends; ``description`` states how the table was read, which may be ``headed``."""
 
     sources: list[Label]
     targets: list[Label]
     weights: NDArray[np.float64]
     description: str
+    headed: bool
 
 
 def parse_edges(table: TextTable) -> EdgeList:
@@ -43,7 +46,31 @@ def parse_edges(table: TextTable) -> EdgeList:
     _check_directions(table, ends)
     label = parse_labels(text for side in ends for text in side)
     sources, targets = ([label[text] for text in side] for side in ends)
-    return EdgeList(sources, targets, weights, table.description(places))
+    return EdgeList(sources, targets, weights, table.description(places), table.heading is not None)
+
+
+def edges_from_frame(frame: Any) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
+    """Return sources, targets and weights, if any, of a data frame; columns are identified as in a file."""
+    width = frame.shape[1]
+    # The first rows suffice to identify columns.
+    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(width)]
+    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
+    # pandas numbers columns that have no names.
+    unnamed = list(frame.columns) == list(range(width)) and width in (2, 3)
+    table = TextTable(rows, "", "an edge", heading=None if unnamed else tuple(map(str, frame.columns)), unit="row")
+    if not rows:
+        raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
+    places = _places(table)
+    ends = [frame.iloc[:, places[role]] for role in ("source", "target")]
+    missing = np.flatnonzero(ends[0].isna() | ends[1].isna())
+    if missing.size:
+        got, remedy = f"a missing end in row {missing[0] + 1}", "drop such rows, for instance with frame.dropna()"
+        raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
+    sources, targets = (end.tolist() for end in ends)
+    kinds = [name for name in frame.columns if str(name).casefold() == "type"]
+    if kinds:
+        _check_reverse(frame[kinds[0]].astype(str).str.casefold().tolist(), sources, targets, table)
+    return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
 
 
 def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
@@ -60,7 +87,7 @@ def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
 
 def _with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading, if the comment above it or its first line is one."""
-    if not table.rows:
+    if not table.rows or table.heading is not None:
         return table
     # Lists with spaces that this package writes have the names in a comment.
     # Only a comment with as many words as the table has columns can be its heading.
@@ -69,8 +96,8 @@ def _with_heading(table: TextTable) -> TextTable:
     return table.headed() if _is_heading(table) else table
 
 
-def _names_ends(names: Sequence[str]) -> bool:
-    return {"source", "target"} <= places_in(names, ROLES).keys()
+def _names_ends(names: Sequence[str], *, letters: bool = False) -> bool:
+    return {"source", "target"} <= places_in(names, ROLES, letters=letters).keys()
 
 
 def _is_heading(table: TextTable) -> bool:
@@ -81,6 +108,9 @@ def _is_heading(table: TextTable) -> bool:
     # A first line whose fields occur below as agents is an edge.
     if not ends or not ends.isdisjoint(names[:2]):
         return False
+    # Single letters may be agents as well, unless none occurs below.
+    if _names_ends(names, letters=True) and not any(set(row.fields) & set(names) for row in below.rows):
+        return True
     if places_in(names, ("source", "target")):
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
         raise _format_error(rule, ", ".join(map(repr, names[:6])), remedy)
@@ -91,9 +121,16 @@ def _is_heading(table: TextTable) -> bool:
 
 
 def _places(table: TextTable) -> dict[str, int]:
-    if table.heading is None or not _names_ends(table.heading):
+    if table.heading is None:
         return {role: k for k, role in enumerate(ROLES[: table.width])}
+    # Letters count only where no words name the same.
     places = table.places(ROLES)
+    if not _names_ends(table.heading):
+        places = table.places(ROLES, letters=True)
+    elif "weight" not in places:
+        places |= table.places(("weight",), letters=True)
+    if not {"source", "target"} <= places.keys():
+        return _places_in_order(table, places)
     # Gephi adds an id to every edge, which is not a weight.
     unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
     doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
@@ -102,6 +139,23 @@ def _places(table: TextTable) -> dict[str, int]:
         remedy = "rename it weight, or remove it; lists of contacts with times have a reader of their own"
         raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
     return places
+
+
+def _places_in_order(table: TextTable, named: Mapping[str, int]) -> dict[str, int]:
+    """Return the columns in the order of ``ROLES``, if neither the names nor the contents leave it open."""
+    ordered = {role: k for k, role in enumerate(ROLES[: table.width])}
+    # A weight is a number, and three columns of whole numbers may be in any order, unless a name tells the weight.
+    open_order = table.width > 2 and (
+        not table.is_numeric(2) or ("weight" not in named and all(_is_whole(table, k) for k in ordered.values()))
+    )
+    if table.width > len(ROLES) or open_order or any(ordered.get(role) != k for role, k in named.items()):
+        rule, remedy = "a heading must name the source and the target", "call them source and target, and weight"
+        raise _format_error(rule, ", ".join(map(repr, (table.heading or ())[:6])), remedy)
+    return ordered
+
+
+def _is_whole(table: TextTable, k: int) -> bool:
+    return all(k < len(row.fields) and INTEGER.fullmatch(row.fields[k]) for row in table.rows)
 
 
 def _check_fields(table: TextTable, places: Mapping[str, int]) -> None:
@@ -149,12 +203,18 @@ def _check_directions(table: TextTable, ends: Sequence[Sequence[str]]) -> None:
     if "type" not in names:
         return
     kinds = [kind.casefold() for kind in table.column(names.index("type"))]
-    # The reverse direction may come anywhere in the file.
-    pairs = set(zip(*ends, strict=True))
-    for row, kind, a, b in zip(table.rows, kinds, *ends, strict=True):
+    _check_reverse(kinds, ends[0], ends[1], table)
+
+
+def _check_reverse(kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable) -> None:
+    # The reverse direction may come anywhere.
+    pairs = set(zip(sources, targets, strict=True))
+    for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
         if kind == "directed" and (b, a) not in pairs:
             remedy = "add the other direction, or set the type to Undirected if both listen to each other"
-            raise _line_error(row, "edges must go both ways", f"one from {a!r} to {b!r} only", remedy)
+            place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
+            rule, got = f"{place}: edges must go both ways", f"one from {a!r} to {b!r} only"
+            raise NetworkError(message(rule, got=got, remedy=remedy))
 
 
 def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.networks._edge_lists import INTEGER, parse_labels
 from peerpressure.networks._validation import Label
-from peerpressure.tables import TextTable, is_date, is_number, places_in
+from peerpressure.tables import TextTable, is_number, places_in
 
 ROLES = ("time", "source", "target", "weight")
 # Orders of columns without names: ours first, then those of SNAP and KONECT, which must not be mistaken for it.
@@ -90,7 +91,7 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
 
 def _with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading: the comment above it, or a first line without numbers and dates."""
-    if not table.rows:
+    if not table.rows or table.heading is not None:
         return table
     if len(table.note) == table.width and {*ROLES[:3]} <= places_in(table.note, ROLES, letters=True).keys():
         return replace(table, heading=table.note)

@@ -134,9 +134,10 @@ class Network:
 
         Parameters
         ----------
-        edges : array of int, shape (m, 2), pair of arrays, or iterable of pairs
+        edges : array of int, shape (m, 2), pair of arrays, iterable of pairs, or data frame
             Integer NumPy arrays, of shape (m, 2) or as a tuple (sources, targets), hold positions 0..n-1.  All other
-            pairs, or a tuple of two lists, hold labels.
+            pairs, a tuple of two lists, or a data frame, hold labels.  Columns of a data frame are identified by their
+            names, as `read_network` does: source, target and weight, and other usual names.
         weights : array_like, shape (m,), optional
             Weights of the edges; by default 1.
         labels : iterable of hashable, optional
@@ -151,6 +152,9 @@ class Network:
         --------
         >>> Network.from_edges([("ann", "bob"), ("bob", "cat")]).labels
         ('ann', 'bob', 'cat')
+        >>> import pandas as pd
+        >>> Network.from_edges(pd.DataFrame({"weight": [1, 2], "from": ["ann", "bob"], "to": ["bob", "cat"]}))
+        Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
         """
         matrix, names = adjacency_from_edges(edges, weights, labels, n)
         return cls(matrix, names, connected=connected)

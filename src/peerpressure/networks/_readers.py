@@ -1,4 +1,4 @@
-"""Reading networks from files: edge lists, GraphML, Matrix Market and NumPy arrays.
+"""Reading networks from files: edge lists, graphs of other programs, Matrix Market and NumPy arrays.
 
 Files may come from untrusted sources: no file can run code, exhaust the memory or raise an error of another package.
 """
@@ -6,7 +6,6 @@ Files may come from untrusted sources: no file can run code, exhaust the memory 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -17,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, did_you_mean, message
+from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
+from peerpressure.files import naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json
-from peerpressure.networks._edge_lists import parse_edges, parse_labels
+from peerpressure.networks._edge_lists import parse_edges
+from peerpressure.networks._graph_files import GRAPHS, read_graph
 from peerpressure.networks._network import Network
 from peerpressure.networks._validation import validate_square
-from peerpressure.tables import naming, read_bytes, read_table
+from peerpressure.tables import read_table
 
 Reader = Callable[[Path, str | None, bool], Network]
 
@@ -36,19 +37,22 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
     Parameters
     ----------
     path : str or path-like
-        An edge list (``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, each also with ``.gz``), GraphML
-        (``.graphml``), Matrix Market (``.mtx``, ``.mtx.gz``), a NumPy array (``.npy``: an adjacency matrix, or edges
-        in two or three columns) or a SciPy sparse matrix (``.npz``).
+        An edge list (``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, each also with ``.gz``, or ``.parquet``),
+        GraphML (``.graphml``), GEXF (``.gexf``), GML (``.gml``), Pajek (``.net``), Matrix Market (``.mtx``), each also
+        with ``.gz``, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three columns) or a SciPy sparse
+        matrix (``.npz``).
     connected : bool, default True
         If False, the graph may have several connected components.
     weight : str or None, default "weight"
-        Name of the edge attribute in GraphML; None sets all weights to 1, in every format.
+        Name of the edge attribute in GraphML, GEXF and GML, where other usual names are accepted as well; None sets all
+        weights to 1, in every format.
 
     Returns
     -------
     Network
         Labels that are all integers become numbers.  Separator, decimal sign and columns of an edge list are
-        detected; `describe_network_file` returns what was found.
+        detected, and nodes of a graph are named by their labels if these differ; `describe_network_file` returns what
+        was found.
 
     Raises
     ------
@@ -60,6 +64,7 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
     See Also
     --------
     write_network : Write a network to a file.
+    read_attribute : Read an attribute of the agents from a graph.
     read_events, read_contacts : Read a temporal network.
 
     Examples
@@ -82,7 +87,7 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
 
 
 def describe_network_file(path: str | PathLike[str]) -> str | None:
-    r"""Describe how `read_network` reads an edge list: separator, decimal sign and columns.
+    r"""Describe how `read_network` reads a file: separator, decimal sign and columns, or labels and attributes.
 
     Parameters
     ----------
@@ -104,14 +109,18 @@ def describe_network_file(path: str | PathLike[str]) -> str | None:
     "separated by semicolons, decimal commas, source from 'from', target from 'to', weight from 'weight'"
     """
     file = Path(path)
-    is_edge_list = READERS[file_suffix(file, READERS, compressed=True)] is _read_edge_list
-    return parse_edges(read_table(file, "an edge")).description if is_edge_list else None
+    suffix = file_suffix(file, READERS, compressed=True)
+    with naming(file, "a network file", damage=Exception):
+        if suffix in GRAPHS:
+            return read_graph(file).description
+        is_edge_list = READERS[suffix] is _read_edge_list
+        return parse_edges(read_table(file, "an edge")).description if is_edge_list else None
 
 
 def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = False) -> str:
     """Return the suffix that selects the format; ``compressed`` allows tables with an additional .gz."""
     name = file.name.lower()
-    if compressed and name.removesuffix(".gz").endswith(TABLES):
+    if compressed and name.removesuffix(".gz").endswith((*TABLES, *GRAPHS)):
         name = name.removesuffix(".gz")
     found = next((suffix for suffix in known if name.endswith(suffix)), None)
     if found is None:
@@ -141,27 +150,22 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 def _read_edge_list(file: Path, weight: str | None, connected: bool) -> Network:
     edges = parse_edges(read_table(file, "an edge"))
     weights = None if weight is None else edges.weights
-    return Network.from_edges((edges.sources, edges.targets), weights, connected=connected)
-
-
-# GraphML
-
-
-def _read_graphml(file: Path, weight: str | None, connected: bool) -> Network:
-    import networkx as nx
-    from defusedxml import DTDForbidden, ElementTree
-
-    data = file.read_bytes()
-    # Entities, which can expand to gigabytes or include other files, are declared in a document type only.
     try:
-        ElementTree.fromstring(data, forbid_dtd=True)
-    except DTDForbidden:
-        rule, remedy = "GraphML must not define a document type", "remove it; a graph needs none"
-        raise _format_error(rule, "a DOCTYPE", remedy) from None
-    graph = nx.read_graphml(BytesIO(data))
-    # GraphML stores all node identifiers as text.
-    graph = nx.relabel_nodes(graph, parse_labels(graph.nodes))
-    return Network.from_networkx(graph, weight, connected=connected)
+        return Network.from_edges((edges.sources, edges.targets), weights, connected=connected)
+    except NetworkError as error:
+        # Two words that occur nowhere else are an edge of its own, or names of columns that are not known.
+        first, others = {edges.sources[0], edges.targets[0]}, {*edges.sources[1:], *edges.targets[1:]}
+        if not edges.headed and first.isdisjoint(others) and len(others) > 2:
+            raise NetworkError(f"{error}; if line 1 is a heading, name its columns source and target") from None
+        raise
+
+
+# Graphs of other programs
+
+
+def _read_graph(file: Path, weight: str | None, connected: bool) -> Network:
+    found = read_graph(file, weight)
+    return Network.from_networkx(found.graph, found.weight, connected=connected)
 
 
 # Matrix Market, parsed in Python because SciPy's compiled reader can crash the process on a damaged file
@@ -288,7 +292,8 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         ".edgelist": _read_edge_list,
         ".csv": _read_edge_list,
         ".tsv": _read_edge_list,
-        ".graphml": _read_graphml,
+        ".parquet": _read_edge_list,
+        **dict.fromkeys(GRAPHS, _read_graph),
         ".mtx": _read_matrix_market,
         ".mtx.gz": _read_matrix_market,
         ".npy": _read_array,

@@ -13,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import NetworkError, message
+from peerpressure.files import naming
 from peerpressure.networks._event_lists import Lines, parse_lines
 from peerpressure.networks._readers import check_archive, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Label, network_error, unknown_labels
-from peerpressure.tables import naming, read_table
+from peerpressure.tables import PARQUET, read_table
 
 # Separators with which text is written; reading detects them.
 SEPARATORS: Mapping[str, str] = MappingProxyType({".csv": ",", ".tsv": "\t", ".txt": " ", ".dat": " "})
 ARCHIVE = ".npz"
-FORMATS: Mapping[str, None] = MappingProxyType(dict.fromkeys([*SEPARATORS, ARCHIVE]))
+FORMATS: Mapping[str, None] = MappingProxyType(dict.fromkeys([*SEPARATORS, ARCHIVE]))  # that can be written
+LISTS: Mapping[str, None] = MappingProxyType(dict.fromkeys([*SEPARATORS, PARQUET]))  # that hold events or contacts
 
 
 def read_events(
@@ -37,8 +39,8 @@ def read_events(
     Parameters
     ----------
     path : str or path-like
-        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``, each also with ``.gz``) with lines in the order of their steps,
-        where the weight 0 removes an edge; or an ``.npz`` file from `write_events`.
+        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``, each also with ``.gz``) or ``.parquet`` with lines in the order of
+        their steps, where the weight 0 removes an edge; or an ``.npz`` file from `write_events`.
     columns : sequence of str, optional
         What the columns hold, such as ("source", "target", "", "time"), where "" is a column to ignore.  By default
         columns are identified by the names in the heading.  Without one, the order above and those of SNAP (source,
@@ -77,7 +79,7 @@ def read_events(
     TemporalNetwork(2 agents, 1 pair, 1 change over 1…3, on average 0.6667 edges)
     """
     file = Path(path)
-    suffix = file_suffix(file, FORMATS, compressed=True)
+    suffix = file_suffix(file, {**LISTS, ARCHIVE: None}, compressed=True)
     with naming(file, "a network file"):
         # An archive stores labels and period itself.
         if suffix == ARCHIVE:
@@ -110,8 +112,9 @@ def read_contacts(
     Parameters
     ----------
     path : str or path-like
-        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``, each also with ``.gz``) with lines in any order.  Time stamps are
-        numbers, or ISO dates such as 2024-01-31T12:00:00, which become seconds since 1970; without a zone they are UTC.
+        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``, each also with ``.gz``) or ``.parquet`` with lines in any order.
+        Time stamps are numbers, or ISO dates such as 2024-01-31T12:00:00, which become seconds since 1970; without a
+        zone they are UTC.
     resolution : float, default 1.0
         Length of a step in the units of the time stamps.
     columns, labels
@@ -147,7 +150,7 @@ def read_contacts(
     TemporalNetwork(3 agents, 2 pairs, 3 changes over 1…3, on average 0.6667 edges)
     """
     file = Path(path)
-    file_suffix(file, SEPARATORS, compressed=True)
+    file_suffix(file, LISTS, compressed=True)
     with naming(file, "a network file"):
         lines = _confirmed(file, read_lines(file, columns))
         lines.check(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
@@ -208,7 +211,8 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
     "separated by commas, time from 'time', source from 'source', target from 'target'"
     """
     file = Path(path)
-    return None if file_suffix(file, FORMATS, compressed=True) == ARCHIVE else read_lines(file, columns).description
+    suffix = file_suffix(file, {**LISTS, ARCHIVE: None}, compressed=True)
+    return None if suffix == ARCHIVE else read_lines(file, columns).description
 
 
 def _check_steps(lines: Lines) -> None:

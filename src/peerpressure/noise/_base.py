@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NoiseError, message
+from peerpressure.labels import refuse_labels
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
@@ -137,6 +138,7 @@ Deviation: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
 def _as_deviation(value: Deviation) -> float | NDArray[np.float64]:
     """Return a valid standard deviation: one number, or a read-only vector with one for each agent."""
+    refuse_labels(value, "a standard deviation", NoiseError)
     try:
         # A copy, which the caller cannot change afterwards; it is made read-only below.
         array = np.array(value, dtype=np.float64)

@@ -7,7 +7,7 @@ on any estimate, before a run is observed; ``infer_network`` estimates the netwo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,7 +26,7 @@ from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
-from peerpressure.statespace import System, model_of, state_layout
+from peerpressure.statespace import System, model_of, state_layout, transitions
 from peerpressure.trajectory import Trajectory
 
 # Every method takes a model; those of CONTINUOUS take an SDE as well.
@@ -64,6 +64,8 @@ METHODS: Mapping[str, Estimator] = {
 }
 
 CONTINUOUS = ("innovations", "kalman")
+UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
+COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
 
 __all__ = [
     "CONTINUOUS",
@@ -119,7 +121,8 @@ def recover(
         exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
         continuous time, "innovations" or "kalman".
     observation : Observation, optional
-        Which agents are observed and when; by default all that is recorded from step 1 on.
+        Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
+        y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
         Gaussian prior of x₀; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
@@ -187,7 +190,19 @@ def _recover(
     if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
         # A regression fits any outputs; inverting the update tests whether they are consistent with the model.
         estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
-    return estimate
+    return replace(estimate, note="; ".join(filter(None, (estimate.note, *_remarks(model, data)))))
+
+
+def _remarks(system: System, data: Outputs) -> Iterator[str]:
+    """Yield what a reader must know about how the outputs were read."""
+    if data.leaves_start:
+        yield UNUSED_START
+    # Between outputs that move by less than the spacing, errors of rounding repeat themselves.
+    if data.seen.rounding and any(
+        (step.noise_std[data.seen.agents] < data.seen.rounding / 2).any()
+        for step in transitions(system, data.seen.last)
+    ):
+        yield COARSE_ROUNDING
 
 
 def _check_method(system: System, method: str) -> None:

@@ -105,10 +105,7 @@ def _scaled(covariance: Covariance, share: Array) -> Any:
     """Return diag(share) · covariance · diag(share), in the form in which the covariance came."""
     # Composed lazily: forming the matrix is what operators avoid.
     if isinstance(covariance, SymmetricOperator):
-        entries = None if covariance.entries is None else share**2 * covariance.entries
-        return SymmetricOperator(
-            covariance.n, lambda columns: share[:, None] * (covariance @ (share[:, None] * columns)), entries
-        )
+        return covariance.scaled(share)
     if sparse.issparse(covariance):
         sides = sparse.diags_array(share, format="csr")
         return sparse.csr_array(sides @ covariance @ sides)

@@ -15,7 +15,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._least_squares import SymmetricOperator
-from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, NEGLIGIBLE_ERROR
+from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import state_layout
 
@@ -148,11 +148,16 @@ class Estimate:
     def variance_of(self, agents: Iterable[Hashable]) -> Array:
         """Return the exact error variances of the named agents, also where ``covariance`` is an operator."""
         positions = self.model.network.indices(agents)
-        # Products with unit vectors are exact for any kind of covariance, while its diagonal may be estimated.
-        units = np.zeros((self.model.n, positions.size))
-        units[positions, np.arange(positions.size)] = 1.0
-        exact = np.asarray(self.covariance @ units)[positions, np.arange(positions.size)]
-        return np.where(self.identified[positions], np.maximum(exact, 0.0), np.inf)
+        known = positions[self.identified[positions]]
+        found = np.full(positions.size, np.inf)
+        # The diagonal of an operator is estimated, and its single entries are exact.
+        exact = (
+            self.covariance.diagonal_at(known)
+            if isinstance(self.covariance, SymmetricOperator)
+            else self.covariance.diagonal()[known]
+        )
+        found[self.identified[positions]] = np.maximum(exact, 0.0)
+        return found
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: replicate, agent, value, std, identified."""
@@ -223,14 +228,17 @@ def known_estimate(model: Model, data: Outputs, method: str) -> Estimate:
     return estimate_from(model, data, method, nothing, np.zeros((0, 0)), note=note)
 
 
-def _embedded(covariance: Covariance, free: NDArray[np.int64], n: int) -> Any:
-    """Return a covariance of the free agents as one of all, zero elsewhere and sparse if none is free."""
-    if not free.size:
-        return sparse.csr_array((n, n))
-    # Multiplying by the identity makes a dense matrix of any kind of covariance.
-    whole = np.zeros((n, n))
-    whole[np.ix_(free, free)] = covariance @ np.eye(free.size)
-    return whole
+def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
+    """Return a covariance of the free agents as one of all, of the same kind if it is sparse or an operator."""
+    if isinstance(covariance, SymmetricOperator):
+        return covariance.embedded(free, n)
+    if not sparse.issparse(covariance) and n <= DENSE_LIMIT and free.size:
+        whole = np.zeros((n, n))
+        whole[np.ix_(free, free)] = covariance
+        return whole
+    # A dense matrix of a few agents among many is sparse among all.
+    part = sparse.coo_array(covariance)
+    return sparse.csr_array((part.data, (free[part.row], free[part.col])), shape=(n, n))
 
 
 # The error that rounding makes in an estimate.

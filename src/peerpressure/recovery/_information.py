@@ -19,7 +19,7 @@ from peerpressure.recovery._estimate import Covariance
 from peerpressure.recovery._innovations import Complete, check_dense, complete, step_by_step
 from peerpressure.recovery._inversion import legible_steps, weights_of
 from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, solve
+from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
 from peerpressure.sde import SDE
@@ -160,10 +160,14 @@ def _dense_information(problem: Complete) -> Information:
 
 
 def _large_information(problem: Complete) -> Information:
-    n, diagonal = problem.model.n, problem.diagonal()
-    nobody, everyone = np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
-    bound = SymmetricOperator(n, lambda columns: conjugate_gradients(problem.apply, columns, diagonal)[0])
-    return Information(problem.model, SymmetricOperator(n, problem.apply, diagonal), nobody, bound, everyone)
+    n, diagonal = problem.model.n, problem.preconditioner()
+
+    def invert(columns: Array) -> Array:
+        return conjugate_gradients(problem.apply, columns, diagonal)[0]
+
+    found = identify(problem.apply, invert, diagonal, evident=problem.determines_all)
+    bound, J = found.restrict(SymmetricOperator(n, invert)), SymmetricOperator(n, problem.apply, problem.diagonal())
+    return Information(problem.model, J, np.zeros(n, dtype=bool), bound, found.identified)
 
 
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:

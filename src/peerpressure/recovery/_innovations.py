@@ -32,11 +32,12 @@ from peerpressure.recovery._least_squares import (
     TimeWeights,
     Whitening,
     conjugate_gradients,
+    identify,
     innovation_std,
     separate_noise,
     solve,
 )
-from peerpressure.recovery._limits import DENSE_LIMIT
+from peerpressure.recovery._limits import DENSE_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.sde import SDE
@@ -153,9 +154,19 @@ class Complete:
         exact = self.noiseless | self.revealed
         return bool(exact.any()) or (self.row is not None and np.isinf(self.row.weight))
 
+    @property
+    def determines_all(self) -> bool:
+        """Whether every agent's own series has information about its x₀; False is no answer."""
+        return bool((self.own > NEGLIGIBLE * self.own.max()).all())
+
     def diagonal(self) -> Array:
         """Return the diagonal of J, (n,)."""
         return self.own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else self.own
+
+    def preconditioner(self) -> Array:
+        """Return the diagonal of J, (n,), and 1 where it is 0."""
+        diagonal = self.diagonal()
+        return np.where(diagonal > 0, diagonal, 1.0)
 
     def apply(self, columns: Array) -> Array:
         """Return J applied to columns, (n, b)."""
@@ -297,17 +308,33 @@ def _iterative(
     problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]
 ) -> Estimate:
     """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
-    n = problem.model.n
+    n, free = problem.model.n, data.seen.free
     added = np.zeros(n) if prior is None else 1 / prior.variances(n)
-    diagonal = problem.diagonal() + added
 
-    def apply(columns: Array) -> Array:
+    def whole(columns: Array) -> Array:
         return problem.apply(columns) + added[:, None] * columns
 
-    value, condition = conjugate_gradients(apply, _right_side(problem, found, prior), diagonal)
+    def apply(columns: Array) -> Array:
+        if free.size == n:
+            return whole(columns)
+        every = np.zeros((n, columns.shape[1]))
+        every[free] = columns
+        return whole(every)[free]
+
+    diagonal = (problem.preconditioner() + added)[free]
+
+    def invert(columns: Array) -> Array:
+        return conjugate_gradients(apply, columns, diagonal)[0]
+
+    # What is known of x₀ moves to the right-hand side.
+    rhs = _right_side(problem, found, prior)
+    rhs = rhs if free.size == n else (rhs - whole(np.nan_to_num(data.known.T)))[free]
+    value, condition = conjugate_gradients(apply, rhs, diagonal)
+    known = identify(apply, invert, diagonal, evident=prior is not None or problem.determines_all)
     # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
-    covariance: Covariance = SymmetricOperator(n, lambda columns: conjugate_gradients(apply, columns, diagonal)[0])
-    return estimate_from(problem.model, data, NAME, value.T, covariance, condition=condition, **facts)
+    covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
+    quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
+    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality, **facts)
 
 
 def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:

@@ -26,6 +26,7 @@ from peerpressure.recovery._limits import (
     EXACT_RANK_TOLERANCE,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
+    NULL_TOLERANCE,
     SHARE_TOLERANCE,
     WRONG_DIGITS,
 )
@@ -172,8 +173,11 @@ def _frozen(scale: Array, p: Array) -> tuple[Array, Array]:
 
 
 # Random probes of a stochastic diagonal; 64 give an error of about √(2/64), 18 %, of the off-diagonal mass of a row.
-# They are multiplied in blocks of 8: several columns share each pass over the matrix, and memory stays at 8 n.
-PROBES, PROBE_BLOCK = 64, 8
+# They are multiplied in blocks of 8: several columns share each pass over the matrix, and memory stays at 8 n. Unit
+# vectors come in larger blocks, for there may be one for each agent.
+PROBES, PROBE_BLOCK, UNIT_BLOCK = 64, 8, 256
+# Random vectors of a null space, whose dimension is known if it is smaller than their number.
+NULL_PROBES = 4
 
 
 @final
@@ -183,13 +187,14 @@ class SymmetricOperator:
 
     Products are exact. ``diagonal`` is the mean of z ∘ Mz over ``PROBES`` random sign vectors z, always the same ones
     (Hutchinson's estimator): entry i is off by about √(2 Σ_{j≠i} M_ij²/PROBES), little where the matrix is nearly
-    diagonal. Single entries are exact through a product with a unit vector, and so is the whole diagonal where its
-    ``entries`` are given.
+    diagonal. ``diagonal_at`` is exact, and so is the whole diagonal where its ``entries`` are given. ``quadratic``
+    returns cᵀMc of each column, (n, b) → (b,), where there is a shorter way to it than the product.
     """
 
     n: int
     apply: Callable[[Array], Array]
     entries: Array | None = None
+    quadratic: Callable[[Array], Array] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -199,6 +204,45 @@ class SymmetricOperator:
     def __matmul__(self, other: Array) -> Array:
         columns = np.asarray(other, dtype=np.float64)
         return self.apply(columns[:, None])[:, 0] if columns.ndim == 1 else self.apply(columns)
+
+    def scaled(self, share: Array) -> SymmetricOperator:
+        """Return diag(share) · M · diag(share) for shares (n,)."""
+        s, form = share[:, None], self.quadratic
+        return SymmetricOperator(
+            self.n,
+            lambda columns: s * self.apply(s * columns),
+            None if self.entries is None else share**2 * self.entries,
+            None if form is None else lambda columns: form(s * columns),
+        )
+
+    def embedded(self, at: NDArray[np.int64], n: int) -> SymmetricOperator:
+        """Return the n × n operator that is this one on the rows and columns ``at``, and 0 elsewhere."""
+
+        def apply(columns: Array) -> Array:
+            out = np.zeros((n, columns.shape[1]))
+            out[at] = self.apply(columns[at])
+            return out
+
+        entries = None
+        if self.entries is not None:
+            entries = np.zeros(n)
+            entries[at] = self.entries
+        form = self.quadratic
+        return SymmetricOperator(n, apply, entries, None if form is None else lambda columns: form(columns[at]))
+
+    def diagonal_at(self, positions: NDArray[np.int64]) -> Array:
+        """Return exact entries of the diagonal, (positions,)."""
+        if self.entries is not None:
+            return np.asarray(self.entries[positions])
+        found = np.empty(positions.size)
+        for begin in range(0, positions.size, UNIT_BLOCK):
+            block = positions[begin : begin + UNIT_BLOCK]
+            units = np.zeros((self.n, block.size))
+            units[block, np.arange(block.size)] = 1.0
+            found[begin : begin + block.size] = (
+                np.einsum("ij,ij->j", units, self.apply(units)) if self.quadratic is None else self.quadratic(units)
+            )
+        return found
 
     def diagonal(self) -> Array:
         """Return the diagonal, (n,), estimated unless it was given."""
@@ -213,6 +257,47 @@ class SymmetricOperator:
             signs = random.choice([-1.0, 1.0], size=(self.n, PROBE_BLOCK))
             total += np.einsum("ij,ij->i", signs, self.apply(signs))
         return total / PROBES
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """Which of f unknowns a large system determines, (f,), and how many directions, at least where ``is_bound``."""
+
+    identified: NDArray[np.bool_]
+    rank: int
+    is_bound: bool = False
+
+    @property
+    def note(self) -> str:
+        """What the rank is, where it is not exact."""
+        return "rank is a lower bound" if self.is_bound else ""
+
+    def restrict(self, operator: SymmetricOperator) -> SymmetricOperator:
+        """Return the operator on what is identified, 0 on the rest: only there does an inverse exist."""
+        return operator if self.identified.all() else operator.scaled(self.identified.astype(np.float64))
+
+
+def identify(
+    apply: Callable[[Array], Array], solve: Callable[[Array], Array], diagonal: Array, *, evident: bool
+) -> Identification:
+    """Return what a positive semidefinite matrix (f, f) determines, by products and solutions of consistent systems.
+
+    For random z, the solution x of H x = H z differs from z by a random vector of the null space: an agent takes part
+    in it, with probability 1, if and only if it is not identified. ``evident`` says that all are.
+    """
+    f = diagonal.size
+    if evident:
+        return Identification(np.ones(f, dtype=bool), f)
+    scale = np.sqrt(diagonal)[:, None]
+    # A fixed seed: whether an agent is identified must not change from call to call.
+    z = np.random.default_rng(0).standard_normal((f, NULL_PROBES)) / scale
+    left = scale * (z - solve(apply(z)))
+    identified = np.linalg.norm(left, axis=1) < NULL_TOLERANCE
+    # As many random vectors of the null space as it has dimensions span it, and one more is their combination.
+    nullity = int((np.linalg.svd(left[~identified], compute_uv=False) > NULL_TOLERANCE * np.sqrt(f)).sum())
+    complete = nullity < NULL_PROBES
+    return Identification(identified, f - nullity if complete else int(identified.sum()), is_bound=not complete)
 
 
 @final
@@ -356,18 +441,27 @@ def _informative(exact: Array, errors: Array, n: int) -> tuple[Array, Array]:
 def conjugate_gradients(
     apply: Callable[[Array], Array],
     rhs: Array,
-    diagonal: Array,
+    preconditioner: Array | Callable[[Array], Array],
     *,
     tolerance: float = CG_TOLERANCE,
     most: int = CG_ITERATIONS,
+    rough: bool = False,
 ) -> tuple[Array, float]:
     """Return x with apply(x) = rhs for columns (f, b), and an estimate of the preconditioned condition number.
 
-    Each column has step sizes of its own, which SciPy's solver has not; ``diagonal`` (f,) preconditions.
+    Each column has step sizes of its own, which SciPy's solver has not. The ``preconditioner`` is a positive diagonal
+    (f,), or a function that solves a similar system, possibly inexactly: then directions are made conjugate to the last
+    one explicitly [1]_. It is an error if ``most`` iterations do not suffice, unless a ``rough`` solution will do.
+
+    References
+    ----------
+    .. [1] Golub & Ye (1999), Inexact preconditioned conjugate gradient method with inner-outer iteration. SIAM J. Sci.
+       Comput. 21.
     """
+    inexact = callable(preconditioner)
     # All columns share one product per iteration, the expensive operation; only the scalars differ.
     x, r = np.zeros_like(rhs), rhs.copy()
-    z = r / diagonal[:, None]
+    z = _preconditioned(preconditioner, r)
     p, rz = z.copy(), np.einsum("ij,ij->j", r, z)
     # Convergence in the norm of the preconditioned residual, the quantity that the iteration computes anyway.
     goal = tolerance**2 * rz
@@ -382,18 +476,26 @@ def conjugate_gradients(
         alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
         x += alpha * p
         r -= alpha * Ap
-        z = r / diagonal[:, None]
+        z = _preconditioned(preconditioner, r)
         after = np.einsum("ij,ij->j", r, z)
-        beta = np.divide(after, rz, out=np.zeros_like(rz), where=rz > 0)
+        # With a fixed preconditioner, −α zᵀAp is rᵀz of the next iteration.
+        towards = -alpha * np.einsum("ij,ij->j", z, Ap) if inexact else after
+        beta = np.divide(towards, rz, out=np.zeros_like(rz), where=rz > 0)
         # Coefficients of the first column only: they define the Lanczos matrix, whose extreme eigenvalues approximate
         # those of the operator. After convergence they are ratios of rounding errors.
         if rz[0] > goal[0] and alpha[0] > 0:
-            steps.append((float(alpha[0]), float(beta[0])))
+            steps.append((float(alpha[0]), max(float(beta[0]), 0.0)))
         p, rz = z + beta * p, after
+    if rough:
+        return x, _condition(steps)
     raise PeerPressureError(
         f"the estimate did not converge in {most} iterations: the outputs say too little of some agent; "
         "use a prior, or observe more"
     )
+
+
+def _preconditioned(preconditioner: Array | Callable[[Array], Array], r: Array) -> Array:
+    return preconditioner(r) if callable(preconditioner) else np.asarray(r / preconditioner[:, None])
 
 
 def _condition(steps: list[tuple[float, float]]) -> float:

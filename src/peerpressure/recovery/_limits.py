@@ -34,6 +34,9 @@ WRONG_DIGITS = 8.0
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.
 CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
+# An unknown whose part in a random unidentified direction is more than this is not identified, where such directions
+# are found by conjugate gradients: far above their errors.
+NULL_TOLERANCE = 1e-6
 # Relative curvature below which a likelihood is flat in some direction.
 FLAT = 1e-11
 # Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor √e.

@@ -19,6 +19,8 @@ Array: TypeAlias = NDArray[np.float64]
 # Times are multiples of the step computed in floating point; this fraction of a step is far above their rounding error
 # and far below a step.
 _TIME_TOLERANCE = 1e-6
+# Units in the last place by which a value on a grid may be off: that of its own decimal digits, and of the arithmetic.
+_GRID_DIGITS = 4.0
 
 
 @final
@@ -27,11 +29,14 @@ class Observation:
     """Which agents are observed and when; by default all agents at every recorded step from 1 on.
 
     ``agents`` are labels and ``times`` steps (None for all that were recorded); steps before ``first_step`` are not
-    observed. ``rounding`` is the spacing of the values that outputs are rounded to: the loss is treated as independent
-    noise of variance rounding²/12 on each output, which is good while the noise is wider than the spacing.
+    observed. ``rounding`` is the spacing of the values that the observer sees: outputs are rounded to its multiples,
+    half to even, unless they are all on a grid of that spacing already, as data that came rounded are. The loss is
+    treated as independent noise of variance rounding²/12 on each output, which is good while the noise of a step is
+    wider than the spacing; the note of an estimate says where it is not.
 
     ``sees_start`` adds y₀. In a model that starts from its hidden opinions, y₀ = x₀ without noise: an observer of y₀
-    knows x₀ and nothing is left to estimate, hence the default. In a model with a ``start`` of its own, y₀ is part of
+    knows x₀ and nothing is left to estimate, hence the default: an estimate from a record that has y₀ says in its note
+    that this was not used. In a model with a ``start`` of its own, y₀ is part of
     the model: the observer knows it in any case, and it contains no information about x₀.
 
     >>> Observation(agents=["ann"], times=[1, 2, 5])
@@ -177,6 +182,8 @@ class Outputs:
     output is missing; ``present`` (T, k) is True where it is not, and common to all replicates. ``known``
     (replicates, n) is the x₀ that is known from step 0, and NaN for the agents ``seen.free`` to be estimated. The last
     ``copies`` replicates are perturbed copies of the first, which measure rounding errors and are no data.
+    ``leaves_start`` says that the run has y₀ = x₀ of observed agents and that the observer does not see it, although
+    no steps were chosen.
     """
 
     seen: ResolvedObservation
@@ -185,6 +192,7 @@ class Outputs:
     known: Array
     replicates: NDArray[np.int64]
     copies: int = 0
+    leaves_start: bool = False
 
     @property
     def complete(self) -> bool:
@@ -239,7 +247,7 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
         look = replace(look, agents=trajectory.labels)
     seen = look.resolve(model, trajectory.times)
     columns = _columns(model, trajectory, seen.agents)
-    values = _part(states, np.searchsorted(trajectory.times, seen.times), columns)
+    values = _rounded(_part(states, np.searchsorted(trajectory.times, seen.times), columns), seen.rounding)
     present = _present(values, seen.times)
     known = _known(model, seen, states, columns) if seen.sees_start else np.full((states.shape[0], model.n), np.nan)
     # Not ``seen.free``: an observed y₀ may be missing (NaN) for some agents, which are then to be estimated.
@@ -247,7 +255,16 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
     if not present.any() and free.size == model.n:
         remedy = "look at steps and agents that the data hold"
         raise InvalidInputError(message("an observer must see an output", got="only missing ones", remedy=remedy))
-    return Outputs(replace(seen, free=free), values, present, known, trajectory.replicates)
+    chosen = look.sees_start or look.first_step > 0 or look.times is not None
+    has_start = trajectory.times[:1] == 0 and isinstance(model.start, str) and np.isfinite(states[:, 0, columns]).any()
+    return Outputs(
+        replace(seen, free=free),
+        values,
+        present,
+        known,
+        trajectory.replicates,
+        leaves_start=bool(has_start) and not chosen,
+    )
 
 
 def on_grid(system: System, trajectory: Trajectory) -> Trajectory:
@@ -296,6 +313,33 @@ def _part(states: NDArray[Any], rows: Positions, columns: Positions) -> NDArray[
     """Return states[:, rows, columns] as a view where that is possible: outputs can fill the memory."""
     picked = states[:, _stretch(rows, states.shape[1])]
     return picked[:, :, _stretch(columns, states.shape[2])]
+
+
+def _rounded(values: NDArray[Any], spacing: float) -> NDArray[Any]:
+    """Return the outputs on the grid that the observer sees, as they are if they came on one of its spacing."""
+    if not spacing or _is_on_grid(values, spacing, 0.0):
+        return values
+    finite = np.isfinite(values)
+    first = float(values[np.unravel_index(np.argmax(finite), finite.shape)])
+    # The grid of data need not contain 0: of answers 0.5, 1.5 and 2.5, rounding to 0, 2 and 2 would make others. Equal
+    # values are no evidence of such a grid.
+    if (np.abs(values - first)[finite] > spacing / 2).any() and _is_on_grid(values, spacing, first):
+        return values
+    rounded = spacing * np.rint(np.asarray(values, dtype=np.float64) / spacing)
+    return rounded.astype(values.dtype, copy=False)
+
+
+def _is_on_grid(values: NDArray[Any], spacing: float, origin: float) -> bool:
+    """Return whether all outputs differ from the origin by multiples of the spacing, to the precision of their type."""
+    digits = _GRID_DIGITS * np.finfo(values.dtype).eps
+    for row in range(values.shape[1]):
+        there = np.asarray(values[:, row], dtype=np.float64)
+        # Infinite values are an error of their own, found later.
+        there = there[np.isfinite(there)]
+        steps = (there - origin) / spacing
+        if (np.abs(steps - np.rint(steps)) > digits * (1 + (np.abs(there) + abs(origin)) / spacing)).any():
+            return False
+    return True
 
 
 def _stretch(positions: Positions, size: int) -> slice | Positions:

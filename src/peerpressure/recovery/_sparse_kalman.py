@@ -27,6 +27,7 @@ from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._least_squares import (
     SymmetricOperator,
     conjugate_gradients,
+    identify,
     is_identified,
     symmetric_inverse,
     whiten_pair,
@@ -494,10 +495,7 @@ def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal
 
 
 def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
-    """Return the estimate by conjugate gradients, its covariance as an operator.
-
-    Without a prior, only agents without any information are reported as not identified.
-    """
+    """Return the estimate by conjugate gradients, its covariance as an operator."""
     f = data.seen.free.size
     added, right = np.zeros(f), normal.right
     if prior is not None:
@@ -506,20 +504,29 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
         added = 1 / rest.variances(f)
         right = right + added[:, None] * means.T
     diagonal = normal.diagonal() + added
-    # A full rank decision needs the eigenvalues of a matrix too large to form; the diagonal finds agents without any
-    # information, and a singular combination of several agents appears as slow convergence.
-    identified = diagonal > NEGLIGIBLE * normal.gross
+    # Of agents without any information rounding errors are left, which would be inverted.
+    told = (diagonal > NEGLIGIBLE * normal.gross)[:, None]
     # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
-    scale = np.where(identified, diagonal, 1.0)
+    scale = np.where(told[:, 0], diagonal, 1.0)
 
     def apply(columns: Vector) -> Vector:
-        return normal.apply(columns) + added[:, None] * columns
+        return np.where(told, normal.apply(told * columns) + added[:, None] * columns, 0.0)
 
-    value, condition = conjugate_gradients(apply, right, scale)
-    covariance = SymmetricOperator(f, lambda columns: conjugate_gradients(apply, columns, scale)[0])
-    rank = int(identified.sum())
+    def invert(columns: Vector) -> Vector:
+        return conjugate_gradients(apply, told * columns, scale)[0]
+
+    value, condition = conjugate_gradients(apply, told * right, scale)
+    known = identify(apply, invert, scale, evident=prior is not None)
     return estimate_from(
-        model, data, method, value.T, covariance, identified=identified, rank=rank, condition=condition
+        model,
+        data,
+        method,
+        value.T,
+        known.restrict(SymmetricOperator(f, invert)),
+        identified=known.identified,
+        rank=known.rank,
+        condition=condition if known.identified.all() else np.inf,
+        note=known.note,
     )
 
 

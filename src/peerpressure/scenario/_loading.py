@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.model import Model
-from peerpressure.networks import Network, describe_events_file, describe_network_file
-from peerpressure.privacy._release import require_independent_start
+from peerpressure.networks import describe_events_file, describe_network_file
+from peerpressure.privacy import Definition
 from peerpressure.recovery import CONTINUOUS, CURRENT
-from peerpressure.scenario._agents import AdaptationTable, FromColumn, adaptation_of, values_of
+from peerpressure.scenario._agents import AdaptationTable, adaptation_of, values_of
+from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
 from peerpressure.scenario._scenario import Scenario
@@ -54,7 +55,8 @@ def _model_with(scenario: Scenario, **part: Any) -> Model:
 
 
 def _agents(scenario: Scenario, name: str) -> Any:
-    return values_of(getattr(scenario.agents, name), name, scenario.graph, scenario.run.seed)
+    part = getattr(scenario.agents, name)
+    return values_of(part, name, scenario.graph, scenario.run.seed, scenario.network_file)
 
 
 def _ends(scenario: Scenario) -> Any:
@@ -74,7 +76,7 @@ def _pressure(scenario: Scenario) -> None:
 
 
 def _adaptation(scenario: Scenario) -> None:
-    found = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed)
+    found = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed, scenario.network_file)
     if found is not None:
         _model_with(scenario, adaptation=found)
         found.pace(_ends(scenario))
@@ -140,8 +142,11 @@ def _privacy(scenario: Scenario) -> None:
     except PeerPressureError:
         # Errors of the agents are reported at the part that causes them.
         return
-    # A start computed from x₀ reveals it before any noise is added.
-    require_independent_start(model)
+    # Raises for insiders that are no agents, and for a start computed from x₀, which reveals it before any noise.
+    Definition(model, scenario.run.steps, insiders=scenario.privacy.insiders)
+    if scenario.privacy.insiders and scenario.time is not None and scenario.time.continuous:
+        rule = "insiders are accounted for in discrete time"
+        raise InvalidInputError(message(rule, got="continuous time", remedy="remove insiders, or [time]"))
 
 
 # Each part with the sections that it depends on, and the check that builds it.
@@ -158,7 +163,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("observe",): (("observe", "run"), _observed),
     ("observe", "methods"): (("observe", "agents", "time"), _methods),
     ("observe", "prior"): (("observe",), _prior),
-    ("privacy",): (("privacy", "agents"), _privacy),
+    ("privacy",): (("privacy", "agents", "time"), _privacy),
 }
 
 
@@ -306,7 +311,7 @@ def findings(scenario: Scenario) -> dict[str, str]:
     parts: dict[str, Any] = {name: getattr(agents, name) for name in ("hidden", "stubbornness", "start")}
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
-    found = {f"agents.{name}": _of_agents(part, scenario.graph) for name, part in parts.items()}
+    found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
     return {key: text for key, text in ({"network": _of_network(scenario.network)} | found).items() if text is not None}
 
 
@@ -321,7 +326,10 @@ def _of_network(section: Any) -> str | None:
     return None if text is None else f"{file}, {text}"
 
 
-def _of_agents(part: Any, network: Network) -> str | None:
+def _of_agents(part: Any, scenario: Scenario) -> str | None:
+    network = scenario.graph
+    if isinstance(part, FromAttribute):
+        part = part.column(scenario.network_file)
     if isinstance(part, FromColumn):
         return part.found(network)
     if isinstance(part, list):

@@ -188,7 +188,7 @@ class InlineNetworkSection(StaticNetworkSection):
 
 
 class NetworkFileSection(StaticNetworkSection):
-    """A network in a file: an edge list, GraphML, Matrix Market or NumPy, recognised by the suffix."""
+    """A network in a file: an edge list, a graph of another program, Matrix Market or NumPy, by the suffix."""
 
     file: InputFile
     weighted: bool = True

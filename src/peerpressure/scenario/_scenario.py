@@ -11,13 +11,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
 
+from peerpressure.dates import origin_seconds, seconds_in
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork
 from peerpressure.noise import LAWS
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
 from peerpressure.scenario._agents import Agents, adaptation_of, values_of
-from peerpressure.scenario._network import NetworkSection, StaticNetworkSection
+from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
     Count,
     Label,
@@ -168,14 +169,18 @@ class Observe(Section):
     agents: Annotated[list[Label], Field(min_length=1)] | None = None
     times: Annotated[list[Step], Field(min_length=1)] | None = None
     first_step: Step = 0
-    sees_start: bool = False
-    rounding: Annotated[float, Field(ge=0)] = 0.0
+    sees_start: Annotated[bool, Field(description="observe y₀ as well, which may show the hidden opinions")] = False
+    rounding: Annotated[float, Field(ge=0, description="spacing of the observed values; 0 for exact ones")] = 0.0
     methods: list[Method] = Field(default=["innovations"], min_length=1)
     target: Annotated[
         Literal["initial", "current"],
         Field(description="hidden opinions at the start, or at the end; these differ where opinions adapt"),
     ] = "initial"
     prior: PriorSection | None = None
+    step: Annotated[
+        str | None, Field(description="length of a step, such as '1 day', where observed outputs have dates")
+    ] = None
+    origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
     unknown_network: UnknownNetwork | None = None
 
     def observation(self) -> Observation:
@@ -185,6 +190,10 @@ class Observe(Section):
     @model_validator(mode="after")
     def _can_be_built(self) -> Observe:
         self.observation()
+        if self.step is not None:
+            seconds_in(self.step)
+        if self.origin is not None:
+            origin_seconds(self.origin)
         # Results are stored by method, so that a repeated one would overwrite itself.
         if len(set(self.methods)) < len(self.methods):
             got = ", ".join(self.methods)
@@ -198,6 +207,7 @@ class Privacy(Section):
     sensitivity: Positive = 1.0
     # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+    insiders: list[Label] = Field(default=[], description="agents who tell the observer their own noise")
 
 
 class Scenario(Section):
@@ -260,6 +270,11 @@ class Scenario(Section):
         assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
         return self.network.build(self.run.seed)
 
+    @property
+    def network_file(self) -> str | None:
+        """File of the network, which may have attributes of the agents; None if it has no file."""
+        return self.network.file if isinstance(self.network, NetworkFileSection) else None
+
     # Cached, because the optimal schedule takes many passes over the run.
     @cached_property
     def schedule(self) -> Schedule:
@@ -275,10 +290,10 @@ class Scenario(Section):
     def _model(self, pressure: Schedule) -> Model:
         seed, network = self.run.seed, self.graph
         parts: dict[str, Any] = {
-            name: values_of(getattr(self.agents, name), name, network, seed)
+            name: values_of(getattr(self.agents, name), name, network, seed, self.network_file)
             for name in ("hidden", "stubbornness", "start")
         }
-        adaptation = adaptation_of(self.agents.adaptation, network, seed)
+        adaptation = adaptation_of(self.agents.adaptation, network, seed, self.network_file)
         return Model(
             # The model takes the temporal network itself; its aggregate serves for labels.
             network if self.temporal_network is None else self.temporal_network,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import replacing
+from peerpressure.files import replacing, require_pyarrow
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
     Ledger,
@@ -202,22 +202,12 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             # exact repr.
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
     elif target.suffix == ".parquet":
-        _require_pyarrow(target)
+        require_pyarrow(target)
         with replacing(target) as file:
             table.to_parquet(file, index=False, engine="pyarrow")
     else:
         rule = "a table is written as .csv or .parquet"
         raise FileFormatError(message(rule, got=target.name, remedy="end the name in one of them"))
-
-
-def _require_pyarrow(target: Path) -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        remedy = "pip install pyarrow (peerpressure[cluster] brings it), or write .csv"
-        raise FileFormatError(
-            message("Parquet files need pyarrow, which is not installed", got=target.name, remedy=remedy)
-        ) from error
 
 
 def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Fingerprint) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ import { DEFAULT_OBSERVE } from "./scenario.js";
 /**
  * @typedef {import("./types.js").AgentLabel} AgentLabel
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").InferenceAnswer} InferenceAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").PressureAnswer} PressureAnswer
@@ -22,6 +23,8 @@ import { DEFAULT_OBSERVE } from "./scenario.js";
  * @property {(answer: PressureAnswer) => void} onPressure
  * @property {(answer: ExactAnswer | null) => void} onExact null if it would take too long
  * @property {(answer: ObserveAnswer) => void} onObservation
+ * @property {(answer: InferenceAnswer | string | null) => void} onInference null if the network is known; a text says
+ *   why there is no answer, and is empty until there is one
  * @property {(refusal: Refusal) => void} onRefusal
  * @property {(busy: boolean) => void} onBusy
  */
@@ -52,13 +55,31 @@ function networkKey({ network, run, agents }) {
   return JSON.stringify([network, run.seed, agents?.stubbornness]);
 }
 
+/**
+ * Return what an inferred network depends on, as text; empty if the network is known.
+ * @param {Scenario} scenario
+ */
+function inferenceKey({ privacy, observe, ...rest }) {
+  if (!observe?.unknown_network) return "";
+  const { methods, prior, target, ...seen } = observe;
+  return JSON.stringify([rest, seen]);
+}
+
 export class Computation {
-  #channels = { run: new Channel(), pressure: new Channel(), exact: new Channel(), observe: new Channel() };
+  #channels = {
+    run: new Channel(),
+    pressure: new Channel(),
+    exact: new Channel(),
+    observe: new Channel(),
+    inference: new Channel(),
+  };
   #frame = 0;
   /** Whether more than the observer has to be computed in the next frame. */
   #everything = false;
   /** @type {{key: string, answer: NetworkAnswer} | null} */
   #network = null;
+  /** What the inferred network that is shown, or being computed, depends on. */
+  #inferenceKey = "";
   #tasks = 0;
 
   /**
@@ -80,7 +101,10 @@ export class Computation {
       if (this.#everything) {
         this.#computePressure();
         this.#computeRun();
-      } else if (this.source.observing()) this.#computeObservation();
+      } else if (this.source.observing()) {
+        this.#computeObservation();
+        this.#computeInference();
+      }
       this.#everything = false;
       this.#end();
     });
@@ -141,6 +165,7 @@ export class Computation {
       this.computeExact();
       if (this.source.observing()) this.#computeObservation();
       else this.#channels.observe.cancel();
+      this.#computeInference();
     });
   }
 
@@ -163,6 +188,28 @@ export class Computation {
     return this.#track(async () => {
       const answer = await this.#channels.observe.latest((signal) => ask("/api/observe", question, signal));
       if (answer) this.listeners.onObservation(answer);
+    });
+  }
+
+  /** Infer the network, unless it is known or has been inferred; this takes seconds, and nothing else waits for it. */
+  #computeInference() {
+    const { observe = DEFAULT_OBSERVE, ...rest } = this.source.scenario();
+    const question = { scenario: { ...rest, observe } };
+    const key = inferenceKey(question.scenario);
+    if (key === this.#inferenceKey) return;
+    const wanted = key !== "" && this.source.observing();
+    this.#inferenceKey = wanted ? key : "";
+    this.#channels.inference.cancel();
+    this.listeners.onInference(wanted ? "" : null);
+    if (!wanted) return;
+    this.#track(async () => {
+      const work = this.#channels.inference.latest((signal) => ask("/api/inference", question, signal));
+      // A refusal concerns the inference alone, and is shown in its place.
+      const answer = await work.catch((error) => {
+        if (!(error instanceof Refusal)) throw error;
+        return error.message;
+      });
+      if (answer) this.listeners.onInference(answer);
     });
   }
 }

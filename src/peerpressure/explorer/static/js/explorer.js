@@ -11,6 +11,7 @@ import { byId } from "./elements.js";
 import { Estimates } from "./estimates.js";
 import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
+import { Inference } from "./inference.js";
 import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
 import { ObserverControls } from "./observer.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
@@ -41,7 +42,7 @@ const COLOURS = [
 
 /**
  * Count the answers shown in an attribute of the page, so that tests can wait for the next one.
- * @param {"runs" | "pressures" | "exacts" | "observations"} kind
+ * @param {"runs" | "pressures" | "exacts" | "observations" | "inferences"} kind
  */
 function countAnswer(kind) {
   const { dataset } = document.documentElement;
@@ -68,6 +69,10 @@ class Explorer {
     this.brush = new Brush(this.stage, this.store);
     this.transport = new Transport(this.clock, (speed) => this.store.setView({ speed }));
     this.estimates = new Estimates(catalogue.methods, (index) => this.#pointAt(index));
+    this.inference = new Inference({
+      onSeek: (time) => this.clock.seekTime(time),
+      onEdges: (groups) => this.stage.setEdges(groups),
+    });
     this.observer = new ObserverControls(this.store, this.stage, catalogue, (on) =>
       this.tools.use(on ? "see" : "look"),
     );
@@ -98,6 +103,10 @@ class Explorer {
         },
         onExact: (answer) => this.#showExact(answer),
         onObservation: (answer) => this.#showObservation(answer),
+        onInference: (answer) => {
+          this.inference.show(answer);
+          if (answer) countAnswer("inferences");
+        },
         onRefusal: showRefusal,
         onBusy: (busy) => document.documentElement.toggleAttribute("data-busy", busy),
       },
@@ -204,6 +213,7 @@ class Explorer {
     this.curves.setFollowed(this.stage.followed);
     this.curves.draw();
     this.stage.marksObserved = observing;
+    this.inference.setVisible(observing);
     this.stage.setObservation(this.stage.observation);
   }
 
@@ -249,7 +259,10 @@ class Explorer {
       if (this.#started) this.address.schedule();
     });
     clock.onChange(() => {
-      if (clock.index !== this.#markedIndex) this.curves.mark(clock.index);
+      if (clock.index !== this.#markedIndex) {
+        this.curves.mark(clock.index);
+        this.inference.mark(clock.time);
+      }
       this.#markedIndex = clock.index;
       if (this.#started && !clock.playing) this.address.schedule();
     });
@@ -270,7 +283,7 @@ class Explorer {
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock);
     followTheme(() => {
-      for (const part of [this.stage, this.curves, this.pressure, this.estimates]) part.restyle();
+      for (const part of [this.stage, this.curves, this.pressure, this.estimates, this.inference]) part.restyle();
     });
     listenToShareMenu({
       scenario: () => ({ ...store.scenario, observe: store.scenario.observe ?? DEFAULT_OBSERVE }),

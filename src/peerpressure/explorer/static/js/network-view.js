@@ -7,6 +7,14 @@ import { ScreenLayout } from "./screen-layout.js";
 /**
  * @typedef {import("./colour.js").Scale} Scale
  *
+ * @typedef {object} EdgeGroup edges that are drawn alike
+ * @property {string} kind
+ * @property {Uint32Array} edges pairs of agents
+ * @property {string} colour its name in the stylesheet
+ * @property {number} width
+ * @property {number[]} dash
+ * @property {number} alpha
+ *
  * @typedef {object} Graph
  * @property {number} n
  * @property {Float32Array} positions
@@ -45,6 +53,11 @@ export class NetworkView {
   size = 0;
   #radii = new Float32Array(0);
   #edgeLayer = document.createElement("canvas");
+  /**
+   * What is drawn in place of the network's own edges, the lowest first.
+   * @type {EdgeGroup[] | null}
+   */
+  #edgeGroups = null;
 
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
@@ -60,6 +73,8 @@ export class NetworkView {
     const sameSize = graph.n === this.graph.n;
     const { zoom, panX, panY } = this.layout;
     this.graph = graph;
+    // Groups of edges refer to the network before.
+    this.#edgeGroups = null;
     this.layout = new ScreenLayout(graph.positions, graph.n);
     if (sameSize) Object.assign(this.layout, { zoom, panX, panY });
     this.refit();
@@ -91,18 +106,39 @@ export class NetworkView {
     this.#radii = Float32Array.from(degrees, (degree) => this.size * (0.78 + 0.75 * Math.sqrt(degree / most)));
   }
 
+  /** @param {EdgeGroup[] | null} groups null for the network's own edges */
+  setEdges(groups) {
+    this.#edgeGroups = groups;
+    this.drawEdges();
+  }
+
   drawEdges() {
     const ctx = context2d(this.#edgeLayer);
-    const { edges } = this.graph;
-    const { x, y, zoom } = this.layout;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, this.#edgeLayer.width, this.#edgeLayer.height);
     const density = window.devicePixelRatio || 1;
     ctx.setTransform(density, 0, 0, density, 0, 0);
-    const crowd = edges.length / 2 / zoom;
-    ctx.globalAlpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
-    ctx.strokeStyle = cssColour("edge");
-    ctx.lineWidth = crowd < 400 ? 1.1 : 0.7;
+    for (const group of this.#edgeGroups ?? [this.#ownEdges()]) this.#strokeEdges(ctx, group);
+  }
+
+  /** @returns {EdgeGroup} */
+  #ownEdges() {
+    const { edges } = this.graph;
+    const crowd = edges.length / 2 / this.layout.zoom;
+    const alpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
+    return { kind: "own", edges, colour: "edge", width: crowd < 400 ? 1.1 : 0.7, dash: [], alpha };
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {EdgeGroup} group
+   */
+  #strokeEdges(ctx, { edges, colour, width, dash, alpha }) {
+    const { x, y } = this.layout;
+    ctx.globalAlpha = alpha;
+    ctx.strokeStyle = cssColour(colour);
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
     for (let start = 0; start < edges.length; start += 2 * EDGES_PER_PATH) {
       ctx.beginPath();
       for (let k = start; k < Math.min(edges.length, start + 2 * EDGES_PER_PATH); k += 2) {

@@ -25,6 +25,12 @@ const SELECTIONS = [
   { id: "some", title: "Picked" },
 ];
 
+/** @type {{id: "known" | "unknown", title: string}[]} */
+const NETWORKS = [
+  { id: "known", title: "Known" },
+  { id: "unknown", title: "Unknown" },
+];
+
 /**
  * Return the agents in a fixed order that looks random. A share is its beginning, so that a larger share contains a
  * smaller one.
@@ -78,6 +84,13 @@ export class ObserverControls {
       onChange: (id) => this.#select(id),
     });
     byId("observe-who").replaceChildren(selection, el("div", { class: "parameters", id: "observe-who-more" }));
+    const network = segmented({
+      label: "The network is",
+      options: NETWORKS,
+      value: this.#observe.unknown_network ? "unknown" : "known",
+      onChange: (id) => this.#write({ unknown_network: id === "unknown" ? {} : undefined }),
+    });
+    byId("observe-network").replaceChildren(network);
     byId("observe-when").replaceChildren(...this.#timeSliders());
     byId("observe-privacy").replaceChildren(...this.#privacySliders());
     this.#showMethods();

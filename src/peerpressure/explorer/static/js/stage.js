@@ -102,6 +102,12 @@ export class Stage {
     this.invalidate();
   }
 
+  /** @param {import("./network-view.js").EdgeGroup[] | null} groups null for the network's own edges */
+  setEdges(groups) {
+    this.view.setEdges(groups);
+    this.invalidate();
+  }
+
   /** @param {ObserveAnswer | null} observation */
   setObservation(observation) {
     this.observation = observation;

@@ -48,6 +48,8 @@ export interface ObserveSection extends Section {
   times?: number[];
   first_step?: number;
   methods?: string[];
+  /** Settings of the inference if the observer does not know the network. */
+  unknown_network?: Section;
 }
 
 export interface Scenario extends Section {
@@ -290,6 +292,26 @@ export type ObserveAnswer = Packed<
   }
 >;
 
+/** The edges that are inferred from the steps up to each of T times, of m pairs of agents. */
+export type InferenceAnswer = Packed<
+  {
+    /** Why there is no time, null if there is one. */
+    failed: string | null;
+  },
+  {
+    times: Float64;
+    average_precision: Float64;
+    /** (m, 2), as indices of agents. */
+    pairs: Uint32;
+    /** Whether they are connected, (m). */
+    true: Uint32;
+    /** (T, m); 0 for pairs that are not taken for edges. */
+    weights: Float32;
+    /** (T, m); NaN with fewer steps than agents. */
+    confidence: Float32;
+  }
+>;
+
 export interface PressureAnswer {
   text: string;
   times: number[];
@@ -309,5 +331,6 @@ export interface Answers {
   "/api/run": RunAnswer;
   "/api/exact": ExactAnswer;
   "/api/observe": ObserveAnswer;
+  "/api/inference": InferenceAnswer;
   "/api/pressure": PressureAnswer;
 }

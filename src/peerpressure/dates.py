@@ -1,0 +1,173 @@
+"""Calendar times: ISO dates, durations in words, and the steps of a model that they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+
+# Weeks are the longest unit of a constant length: months and years differ.
+UNITS: Mapping[str, int] = MappingProxyType({"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800})
+SHORT: Mapping[str, str] = MappingProxyType({"s": "second", "sec": "second", "min": "minute", "h": "hour", "d": "day"})
+# Unix times by their size: every instant from 1973 to 5138 has one reading only.
+UNIX: Mapping[float, float] = MappingProxyType({1e8: 1.0, 1e11: 1e3, 1e14: 1e6, 1e17: 1e9})
+LARGEST_UNIX = 1e20
+ROUNDING = 1e-6  # tolerance of a time, as a share of a step
+
+# ISO 8601: a day, with or without a time of day and a time zone.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?|) *([a-z]+)", re.IGNORECASE)
+_START = datetime(1970, 1, 1)
+
+
+class DateError(ValueError):
+    """A time among others is none, or does not fit them; ``place`` is its position."""
+
+    def __init__(self, place: int, rule: str, remedy: str = "write dates such as 2024-01-31T12:00:00") -> None:
+        self.place, self.rule, self.remedy = place, rule, remedy
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is an ISO date, with or without a time of day.
+
+    >>> [is_date(text) for text in ("2024-01-31", "2024-01-31 12:00", "2024-01-31T12:00:00.5Z", "31/01/2024")]
+    [True, True, True, False]
+    """
+    return _DATE.fullmatch(text) is not None
+
+
+def as_seconds(dates: Sequence[object]) -> NDArray[np.float64]:
+    """Return dates, as ISO text or Python's own, as seconds since 1970; without a time zone they are taken as UTC.
+
+    >>> as_seconds(["1970-01-02", date(1970, 1, 1)])
+    array([86400.,     0.])
+    """
+    found, zoned = np.empty(len(dates)), False
+    for place, value in enumerate(dates):
+        when: object = value
+        if isinstance(value, str) and is_date(value):
+            try:
+                when = datetime.fromisoformat(value.replace(",", "."))
+            except ValueError as error:
+                raise DateError(place, f"a date must exist ({error})") from None
+        if not isinstance(when, date):
+            raise DateError(place, "all times must be dates if one is")
+        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+        has_zone = moment.tzinfo is not None
+        # Without a zone a date may be hours away from one with a zone.
+        if place and has_zone != zoned:
+            raise DateError(place, "all dates must have a time zone, or none")
+        zoned = has_zone
+        found[place] = (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
+    return found
+
+
+def seconds_in(duration: object) -> float:
+    """Return the length of a duration in words, such as "1 day" or "15 min".
+
+    >>> seconds_in("2 weeks"), seconds_in("hour")
+    (1209600.0, 3600.0)
+    """
+    words = _DURATION.fullmatch(duration.strip()) if isinstance(duration, str) else None
+    unit = "" if words is None else SHORT.get(words[2].lower(), words[2].lower().removesuffix("s"))
+    length = 0.0 if words is None or unit not in UNITS else float(words[1] or 1) * UNITS[unit]
+    if length <= 0:
+        rule = "the length of a step must be a number and a unit: seconds, minutes, hours, days or weeks"
+        remedy = "for instance '1 day'; months and years have no constant length"
+        raise InvalidInputError(message(rule, got=repr(duration), remedy=remedy))
+    return length
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration in the largest unit that divides it.
+
+    >>> in_words(1209600.0), in_words(5400.0)
+    ('2 weeks', '90 minutes')
+    """
+    unit = next((unit for unit, size in reversed([*UNITS.items()]) if seconds % size == 0), "second")
+    count = seconds / UNITS[unit]
+    return f"{count:.10g} {unit}{'s' * (count != 1)}"
+
+
+def calendar_steps(times: Sequence[object], step: str, origin: object = None) -> tuple[NDArray[np.float64], str]:
+    """Return the step of each time, and the words that state it.
+
+    Parameters
+    ----------
+    times : sequence
+        ISO dates, dates of Python, or Unix times.
+    step : str
+        Length of a step, as ``seconds_in`` reads it.
+    origin : object, optional
+        Time of step 0, as ``times``; by default the first time is step 1.
+
+    Raises
+    ------
+    DateError
+        If a time is neither a date nor a Unix time, comes before the origin, or lies between two steps.
+
+    Examples
+    --------
+    >>> calendar_steps(["2024-01-31", "2024-02-02"], "1 day")
+    (array([1., 3.]), 'steps of 1 day, 2024-01-31 is step 1')
+    """
+    length = seconds_in(step)
+    seconds = _seconds(times)
+    first = seconds.min()
+    zero = first - length if origin is None else origin_seconds(origin)
+    steps = (seconds - zero) / length
+    early = np.flatnonzero(steps < -ROUNDING)
+    if early.size:
+        raise DateError(int(early[0]), f"times must not come before {_date(zero)}, step 0", "set an earlier origin")
+    off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
+    if off.size:
+        rule = f"times must be whole steps of {in_words(length)} after {_date(zero)}, step 0"
+        # Without an origin of its own, step 0 moves with the length of a step.
+        raise DateError(int(off[0]), rule, _finer(np.append(seconds, first if origin is None else zero)))
+    steps = np.rint(steps)
+    return steps, f"steps of {in_words(length)}, {_date(first)} is step {steps[np.argmin(seconds)]:.0f}"
+
+
+def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
+    """Return times as seconds since 1970: all dates, or all Unix times in one unit, which their size tells."""
+    if not all(isinstance(time, int | float | np.number) and not isinstance(time, bool) for time in times):
+        return as_seconds(times)
+    numbers = np.array(times, dtype=np.float64)
+    unit = np.searchsorted([*UNIX, LARGEST_UNIX], numbers, side="right")
+    # NaN is sorted behind the largest.
+    bad = np.flatnonzero((unit == 0) | (unit > len(UNIX)) | (unit != unit[0]))
+    if bad.size:
+        rule = "numbers must be Unix times, in seconds or their fractions, if the length of a step is given"
+        raise DateError(int(bad[0]), rule, "leave the length of a step out if times count steps")
+    return numbers / [*UNIX.values()][int(unit[0]) - 1]
+
+
+def origin_seconds(origin: object) -> float:
+    """Return the origin of time as seconds since 1970."""
+    try:
+        return float(_seconds([origin])[0])
+    except DateError:
+        remedy = "for instance '2024-01-31' or '2024-01-31T12:00'"
+        raise InvalidInputError(message("the origin must be a date", got=repr(origin), remedy=remedy)) from None
+
+
+def _date(seconds: float) -> str:
+    """Return an instant as an ISO date, with its time of day unless that is midnight."""
+    try:
+        moment = _START + timedelta(seconds=float(seconds))
+    except OverflowError:
+        return f"{in_words(float(seconds))} after 1970"
+    return moment.isoformat().removesuffix("T00:00:00")
+
+
+def _finer(seconds: NDArray[np.float64]) -> str:
+    """Return the remedy for times between two steps: the longest step that has none, if there is one."""
+    parts = np.rint((seconds - seconds[-1]) * 1000).astype(np.int64)
+    common = int(np.gcd.reduce(parts)) / 1000
+    return f"a step of {in_words(common)} fits all times" if common >= 1 else "round the times, or use a shorter step"

@@ -1,0 +1,273 @@
+"""Files of graphs from other programs: GraphML, GEXF, GML and Pajek, with the attributes of their nodes.
+
+Agents are named by the labels of the nodes if every node has one of its own, else by their names or identifiers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
+from peerpressure.files import decode_text, naming, read_bytes
+from peerpressure.networks._edge_lists import parse_labels
+from peerpressure.networks._validation import Label, network_error
+from peerpressure.tables import Row, TextTable, cell_text, places_in
+
+_GEXF_13 = re.compile(rb"http://(?:www\.)?gexf\.net/1\.3(?=[\"'/])")
+_WORDS = re.compile(r'"([^"]*)"|(\S+)')
+
+
+class GraphFile(NamedTuple):
+    """A graph of NetworkX with agents as nodes, named by an attribute or "id"; ``weight`` is an attribute of edges."""
+
+    graph: Any
+    named_by: str
+    weight: str | None
+
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the attributes of nodes, in the order of first appearance."""
+        names = [name for _, data in self.graph.nodes(data=True) for name in data]
+        return [name for name in dict.fromkeys([*names, *self.defaults]) if name not in ("label", self.named_by)]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """Attributes of nodes that have none of their own."""
+        found: Mapping[str, Any] = self.graph.graph.get("node_default", {})
+        return found
+
+    @property
+    def description(self) -> str:
+        """How the file was read, in words."""
+        parts = [f"agents by {self.named_by}", *([f"weight from {self.weight!r}"] if self.weight else [])]
+        names = self.attributes
+        return ", ".join(parts) + (f"; attributes: {first_few(map(repr, names), len(names))}" if names else "")
+
+
+def is_graph_file(path: str | PathLike[str]) -> bool:
+    """Return whether a file is a graph by its suffix."""
+    return Path(path).name.lower().removesuffix(".gz").endswith(tuple(GRAPHS))
+
+
+def read_graph(file: Path, weight: str | None = "weight") -> GraphFile:
+    """Return the graph in a file; edges without the weight of others have the default of the file, or 1."""
+    suffix = next(suffix for suffix in GRAPHS if file.name.lower().removesuffix(".gz").endswith(suffix))
+    graph, named_by = _with_labels(GRAPHS[suffix](read_bytes(file)))
+    defaults = graph.graph.get("edge_default", {})
+    names = [*dict.fromkeys([name for *_, data in graph.edges(data=True) for name in data] + [*defaults])]
+    # Other programs have other names for weights, as in tables.
+    if weight == "weight" and weight not in names:
+        weight = next((names[k] for k in places_in(names, ("weight",)).values()), weight)
+    if weight in defaults:
+        for *_, data in graph.edges(data=True):
+            data.setdefault(weight, defaults[weight])
+    return GraphFile(graph, named_by, weight if weight in names else None)
+
+
+def read_attribute(path: str | PathLike[str], name: str) -> dict[Label, float]:
+    """Return an attribute of the agents in a GraphML, GEXF or GML file, by their labels.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, as `read_network` reads it.
+    name : str
+        Name of the attribute.
+
+    Returns
+    -------
+    dict
+        Value by label, which a `Model` takes as hidden opinions or stubbornness.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    InvalidInputError
+        If there is no such attribute, or a value is no number.
+
+    See Also
+    --------
+    read_network : Read the network itself.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from tempfile import TemporaryDirectory
+    >>> graph = nx.Graph([("ann", "bob")])
+    >>> nx.set_node_attributes(graph, {"ann": 0.2, "bob": 0.7}, "opinion")
+    >>> with TemporaryDirectory() as folder:
+    ...     nx.write_gexf(graph, Path(folder, "friends.gexf"))
+    ...     read_attribute(Path(folder, "friends.gexf"), "opinion")
+    {'ann': 0.2, 'bob': 0.7}
+    """
+    file = Path(path)
+    with naming(file, "a network file", damage=Exception):
+        table, labels = attribute_table(file, name)
+        return dict(zip(labels, table.numbers(table.find(name), name).tolist(), strict=True))
+
+
+def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
+    """Return a table with the agents of a graph file and one of their attributes, and the labels in its order."""
+    found = read_graph(file)
+    if name not in found.attributes:
+        names = found.attributes
+        got = f"attributes {', '.join(map(repr, names))}" if names else "no attributes"
+        remedy = f"name one of these{did_you_mean(name, names)}" if names else "export them with the graph"
+        raise InvalidInputError(message(f"agents must have the attribute {name!r}", got=got, remedy=remedy))
+    rows = [
+        Row(number, [str(label), cell_text(data.get(name, found.defaults.get(name)))])
+        for number, (label, data) in enumerate(found.graph.nodes(data=True), start=1)
+    ]
+    # The column of labels must not have the name of the attribute.
+    heading = ("agent" if name != "agent" else "label", name)
+    return TextTable(rows, "", "an agent", heading=heading, unit="node"), list(found.graph.nodes)
+
+
+def _with_labels(graph: Any) -> tuple[Any, str]:
+    """Return the graph with agents as nodes, and whether they are named by label, name or id."""
+    import networkx as nx
+
+    texts, named_by = [str(node) for node in graph.nodes], "id"
+    # igraph writes names, and Gephi labels, which take precedence; either must tell all agents apart.
+    for attribute in ("name", "label"):
+        names = [cell_text(data.get(attribute)) for _, data in graph.nodes(data=True)]
+        if all(names) and len(set(names)) == len(names):
+            texts, named_by = names, attribute
+    if len(set(texts)) < len(texts):
+        twice = next(text for text, count in Counter(texts).items() if count > 1)
+        raise network_error("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
+    name = parse_labels(texts)
+    return nx.relabel_nodes(graph, dict(zip(graph.nodes, (name[text] for text in texts), strict=True))), named_by
+
+
+def _parsed_xml(data: bytes, kind: str) -> BytesIO:
+    """Return an XML file, which must not define entities: these can expand to gigabytes or include other files."""
+    from defusedxml import DTDForbidden, ElementTree
+
+    # Entities are declared in a document type only.
+    try:
+        ElementTree.fromstring(data, forbid_dtd=True)
+    except DTDForbidden:
+        rule, remedy = f"{kind} must not define a document type", "remove it; a graph needs none"
+        raise FileFormatError(message(rule, got="a DOCTYPE", remedy=remedy)) from None
+    return BytesIO(data)
+
+
+def _graphml(data: bytes) -> Any:
+    import networkx as nx
+
+    return nx.read_graphml(_parsed_xml(data, "GraphML"))
+
+
+def _gexf(data: bytes) -> Any:
+    import networkx as nx
+
+    # Version 1.3, which Gephi writes, has the elements of 1.2 for what is read here; older NetworkX knows only these.
+    data = _GEXF_13.sub(b"http://www.gexf.net/1.2draft", data)
+    graph = nx.read_gexf(_parsed_xml(data, "GEXF"))
+    if graph.graph.get("mode") == "dynamic":
+        remedy = "export one graph without times, or a list of contacts"
+        raise FileFormatError(
+            message("a GEXF file must hold one graph for all times", got="mode dynamic", remedy=remedy)
+        )
+    return graph
+
+
+def _gml(data: bytes) -> Any:
+    import networkx as nx
+
+    # By id, because labels may be missing or repeat; both are kept.
+    return nx.parse_gml(decode_text(data)[0], label="id")
+
+
+# Pajek, parsed here: NetworkX merges vertices with equal labels, and edges and arcs of one file
+
+
+def _pajek(data: bytes) -> Any:
+    import networkx as nx
+
+    lines = [(k, _words(line)) for k, line in enumerate(decode_text(data)[0].splitlines(), start=1)]
+    lines = [(k, words) for k, words in lines if words and not words[0].startswith("%")]
+    graph, section, row = nx.MultiDiGraph(), "", 0
+    for number, words in lines:
+        if words[0].startswith("*"):
+            section = words[0].lower().removeprefix("*")
+            if section == "vertices":
+                # Every vertex of a connected graph is mentioned somewhere, so that more of them are a mistake.
+                most = sum(len(words) for _, words in lines)
+                graph.add_nodes_from(range(1, 1 + _vertex(words[1] if len(words) > 1 else "", most, number)))
+            elif section not in PAJEK and section != "network":
+                raise _pajek_error(number, f"one of *{', *'.join(['vertices', *PAJEK])}", words[0])
+        elif section == "vertices":
+            vertex = _vertex(words[0], len(graph), number)
+            graph.nodes[vertex]["label"] = words[1] if len(words) > 1 else words[0]
+        elif section in PAJEK:
+            row += section == "matrix"
+            for source, target, weight in PAJEK[section](words, number, row, len(graph)):
+                graph.add_edge(source, target, weight=weight)
+                if section.startswith("edges"):
+                    graph.add_edge(target, source, weight=weight)
+    for vertex, facts in graph.nodes(data=True):
+        facts.setdefault("label", str(vertex))
+    return graph
+
+
+def _words(line: str) -> list[str]:
+    return [quoted or plain for quoted, plain in _WORDS.findall(line)]
+
+
+Links = Iterator[tuple[int, int, float]]
+
+
+def _pair(words: list[str], number: int, row: int, n: int) -> Links:
+    if len(words) < 2 or any(word.startswith("[") for word in words):
+        raise _pajek_error(number, "two vertices and a weight, without times", " ".join(words)[:60])
+    yield _vertex(words[0], n, number), _vertex(words[1], n, number), _weight(words[2:3], number)
+
+
+def _list(words: list[str], number: int, row: int, n: int) -> Links:
+    source, *targets = (_vertex(word, n, number) for word in words)
+    yield from ((source, target, 1.0) for target in targets)
+
+
+def _matrix_row(words: list[str], number: int, row: int, n: int) -> Links:
+    weights = [_weight([word], number) for word in words]
+    if len(weights) != n or row > n:
+        raise _pajek_error(number, f"one of {n} rows of {n} weights", f"row {row} with {len(weights)}")
+    yield from ((row, target, weight) for target, weight in enumerate(weights, start=1) if weight != 0)
+
+
+PAJEK: Mapping[str, Callable[[list[str], int, int, int], Links]] = MappingProxyType(
+    {"edges": _pair, "arcs": _pair, "edgeslist": _list, "arcslist": _list, "matrix": _matrix_row}
+)
+
+
+def _vertex(text: str, most: int, number: int) -> int:
+    # Fewer than 10 digits fit any graph, and int() takes long for a million of them.
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
+        raise _pajek_error(number, f"a vertex from 1 to {most}", repr(text[:40]))
+    return int(text)
+
+
+def _weight(words: list[str], number: int) -> float:
+    try:
+        return float(words[0]) if words else 1.0
+    except ValueError:
+        raise _pajek_error(number, "a weight that is a number", repr(words[0][:40])) from None
+
+
+def _pajek_error(number: int, wanted: str, got: str) -> FileFormatError:
+    return FileFormatError(message(f"line {number} must have {wanted}", got=got, remedy="write the file again"))
+
+
+GRAPHS: Mapping[str, Callable[[bytes], Any]] = MappingProxyType(
+    {".graphml": _graphml, ".gexf": _gexf, ".gml": _gml, ".net": _pajek}
+)
