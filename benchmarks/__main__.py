@@ -10,7 +10,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import bound, coverage, explorer, extensions, inference, latency, memory, regression, scaling, speed, threads
+from . import (
+    bound,
+    coverage,
+    explorer,
+    extensions,
+    filtering,
+    inference,
+    latency,
+    memory,
+    regression,
+    scaling,
+    speed,
+    threads,
+)
 from .machine import facts
 from .report import markdown, show
 from .sections import Section
@@ -27,6 +40,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "extensions": extensions.measure,
     "inference": inference.measure,
     "regression": regression.measure,
+    "filtering": filtering.measure,
     "coverage": coverage.measure,
 }
 
