@@ -16,6 +16,7 @@ from . import (
     explorer,
     extensions,
     filtering,
+    fit,
     inference,
     latency,
     memory,
@@ -42,6 +43,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "regression": regression.measure,
     "filtering": filtering.measure,
     "coverage": coverage.measure,
+    "fit": fit.measure,
 }
 
 

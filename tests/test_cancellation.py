@@ -16,7 +16,7 @@ from peerpressure.networks import barabasi_albert, failing_edges
 from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
 from peerpressure.progress import cancellable, checkpoint
-from peerpressure.recovery import information
+from peerpressure.recovery import diagnose_fit, information
 from peerpressure.theory import Moments, forecast
 
 STEPS = 12
@@ -36,12 +36,13 @@ VERBS: dict[str, Callable[..., Any]] = {
     "diagnose": lambda model, run, **stop: pp.diagnose(model, STEPS, **stop),
     "forecast": lambda model, run, **stop: forecast(model, STEPS, **stop),
     "recover": lambda model, run, **stop: pp.recover(model, run, "kalman", **stop),
+    "diagnose_fit": diagnose_fit,
     "information": lambda model, run, **stop: information(model, STEPS, **stop),
     "exposure": lambda model, run, **stop: exposure(model, STEPS, [0, 1], **stop),
     "budget": lambda model, run, **stop: budget(model, STEPS, **stop),
 }
 # Verbs that follow the model step by step; the others ask at least when they start.
-FOLLOWING = ("moments", "diagnose", "forecast", "recover", "exposure")
+FOLLOWING = ("moments", "diagnose", "forecast", "recover", "diagnose_fit", "exposure")
 
 
 def numbers(result: Any) -> list[Any]:

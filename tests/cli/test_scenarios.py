@@ -287,6 +287,28 @@ def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_p
     assert "sees_start" in run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
 
 
+def test_recover_tests_the_fit_and_says_what_fails(file: Path, capfd: Captured, tmp_path: Path) -> None:
+    observed, figure = tmp_path / "observed.csv", tmp_path / "residuals.svg"
+    experiment = Experiment(load_scenario(file))
+    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
+    right = run(capfd, "recover", file, "--outputs", observed, "--json").json["methods"][0]
+    assert min(right["goodness_of_fit"]) > 0.01
+    assert right["findings"] == {}
+    assert len(right["log_likelihood"]) == len(right["aic"]) == len(right["bic"]) == 2
+    file.write_text(SMALL.replace("std = 0.5", "std = 0.8"))
+    answer = run(capfd, "recover", file, "--outputs", observed, "--figure", figure)
+    assert "failed test: size: the noise is larger or smaller than declared" in answer.out
+    assert "log-likelihood: " in answer.out
+    assert "<svg" in figure.read_text(encoding="utf-8")
+    assert run(capfd, "recover", file, "--outputs", observed, "--figure", tmp_path / "figure.doc").status == 2
+    file.write_text(SMALL.replace('law = "gaussian"', 'law = "gaussian"\ntemporal = "frozen"'))
+    still = Experiment(load_scenario(file))
+    still.run.to_dataframe().query("time == 1").to_csv(observed, index=False)
+    untested = run(capfd, "recover", file, "--outputs", observed, "--json").json["methods"][0]
+    assert untested["goodness_of_fit"] is None
+    assert set(untested["tests"].values()) == {None}
+
+
 def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("[privacy]", "unknown_network = { std = 'known' }\n[privacy]"))
     experiment = Experiment(load_scenario(file))

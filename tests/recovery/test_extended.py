@@ -189,10 +189,14 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
     model = extended("both", "ar1")
     run = pp.simulate(model, 30, 1500, seed=8)
     for method in ("innovations", "kalman", "ols"):
-        p = recover(model, run, method).goodness_of_fit
-        assert p is not None
-        assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
-        assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
+        found = recover(model, run, method)
+        assert found.goodness_of_fit is not None
+        assert found.diagnostics is not None
+        for p in (found.diagnostics.tests["size"], found.diagnostics.tests["steps"]):
+            assert p is not None
+            assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
+            assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
+        assert np.mean(found.goodness_of_fit < 0.1) < 0.1 + 5 * np.sqrt(0.09 / 1500)
     longer = pp.simulate(model, 1000, seed=1)
     for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.3, FACTORS[::-1]))):
         p = recover(other, longer).goodness_of_fit

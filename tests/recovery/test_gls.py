@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, outputs_of
+from peerpressure.recovery import Observation, Prior, outputs_of, recover
 from peerpressure.recovery._regression import gls
 from tests.recovery.cases import AGENTS, STARTS, STEPS, VIEWS, dense_regression, small_model
 
@@ -52,12 +52,13 @@ def test_what_noise_does_not_reach_is_found_exactly() -> None:
 def test_p_values_are_uniform_under_the_model_and_tiny_under_another() -> None:
     model = small_model("ar1")
     run = pp.simulate(model, STEPS, 2000, seed=8)
-    p = gls(model, outputs_of(model, run, VIEWS["some agents"])).goodness_of_fit
+    found = recover(model, run, "gls", VIEWS["some agents"])
+    p = found.diagnostics.tests["size"] if found.diagnostics else None
     assert p is not None
     assert abs(p.mean() - 0.5) < 4 * np.sqrt(1 / 12 / 2000)
     assert abs(np.mean(p < 0.1) - 0.1) < 4 * np.sqrt(0.09 / 2000)
     louder = pp.Model(model.network, model.x0, model.s, noise=pp.Gaussian(0.1))
-    other = gls(louder, outputs_of(louder, run, VIEWS["some agents"])).goodness_of_fit
+    other = recover(louder, run, "gls", VIEWS["some agents"]).goodness_of_fit
     assert other is not None
     assert other.max() < 1e-6
 

@@ -133,10 +133,12 @@ def test_p_values_are_uniform_when_the_model_is_right(name: str, temporal: Tempo
         "student": pp.StudentT,
     }
     model = random_model(20, noise=laws[name](1.0, temporal=temporal))
-    p = recover(model, pp.simulate(model, 30, 1000, seed=3)).goodness_of_fit
+    # Noise that is not Gaussian takes an integral for each output.
+    few = name in ("laplace", "student")
+    p = recover(model, pp.simulate(model, 30, 50 if few else 1000, seed=3)).goodness_of_fit
     assert p is not None
-    assert abs(np.mean(p < 0.5) - 0.5) < 0.08
-    assert np.mean(p < 0.01) < 0.04
+    assert abs(np.mean(p < 0.5) - 0.5) < (0.25 if few else 0.08)
+    assert np.mean(p < 0.01) < (0.08 if few else 0.02)
 
 
 def test_another_model_is_noticed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
+    from peerpressure.model import Vector
     from peerpressure.recovery import Estimate, NetworkEstimate
 
 
@@ -44,6 +46,10 @@ def recover(
         typer.Option("--unknown-network", help="Infer the network as well; that of the file is not used."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Also draw residuals (of the first replicate and topic) to this PNG, PDF or SVG file."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Estimate hidden opinions from observed public ones.
@@ -52,7 +58,7 @@ def recover(
     observed agents and times and the observer's prior come from [observe]. Missing outputs are left empty. Where
     hidden opinions adapt, --target chooses between the initial and the current ones. In continuous time, times are
     real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
-    not identify have none.
+    not identify have none. The outputs are tested against the model, and tests that fail are explained.
 
     Times count steps; dates and Unix times become steps with --step, or step in [observe]. If the table has a column
     topic, hidden opinions are estimated for each topic; network and stubbornness are the same for all. The first line
@@ -63,10 +69,12 @@ def recover(
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
-    if unknown_network and (method or target):
-        rule = "--method and --target belong to a known network; one that is inferred has a single method"
-        got = f"--method {method}" if method else f"--target {target}"
+    if unknown_network and (method or target or figure):
+        rule = "--method, --target and --figure belong to a known network; one that is inferred has a single method"
+        got = f"--method {method}" if method else f"--target {target}" if target else f"--figure {figure}"
         raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
+    if figure is not None:
+        _kind(figure)
     scenario = open_scenario(file)
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
@@ -76,6 +84,9 @@ def recover(
         show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()
         seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
+        if figure is not None and len(seen.runs) > 1:
+            rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
+            raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
         show_stage("estimating")
         answers: list[_Answer] = []
         for topic, run in seen.runs.items():
@@ -86,6 +97,12 @@ def recover(
             # Options override [observe], which overrides the defaults.
             methods, wanted = [method] if method else asked.methods, target or asked.target
             found = [recover_opinions(system, run, name, look, prior, wanted) for name in methods]
+            show_stage("testing the fit")
+            # The fit is that of the model and not of a method, and so it is tested once.
+            found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
+            found[0].goodness_of_fit, found[0].log_likelihood
+            if figure is not None:
+                _draw(found[0], figure)
             answers.append(_estimated(topic, found))
         # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
@@ -129,16 +146,26 @@ def _estimated(topic: str, found: list[Estimate]) -> _Answer:
 
 
 def _facts(one: Estimate) -> dict[str, object]:
-    fit = None if one.goodness_of_fit is None else one.goodness_of_fit.tolist()
+    found = one.diagnostics
+    tests = {} if found is None else {name: _numbers(p) for name, p in found.tests.items()}
     return {
         "method": one.method,
         "target": one.target,
         "identified": int(one.identified.sum()),
         "rank": one.rank,
         "condition": one.condition,
-        "goodness_of_fit": fit,
+        "goodness_of_fit": _numbers(one.goodness_of_fit),
+        "tests": tests,
+        "findings": {} if found is None else dict(found.findings),
+        "log_likelihood": _numbers(one.log_likelihood),
+        "aic": _numbers(one.aic),
+        "bic": _numbers(one.bic),
         "note": one.note,
     }
+
+
+def _numbers(values: Vector | None) -> list[float] | None:
+    return None if values is None else values.tolist()
 
 
 def _write(answers: list[_Answer], out: Path) -> None:
@@ -151,6 +178,24 @@ def _write(answers: list[_Answer], out: Path) -> None:
     with replacing(out) as file:
         # Written atomically, with the same bytes on all systems.
         file.write(table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def _kind(figure: Path) -> str:
+    kind = figure.suffix.removeprefix(".").lower()
+    if kind not in ("png", "pdf", "svg"):
+        remedy = "use a name that ends in .png, .pdf or .svg"
+        raise InvalidInputError(message("a figure must be a PNG, PDF or SVG file", got=figure.name, remedy=remedy))
+    return kind
+
+
+def _draw(one: Estimate, file: Path) -> None:
+    from peerpressure.files import replacing
+    from peerpressure.plotting import fit_diagnostics, render
+
+    if one.diagnostics is not None:
+        drawn = render(fit_diagnostics(one.diagnostics), _kind(file))
+        with replacing(file) as target:
+            target.write(drawn)
 
 
 def _shown(found: list[Estimate], table: pd.DataFrame) -> list[Table | str]:

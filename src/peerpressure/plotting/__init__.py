@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from peerpressure.plotting import _convergence, _extensions, _network_leak, _recovery, continuous, network, sweep
+from peerpressure.plotting.fit import fit_diagnostics
 from peerpressure.plotting.style import render, save
 
 if TYPE_CHECKING:
@@ -93,4 +94,4 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     return function(*(tables[table] for table in needed))
 
 
-__all__ = ["ANIMATIONS", "FIGURES", "draw", "render", "save"]
+__all__ = ["ANIMATIONS", "FIGURES", "draw", "fit_diagnostics", "render", "save"]

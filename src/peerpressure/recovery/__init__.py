@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
+from peerpressure.recovery._diagnostics import FitDiagnostics, diagnose_fit
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
 from peerpressure.recovery._innovations import innovations
@@ -66,6 +67,8 @@ METHODS: Mapping[str, Estimator] = {
 CONTINUOUS = ("innovations", "kalman")
 UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
+# Methods that fit outputs which the model cannot have made.
+REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 
 __all__ = [
     "CONTINUOUS",
@@ -74,6 +77,7 @@ __all__ = [
     "Covariance",
     "Estimate",
     "Estimator",
+    "FitDiagnostics",
     "Information",
     "Method",
     "NetworkEstimate",
@@ -83,6 +87,7 @@ __all__ = [
     "ResolvedObservation",
     "Target",
     "average_precision",
+    "diagnose_fit",
     "fit",
     "infer_network",
     "information",
@@ -176,7 +181,8 @@ def _recover(
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
-        return replace(known_estimate(model_of(model), data, method), target=which)
+        found = known_estimate(model_of(model), data, method)
+        return replace(found, target=which, diagnostics=FitDiagnostics(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
         return (
@@ -186,11 +192,11 @@ def _recover(
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
-    estimate = replace(found, target=which)
-    if estimate.goodness_of_fit is None and data.complete and isinstance(model, Model):
-        # A regression fits any outputs; inverting the update tests whether they are consistent with the model.
-        estimate = replace(estimate, goodness_of_fit=invert(model, data).goodness_of_fit)
-    return replace(estimate, note="; ".join(filter(None, (estimate.note, *_remarks(model, data)))))
+    if method in REGRESSIONS and data.complete and isinstance(model, Model):
+        # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
+        invert(model, data)
+    note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
+    return replace(found, target=which, note=note, diagnostics=FitDiagnostics(model, data))
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:

@@ -18,7 +18,6 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import adopted_part, check_complete
@@ -60,7 +59,6 @@ def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -
     last = deque(run_filter(model, data, prior), maxlen=1)[0]
     solution = last.information.solve()
     hidden = last.state.posterior(solution.posterior).part(state_layout(model).hidden)
-    goodness_of_fit = solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None
     # Directions of x₀ that are not determined may shrink to 0 in x_{T+1}, so the rank is counted again.
     lost = int(np.linalg.matrix_rank(hidden.null_space, tol=SHARE_TOLERANCE)) if hidden.null_space.size else 0
     return Estimate(
@@ -71,7 +69,6 @@ def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -
         hidden.identified,
         model.n - lost,
         solution.condition,
-        goodness_of_fit,
     )
 
 

@@ -22,6 +22,7 @@ from peerpressure.statespace import state_layout
 if TYPE_CHECKING:
     import pandas
 
+    from peerpressure.recovery._diagnostics import FitDiagnostics
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = list[tuple[str, str]]
@@ -79,9 +80,8 @@ class Estimate:
         How many directions the data determine.
     condition : float
         Ratio of the variances of the worst and the best of them.
-    goodness_of_fit : array, (replicates,), or None
-        p-value of the outputs under the model, tiny where another model made them; None if the method has no such
-        test.
+    diagnostics : FitDiagnostics or None
+        Tests of the outputs under the model, and their log-likelihood; they do not depend on the method.
     homoskedastic_covariance : array or None
         The covariance that ordinary regression software prints.
     note : str
@@ -113,7 +113,7 @@ class Estimate:
     identified: NDArray[np.bool_]
     rank: int
     condition: float
-    goodness_of_fit: Array | None = None
+    diagnostics: FitDiagnostics | None = None
     homoskedastic_covariance: Array | None = None
     note: str = ""
     target: Target = "initial"
@@ -127,6 +127,26 @@ class Estimate:
     def std(self) -> Array:
         """The standard error of each agent, (agents,)."""
         return np.sqrt(self.variance)
+
+    @property
+    def goodness_of_fit(self) -> Array | None:
+        """p-value of the outputs under the model, (replicates,), tiny where another made them; None if untestable."""
+        return None if self.diagnostics is None else self.diagnostics.p_value
+
+    @property
+    def log_likelihood(self) -> Array | None:
+        """Log-likelihood of the outputs at its maximum in x₀, (replicates,), whatever the method; None without one."""
+        return None if self.diagnostics is None else self.diagnostics.log_likelihood
+
+    @property
+    def aic(self) -> Array | None:
+        """Akaike's criterion, (replicates,), for the comparison of rival models on the same outputs."""
+        return None if self.diagnostics is None else self.diagnostics.aic
+
+    @property
+    def bic(self) -> Array | None:
+        """Schwarz's criterion, (replicates,), which prefers fewer parameters than Akaike's."""
+        return None if self.diagnostics is None else self.diagnostics.bic
 
     def residuals(self, truth: ArrayLike | None = None) -> Array:
         """Return estimate − truth, (replicates, agents); the truth is the model's own x₀ unless given."""
@@ -193,7 +213,6 @@ def estimate_from(
     identified: NDArray[np.bool_] | None = None,
     rank: int | None = None,
     condition: float = 1.0,
-    goodness_of_fit: Array | None = None,
     homoskedastic_covariance: Array | None = None,
     note: str = "",
 ) -> Estimate:
@@ -205,7 +224,7 @@ def estimate_from(
     free, n = data.seen.free, model.n
     found = np.ones(free.size, dtype=bool) if identified is None else identified
     rank = free.size if rank is None else rank
-    facts: dict[str, Any] = {"condition": float(condition), "goodness_of_fit": goodness_of_fit, "note": note}
+    facts: dict[str, Any] = {"condition": float(condition), "note": note}
     # The covariance is passed through as it is: an operator or a sparse matrix of a large network must not be embedded.
     if free.size == n:
         return Estimate(
@@ -257,8 +276,7 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
             return found
     probed = estimator(with_copies(data))
     value, moved = without_copies(probed.value, probed.variance)
-    goodness_of_fit = None if probed.goodness_of_fit is None else probed.goodness_of_fit[: len(value)]
-    found = replace(probed, value=value, goodness_of_fit=goodness_of_fit)
+    found = replace(probed, value=value)
     return replace(found, covariance=_enlarged(found.covariance, moved)) if moved.any() else found
 
 
@@ -347,18 +365,11 @@ def rows(estimate: Estimate) -> Rows:
         std = estimate.std[estimate.identified]
         table.append(("standard error", f"{std.min():.4g}–{std.max():.4g}, median {np.median(std):.4g}"))
     table.append(("condition", f"{estimate.condition:.3g}"))
-    if estimate.goodness_of_fit is not None:
-        table.append(("fit to the model", _fit(estimate.goodness_of_fit)))
+    if estimate.diagnostics is not None:
+        table += estimate.diagnostics.summary()
     if estimate.note:
         table.append(("note", estimate.note))
     return table + [(f"  {label}", text) for label, text in _agents(estimate)]
-
-
-def _fit(p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    # The smallest of many p-values is small by chance; multiplying by their number is Bonferroni's correction.
-    least = min(1.0, float(p.min()) * p.size)
-    verdict = "outputs are as the model expects" if least > 1e-4 else "another model made these outputs"
-    return f"{verdict} (p = {least:.2g})"
 
 
 def _agents(estimate: Estimate) -> Rows:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._least_squares import is_identified, separate_noise
 from peerpressure.recovery._limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
@@ -97,18 +96,6 @@ class PosteriorFit:
     condition: float
     misfit: Vector
     spare: int
-
-    @property
-    def goodness_of_fit(self) -> Vector:
-        """The two-sided p-value of the facts, (replicates,); 1 if they leave nothing to compare."""
-        from scipy import special
-
-        # With no degrees of freedom left the misfit is 0 up to rounding, and χ²₀ has no p-value.
-        if not self.spare:
-            return np.ones_like(self.misfit)
-        # Both tails: too small a misfit also contradicts the model, for instance if the noise is smaller than assumed.
-        below, above = special.chdtr(self.spare, self.misfit), special.chdtrc(self.spare, self.misfit)
-        return np.asarray(2 * np.minimum(below, above))
 
 
 @final
@@ -356,6 +343,4 @@ def estimate_of(model: Model, data: Outputs, method: str, state: InformationStat
         identified=posterior.identified[free],
         rank=free.size - posterior.null_space.shape[1],
         condition=solution.condition,
-        # Other laws leave sums of squares that are not χ².
-        goodness_of_fit=solution.goodness_of_fit if isinstance(model.noise, Gaussian) else None,
     )

@@ -218,19 +218,16 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     model = system
     found = invert(model, data)
     problem = complete(model, found.weights, first_step=found.first is not None)
-    facts: dict[str, Any] = {"goodness_of_fit": found.goodness_of_fit}
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
-        return _agent_by_agent(problem, found, data, prior, facts)
+        return _agent_by_agent(problem, found, data, prior)
     check_dense(problem, prior)
     if model.n <= DENSE_LIMIT:
-        return _dense(problem, found, data, prior, facts)
-    return _iterative(problem, found, data, prior, facts)
+        return _dense(problem, found, data, prior)
+    return _iterative(problem, found, data, prior)
 
 
-def _agent_by_agent(
-    problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]
-) -> Estimate:
+def _agent_by_agent(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate where every agent stands for itself."""
     n, variance, value = problem.model.n, problem.variance, found.mean.T
     if prior is not None:
@@ -246,7 +243,7 @@ def _agent_by_agent(
     condition = float(noisy.max() / noisy.min()) if noisy.size else 1.0
     rank = int(identified.sum())
     return estimate_from(
-        problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition, **facts
+        problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition
     )
 
 
@@ -267,7 +264,7 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
     return np.asarray(total)
 
 
-def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]) -> Estimate:
+def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate with its full covariance, with exact equations and undetermined directions."""
     n, free = problem.model.n, data.seen.free
     J, rhs = problem.apply(np.eye(n)), _right_side(problem, found, prior)
@@ -286,7 +283,6 @@ def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | Non
         # The known starts are among the exact rows, and `estimate_from` adds them again.
         rank=solution.rank - (n - free.size),
         condition=solution.condition,
-        **facts,
     )
 
 
@@ -304,9 +300,7 @@ def _exact(problem: Complete, found: Inverted, data: Outputs) -> tuple[Array, Ar
     return np.concatenate([np.eye(n)[known], rows]), np.concatenate(values, axis=1)
 
 
-def _iterative(
-    problem: Complete, found: Inverted, data: Outputs, prior: Prior | None, facts: dict[str, Any]
-) -> Estimate:
+def _iterative(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
     n, free = problem.model.n, data.seen.free
     added = np.zeros(n) if prior is None else 1 / prior.variances(n)
@@ -334,7 +328,7 @@ def _iterative(
     # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
     covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
     quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
-    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality, **facts)
+    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
 
 
 def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Custom, Gaussian, Noise
-from peerpressure.recovery._least_squares import TimeWeights, time_weights, whiten_pair
+from peerpressure.noise import Custom, Noise
+from peerpressure.recovery._least_squares import TimeWeights, time_weights
 from peerpressure.recovery._limits import NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.schedules import Constant
@@ -41,7 +41,6 @@ class Inverted:
     mean: Array
     first: Array | None
     following: Array | None
-    goodness_of_fit: Array | None
 
 
 def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
@@ -64,39 +63,23 @@ def invert(model: Model, data: Outputs) -> Inverted:
     weights = weights_of(model, legible)
     bounds = Bounds(model)
     total = np.zeros((model.n, data.values.shape[0]))
-    squares = np.zeros_like(total)
     # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
-    before = np.zeros_like(total)
     shift, following = np.zeros_like(total), None
     rows = {int(t): row for row, t in enumerate(weights.times)}
-    # Otherwise whitening divides by 0 and there is no χ² statistic.
-    everywhere_noisy = bool(np.isfinite(weights.information).all())
     for t, series, error in _own_series(model, data, rows):
         row = rows[t]
         share = weights.share[row][:, None]
         if following is None:
             following = series
             shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
-        # Squares are taken about the first r: with Σr² − T·mean², a large x₀ with small noise would cancel all digits.
-        change = series - share * shift
-        total += weights.weights[row][:, None] * change
+        # Averaged about the first r, so that a large x₀ does not cancel the digits of small noise.
+        total += weights.weights[row][:, None] * (series - share * shift)
         bounds.update(t, series, error, share)
-        if everywhere_noisy:
-            link = weights.whitening.link[row]
-            now = change / weights.whitening.scale[row]
-            # For frozen noise, |link| = 1, no step after the first brings new noise.
-            squares += whiten_pair(now, before, link) ** 2 if abs(link) < 1 else 0.0
-            before = now
     legible_first = initial_state(model).starts_from_hidden and 1 in legible
     first = data.at(0).T / model.update(1).gain[:, None] if legible_first else None
     if following is None:
-        return Inverted(weights, total, first, None, None)
-    goodness_of_fit = None
-    if everywhere_noisy:
-        # Σ(r − p·shift)² minus the part that the fitted mean explains: the residual sum of squares.
-        squares -= weights.information[:, None] * total**2
-        goodness_of_fit = p_values(model, squares, weights.times.size, weights.information > 0)
-    return Inverted(weights, shift + total, first, following, goodness_of_fit)
+        return Inverted(weights, total, first, None)
+    return Inverted(weights, shift + total, first, following)
 
 
 def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
@@ -147,7 +130,7 @@ def check_complete(data: Outputs) -> None:
     raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-# Whether the model can have made the outputs at all, and how well they fit it.
+# Whether the model can have made the outputs at all.
 
 
 @final
@@ -202,35 +185,6 @@ def support(noise: Noise) -> tuple[float, float]:
         # |u_t| ≤ M √(1−φ²) Σ |φ|^k: draws that are carried over add up.
         ends = np.array([-1.0, 1.0]) * np.abs(ends).max() * np.sqrt((1 + phi) / (1 - phi))
     return float(ends[0]), float(ends[1])
-
-
-def p_values(model: Model, squares: Array, steps: int, fitted: NDArray[np.bool_]) -> Array | None:
-    """Return the two-sided p-value of whitened residuals, (replicates,), from their sums of squares over time.
-
-    Σ residual² ~ χ² under Gaussian noise, with steps degrees of freedom for each agent, less one for those whose x₀
-    was ``fitted``. Other laws change its variance by their kurtosis, and the sum of many is taken as normal.
-    """
-    # Imported late, since SciPy's special functions slow down the import of the package.
-    from scipy import special
-
-    std = model.noise.deviations(model.n)
-    noisy = std > 0
-    # One degree of freedom less for each fitted x₀, and none for agents without noise, which have no residuals.
-    free = int((steps - np.broadcast_to(fitted, noisy.shape)[noisy]).sum())
-    if free <= 0 or model.noise.is_frozen or not np.isfinite(squares).all():
-        return None
-    total = (squares[noisy] / std[noisy, None] ** 2).sum(axis=0)
-    if isinstance(model.noise, Gaussian):
-        return np.asarray(2 * np.minimum(special.chdtr(free, total), special.chdtrc(free, total)))
-    kurtosis = _excess_kurtosis(model.noise.unit())
-    # Excess kurtosis −2 is random signs, whose squares are constant: the normal approximation has variance 0.
-    if not np.isfinite(kurtosis) or kurtosis <= -2:
-        return None
-    return np.asarray(2 * special.ndtr(-np.abs(total - free) / np.sqrt(free * (2 + kurtosis))))
-
-
-def _excess_kurtosis(law: Any) -> float:
-    return float(law.stats(moments="k"))
 
 
 # Inversion wherever an agent and its neighbours are observed, for likelihoods of partial outputs.

@@ -333,8 +333,8 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
 
     Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by eliminating unobserved states,
     O(steps · front³) for a front of unobserved agents and their neighbours. Measured on one core for 100 steps of a
-    Barabási–Albert graph: 300 agents, half of them observed, 4 s; 1,000, half observed, 8 s; 2,000, half observed,
-    58 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
+    Barabási–Albert graph: 300 agents, half of them observed, 4 s; 1,000, half observed, 6 s; 2,000, half observed,
+    33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
     more than 6,000 raises `TooLargeError`.
     """
     if isinstance(system, Model) and system.n > FILTER_LIMIT:

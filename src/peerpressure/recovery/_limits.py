@@ -66,3 +66,7 @@ BLOCK_BYTES = 2**25
 COPIED_AGENTS = 300
 # … and are made of at most so many numbers, 1 GB, beyond.
 COPIED_NUMBERS = 2**27
+# Outputs whose residuals are kept, of the first steps beyond; the inversion takes some eight times as much memory.
+RESIDUAL_NUMBERS = 2**24
+# Outputs that are compared with a law that is not Gaussian, each by an integral.
+LAW_NUMBERS = 2**15

@@ -291,6 +291,8 @@ class Normal:
     """The normal equations J x₀ = r of the f free agents: J = ``sparse_part`` + ``dense_part`` on ``touched``.
 
     ``gross`` (f,) is what the diagonal of J was before states were eliminated: rounding errors in J are relative to it.
+    ``squares`` (replicates,) is the sum of squares of all rows at x₀ = 0 and at the best states, and ``log_det`` the
+    logarithm of the determinant of what was eliminated, which the likelihood needs.
     """
 
     sparse_part: Any
@@ -298,6 +300,8 @@ class Normal:
     dense_part: Vector
     right: Vector
     gross: Vector
+    squares: Vector
+    log_det: float
 
     def apply(self, columns: Vector) -> Vector:
         """Return J times columns, (f, b)."""
@@ -338,6 +342,8 @@ class Front:
     hidden: Vector = field(init=False)
     right: Vector = field(init=False)
     gross: Vector = field(init=False)
+    squares: Vector = field(init=False)
+    log_det: float = 0.0
 
     def __post_init__(self) -> None:
         width = self.touched.size
@@ -345,6 +351,7 @@ class Front:
         self.states, self.sides = np.zeros((0, 0)), np.zeros((0, width + self.replicates))
         # x₀ is never eliminated, and its block is the largest: it is updated in place, in the order of BLAS.
         self.hidden, self.right = np.zeros((width, width), order="F"), np.zeros((width, self.replicates))
+        self.squares = np.zeros(self.replicates)
 
     def admit(self, t: int, count: int) -> None:
         """Make room for the unseen states of a step, after the older ones."""
@@ -368,6 +375,7 @@ class Front:
         own = sparse.coo_array(X.T @ X)
         # Each place occurs once in a product of matrices in canonical form.
         self.hidden[own.row, own.col] += own.data
+        self.squares += np.square(rows.values).sum(axis=0)
         # Eliminations subtract from the diagonal of x₀ later; the sum before them is the scale of the rounding error.
         self.gross += own.diagonal()
 
@@ -420,6 +428,8 @@ class Front:
         # In place and of one triangle only: half the work of a product, and no copy of the largest block.
         self.hidden = linalg.blas.dsyrk(-1.0, shared, beta=1.0, c=self.hidden, trans=1, lower=1, overwrite_c=1)
         self.right -= shared.T @ sides[:, width:]
+        self.squares -= np.square(sides[:, width:]).sum(axis=0)
+        self.log_det += 2 * float(np.log(factor.diagonal()).sum())
 
 
 def eliminate(problem: SparseStates) -> Normal:
@@ -446,11 +456,12 @@ def eliminate(problem: SparseStates) -> Normal:
             # Rows in x₀ only cause no fill-in, so their normal equations stay sparse for any number of agents.
             J = J + plain.hidden.T @ plain.hidden
             right += plain.hidden.T @ plain.values
+            front.squares += np.square(plain.values).sum(axis=0)
     front.finish()
     right[touched] += front.right
     gross = np.array(J.diagonal())
     gross[touched] += front.gross
-    return Normal(sparse.csr_array(J), touched, front.hidden, right, gross)
+    return Normal(sparse.csr_array(J), touched, front.hidden, right, gross, front.squares, front.log_det)
 
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
@@ -471,9 +482,14 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
     return np.flatnonzero(found)
 
 
-def sparse_estimate(model: Model, data: Outputs, prior: Prior | None, method: str) -> Estimate:
-    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior."""
-    normal = eliminate(SparseStates(model, data))
+def sparse_estimate(
+    model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal | None = None
+) -> Estimate:
+    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior.
+
+    Normal equations that are known already are passed as ``normal``.
+    """
+    normal = normal or eliminate(SparseStates(model, data))
     if data.seen.free.size <= DENSE_LIMIT:
         return _dense(model, data, prior, method, normal)
     return _iterative(model, data, prior, method, normal)

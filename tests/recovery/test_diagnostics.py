@@ -1,0 +1,349 @@
+"""Diagnostics of fit: residuals that are exactly independent, tests that are exact and find faults, log-likelihoods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import peerpressure as pp
+from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, outputs_of, recover
+from peerpressure.recovery._fit_tests import TESTS, _anderson_darling, _geary_moments, holm
+from peerpressure.recovery._residuals import residuals
+from tests.builders import random_model
+from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array
+from tests.recovery.extended import Joint, extended
+from tests.recovery.test_continuous import VIEWS as SDE_VIEWS, dense_facts, equation
+
+KINDS = ("static", "adapting", "temporal", "both")
+CASES = [(kind, "white", start, view) for kind in KINDS for start in ("hidden", "given") for view in VIEWS]
+CASES += [("static", noise, "hidden", view) for noise in ("ar1", "by agent", "negative ar1") for view in VIEWS]
+CASES += [("both", "ar1", "given", view) for view in VIEWS]
+
+
+def dense(model: pp.Model, data: pp.recovery.Outputs) -> tuple[Array, Array, Array]:
+    """Return Q (N, f) of the unknown opinions, Cov(e) and what they must explain, (N, replicates)."""
+    Q, L, blur, y = Joint.of(model, max(1, data.seen.last)).seen(data)
+    return Q[:, data.seen.free], L @ L.T + blur, y - Q @ np.nan_to_num(data.known).T
+
+
+def highest(Q: Array, V: Array, y: Array) -> tuple[Array, int]:
+    """Return the normal log-density at its maximum in x₀, (replicates,), and the rank of Q."""
+    L = np.linalg.cholesky(V)
+    A, b = np.linalg.solve(L, Q), np.linalg.solve(L, y)
+    x, _, rank, _ = np.linalg.lstsq(A, b, rcond=1e-9)
+    squares = np.square(b - A @ x).sum(axis=0)
+    return -0.5 * (len(y) * np.log(2 * np.pi) + squares) - np.log(L.diagonal()).sum(), int(rank)
+
+
+def affine(model: Any, data: pp.recovery.Outputs) -> Array:
+    """Return the matrix that takes outputs to residuals, (residuals, N), from unit vectors."""
+    units = np.zeros((int(data.present.sum()) + 1, *data.present.shape))
+    units[1:, data.present] = np.eye(len(units) - 1)
+    units[:, ~data.present] = np.nan
+    known = np.repeat(data.known[:1], len(units), axis=0)
+    found = residuals(model, replace(data, values=units, known=known, replicates=np.arange(len(units))))
+    assert found is not None
+    w = found.values[:, np.isfinite(found.values[0])]
+    return np.asarray((w[1:] - w[0]).T)
+
+
+def assert_independent(W: Array, Q: Array, V: Array, *, all_of_them: bool = True) -> None:
+    """Check that W y has covariance I and does not depend on x₀, and that no such combination is left out."""
+    np.testing.assert_allclose(W @ V @ W.T, np.eye(len(W)), atol=1e-7)
+    np.testing.assert_allclose(W @ Q, 0.0, atol=1e-6)
+    if all_of_them:
+        assert len(W) == len(V) - np.linalg.matrix_rank(Q, tol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "noise", "start", "view"), CASES)
+def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
+    kind: str, noise: str, start: str, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
+    model = extended(kind, noise, start)
+    run = pp.simulate(model, STEPS, 3, seed=1, record="all")
+    data = outputs_of(model, run, VIEWS[view])
+    Q, V, y = dense(model, data)
+    assert_independent(affine(model, data), Q, V)
+    height, rank = highest(Q, V, y)
+    found = FitDiagnostics(model, data)
+    assert found.log_likelihood is not None
+    np.testing.assert_allclose(found.log_likelihood, height, rtol=1e-8)
+    assert found.parameters == rank
+    assert found.bic is not None
+    assert found.aic is not None
+    np.testing.assert_allclose(found.bic - found.aic, rank * (np.log(len(y)) - 2), atol=1e-8)
+
+
+@pytest.mark.parametrize("view", SDE_VIEWS)
+def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
+    sde = equation()
+    data = outputs_of(sde, pp.simulate(sde, 12, 2, seed=1), SDE_VIEWS[view])
+    Q, q, V = dense_facts(sde, SDE_VIEWS[view])
+    assert_independent(affine(sde, data), Q, V)
+    height, _ = highest(Q, V, data.values.reshape(2, -1).T - q[:, None])
+    found = FitDiagnostics(sde, data)
+    assert found.log_likelihood is not None
+    np.testing.assert_allclose(found.log_likelihood, height, rtol=1e-6)
+    assert found.times[-1] == pytest.approx(12 * sde.step)
+
+
+@pytest.mark.parametrize("noise", ["white", "ar1"])
+@pytest.mark.parametrize("view", ["all", "gaps", "some agents"])
+def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
+    view: str, noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("peerpressure.recovery._residuals")
+    model = extended("adapting", noise)
+    model = replace(model, network=pp.networks.path(AGENTS))
+    look = Observation(agents=[0, 1, 2, 5, 6]) if view == "some agents" else VIEWS[view]
+    data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1), look)
+    Q, V, y = dense(model, data)
+    monkeypatch.setattr(module, "FILTER_LIMIT", 1)
+    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
+    W = affine(model, data)
+    assert len(W) > 0
+    assert_independent(W, Q, V, all_of_them=False)
+    found = FitDiagnostics(model, data).log_likelihood
+    assert (found is not None) == (view == "all")
+    if found is not None:
+        np.testing.assert_allclose(found, highest(Q, V, y)[0], rtol=1e-8)
+    # Of very many outputs, the first steps are tested.
+    monkeypatch.setattr(module, "RESIDUAL_NUMBERS", (len(y) + 1) * AGENTS * 5)
+    if view == "all":
+        assert 0 < len(affine(model, data)) < len(W)
+
+
+@pytest.mark.parametrize(("kind", "noise"), [("static", "white"), ("static", "ar1"), ("adapting", "white")])
+@pytest.mark.parametrize("view", ["some agents", "gaps", "rounded", "some with their start"])
+def test_partial_outputs_of_large_networks_have_a_likelihood(
+    kind: str, noise: str, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = extended(kind, noise)
+    data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1, record="all"), VIEWS[view])
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
+    expected = FitDiagnostics(model, data)
+    assert expected.log_likelihood is not None
+    for module in ("_residuals", "_diagnostics"):
+        monkeypatch.setattr(import_module(f"peerpressure.recovery.{module}"), "FILTER_LIMIT", 1)
+    found = FitDiagnostics(model, data)
+    assert found.log_likelihood is not None
+    np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-8)
+    assert (found.parameters, len(data.values)) == (expected.parameters, 2)
+
+
+def uniform_p(model: Any, steps: int, view: Observation | None = None, replicates: int = 2000) -> dict[str, float]:
+    """Return the p-value of a Kolmogorov–Smirnov test of the p-values of each test under the model."""
+    found = diagnose_fit(model, pp.simulate(model, steps, replicates, seed=5, record="all"), view)
+    assert found.p_value is not None
+    tests = {name: p for name, p in found.tests.items() if p is not None}
+    # Šidák's correction is exact for independent tests, and cautious for these and for deviations from a mean.
+    for p in (found.p_value, tests.pop("outlier", found.p_value)):
+        assert np.mean(p < 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / replicates)
+    return {name: float(stats.kstest(p, "uniform").pvalue) for name, p in tests.items()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise", "start", "steps", "view"),
+    [
+        ("static", "white", "hidden", 3, None),
+        ("static", "white", "hidden", 40, None),
+        ("static", "ar1", "given", 12, None),
+        ("static", "frozen", "hidden", 6, None),
+        ("static", "white", "hidden", 9, VIEWS["some agents"]),
+        ("static", "ar1", "hidden", 9, VIEWS["gaps"]),
+        ("adapting", "white", "given", 15, None),
+        ("temporal", "white", "hidden", 15, None),
+    ],
+)
+def test_p_values_are_uniform_under_the_model(
+    kind: str, noise: str, start: str, steps: int, view: Observation | None
+) -> None:
+    found = uniform_p(extended(kind, noise, start), steps, view)
+    assert "size" in found
+    assert min(found.values()) > 1e-4
+
+
+@pytest.mark.parametrize(
+    "law", [pp.Laplace(0.7), pp.noise.Uniform(0.7), pp.StudentT(0.7, df=3.0, temporal=pp.AR1(0.5))]
+)
+def test_p_values_of_other_laws_are_uniform_however_few_steps_there_are(law: pp.noise.Noise) -> None:
+    found = uniform_p(random_model(4, noise=law), 6, replicates=500)
+    assert min(found.values()) > 1e-4
+
+
+def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> None:
+    model = pp.Model(pp.networks.cycle(8), np.arange(8.0), noise=pp.Gaussian(1.0), start=np.zeros(8))
+    run = pp.simulate(model, 30, 1000, seed=4)
+    assert run.states is not None
+    tested = []
+    for rounding in (0.02, 0.05, 3.0):
+        rounded = replace(run, states=rounding * np.rint(run.states / rounding))
+        found = diagnose_fit(model, rounded, Observation(rounding=rounding))
+        tested.append(0 if found.residuals is None else int(np.isfinite(found.residuals[0]).sum()))
+        assert (found.p_value is None) == (rounding == 3.0)
+        if found.p_value is not None:
+            assert np.mean(found.p_value < 0.05) < 0.08
+    # Under growing pressure, the noise in outputs falls below the spacing after some steps.
+    assert 29 * 8 >= tested[0] > tested[1] > tested[2] == 0
+
+
+def power(made: pp.Model, read: pp.Model, replicates: int = 60) -> tuple[float, float, FitDiagnostics]:
+    found = diagnose_fit(read, pp.simulate(made, 50, replicates, seed=3))
+    assert found.p_value is not None
+    assert found.tests["size"] is not None
+    return float(np.mean(found.tests["size"] < 0.05)), float(np.mean(found.p_value < 0.05)), found
+
+
+def test_faults_that_leave_the_sum_of_squares_alone_are_found_and_named() -> None:
+    read = random_model(20, 1, weighted=False, noise=pp.Gaussian(1.0))
+    unequal = np.where(np.arange(20) % 2, 1.2, np.sqrt(2 - 1.44))
+    for name, noise in {
+        "lags": pp.Gaussian(1.0, temporal=pp.AR1(0.6)),
+        "agents": pp.Gaussian(unequal),
+        "tails": pp.Laplace(1.0),
+        "law": pp.noise.Uniform(1.0),
+    }.items():
+        before, after, found = power(replace(read, noise=noise), read)
+        assert before < 0.6
+        assert after > 0.95
+        assert name in found.failing
+        assert found.findings[name] == TESTS[name].finding
+    alone = np.where(np.arange(20) == 4, 1.8, 1.0)
+    assert "outlier" in power(replace(read, noise=pp.Gaussian(alone)), read)[2].failing
+    _, right, found = power(read, read)
+    assert right < 0.2
+    assert found.failing == ()
+
+
+def test_agents_lags_and_residuals_are_tables() -> None:
+    read = random_model(6, noise=pp.Gaussian(1.0))
+    std = np.ones(6)
+    std[2] = 2.0
+    found = diagnose_fit(read, pp.simulate(replace(read, noise=pp.Gaussian(std)), 100, 2, seed=1))
+    agents = found.agents
+    assert agents[agents.p_value < 0.01].agent.unique().tolist() == [2]
+    assert agents[agents.agent == 2]["size"].mean() == pytest.approx(2.0, rel=0.2)
+    assert found.lags.groupby("replicate").lag.max().tolist() == [5, 5]
+    table = found.to_dataframe()
+    assert found.residuals is not None
+    assert len(table) == np.isfinite(found.residuals).sum()
+    np.testing.assert_allclose((table.residual**2).sum(), np.nansum(found.residuals**2))
+
+
+def test_what_cannot_be_tested_has_no_p_value() -> None:
+    white = random_model(5, noise=pp.Gaussian(1.0))
+    for model, steps in (
+        (white, 1),
+        (replace(white, noise=pp.Gaussian(1.0, temporal="frozen"), start=np.zeros(5)), 10),
+        (replace(white, noise=pp.NoNoise()), 10),
+        (replace(white, noise=pp.noise.Rademacher(1.0)), 10),
+    ):
+        run = pp.simulate(model, steps, seed=1)
+        for method in ("innovations", "kalman", "ols"):
+            estimate = recover(model, run, method)
+            assert estimate.goodness_of_fit is None
+            assert "nothing can be tested" in str(estimate)
+        assert estimate.diagnostics is not None
+        assert set(estimate.diagnostics.tests.values()) == {None}
+        assert estimate.diagnostics.to_dataframe().empty
+        assert estimate.diagnostics.agents.empty
+        assert estimate.diagnostics.lags.empty
+        # One step of white noise has a density; noise that is frozen or no noise at all has none.
+        assert (estimate.log_likelihood is None) == (steps > 1)
+        assert (estimate.aic is None) == (estimate.bic is None) == (steps > 1)
+
+
+def test_the_start_alone_tests_nothing_and_missing_steps_do_no_harm() -> None:
+    model = random_model(5, noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 9, 2, seed=1)
+    alone = recover(model, run, "kalman", Observation(times=[0], sees_start=True))
+    assert alone.goodness_of_fit is None
+    assert alone.log_likelihood is None
+    states = np.array(run.states)
+    states[:, 4], states[:, 6, 2] = np.nan, np.nan
+    some = recover(model, replace(run, states=states), "kalman")
+    assert some.goodness_of_fit is not None
+    assert np.isfinite(some.goodness_of_fit).all()
+    uniform = replace(model, noise=pp.noise.Uniform(1.0))
+    found = diagnose_fit(uniform, pp.simulate(uniform, 9, seed=1), Observation(agents=[0, 1, 2, 3]))
+    assert found.p_value is None or np.isfinite(found.p_value).all()
+
+
+def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
+    frozen = random_model(5, noise=pp.Gaussian(1.0, temporal="frozen"))
+    run = pp.simulate(replace(frozen, noise=pp.Gaussian(1.0)), 12, 2, seed=1)
+    estimate = recover(frozen, run, "ols", Observation(agents=[0, 1, 2]))
+    assert estimate.diagnostics is not None
+    assert estimate.diagnostics.impossible
+    assert estimate.goodness_of_fit is not None
+    assert (estimate.goodness_of_fit == 0).all()
+    assert "no room for noise" in str(estimate)
+
+
+@pytest.mark.parametrize("start", ["hidden", "given"])
+@pytest.mark.parametrize("law", [pp.Laplace(0.7), pp.noise.Custom(stats.logistic(scale=0.3))])
+def test_other_laws_have_the_likelihood_of_their_own_density(law: pp.noise.Noise, start: str) -> None:
+    model = extended("adapting", law, start)
+    run = pp.simulate(model, 8, 2, seed=1)
+    estimate = recover(model, run, "likelihood")
+    joint = Joint.of(model, 8)
+    c, B, L = (part[1:] for part in joint.public)
+    # y = c + B x₀ + L u with a square L: its noise and its determinant give the density.
+    square = L.reshape(8 * model.n, -1)
+    y = run.states[:, 1:].reshape(2, -1) if run.states is not None else np.empty(0)
+    u = np.linalg.solve(square, (y - c.ravel() - estimate.value @ B.reshape(-1, model.n).T).T)
+    unit = (
+        stats.laplace(scale=np.sqrt(0.5)) if isinstance(law, pp.Laplace) else stats.logistic(scale=np.sqrt(3) / np.pi)
+    )
+    expected = unit.logpdf(u).sum(axis=0) - np.linalg.slogdet(square)[1]
+    assert estimate.log_likelihood is not None
+    np.testing.assert_allclose(estimate.log_likelihood, expected, rtol=1e-9)
+
+
+def test_rival_models_are_compared_by_their_likelihood() -> None:
+    right = random_model(8, noise=pp.Laplace(1.0), pressure=0.5)
+    run = pp.simulate(right, 200, 3, seed=2)
+
+    def aic(model: pp.Model, view: Observation | None = None) -> Array:
+        found = diagnose_fit(model, run, view).aic
+        assert found is not None
+        return found
+
+    gaussian = replace(right, noise=pp.Gaussian(1.0))
+    assert (aic(right) < aic(gaussian)).all()
+    look = Observation(agents=[0, 1, 2, 3, 4, 5])
+    for rival in (
+        replace(gaussian, network=pp.networks.complete(8)),
+        replace(gaussian, pressure=pp.Linear()),
+        replace(gaussian, noise=pp.Gaussian(2.0)),
+    ):
+        assert (aic(gaussian, look) < aic(rival, look)).all()
+
+
+def test_the_likelihood_belongs_to_the_model_and_not_to_the_method() -> None:
+    model = random_model(6, noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 12, 2, seed=1)
+    heights = [recover(model, run, method).log_likelihood for method in ("ols", "wls", "gls", "kalman", "snapshot")]
+    for height in heights:
+        assert height is not None
+        np.testing.assert_array_equal(height, heights[0])
+
+
+def test_laws_of_the_statistics() -> None:
+    # Quantiles of A² from Marsaglia & Marsaglia (2004).
+    np.testing.assert_allclose(_anderson_darling(np.array([1.933, 2.492, 3.878]), 10**6), [0.1, 0.05, 0.01], rtol=0.01)
+    near, far = _anderson_darling(np.array([5.999, 6.001]), 10**6)
+    assert near == pytest.approx(far, rel=0.1)
+    for one, other in zip(_geary_moments(1_000), _geary_moments(1_001), strict=True):
+        assert one == pytest.approx(other, rel=0.01)
+    np.testing.assert_allclose(holm(np.array([[0.04, 0.01, 0.03]])), [[0.06, 0.03, 0.06]])
