@@ -16,7 +16,8 @@ from . import (
     explorer,
     extensions,
     filtering,
-    fit,
+    fit_coverage,
+    goodness_of_fit,
     inference,
     latency,
     memory,
@@ -43,7 +44,8 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "regression": regression.measure,
     "filtering": filtering.measure,
     "coverage": coverage.measure,
-    "fit": fit.measure,
+    "fit": fit_coverage.measure,
+    "diagnostics": goodness_of_fit.measure,
 }
 
 

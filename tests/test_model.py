@@ -92,7 +92,7 @@ def test_shorthands() -> None:
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        ({"hidden": [1.0]}, "2 agents, got shape"),
+        ({"hidden": [1.0]}, "2 agents, got 1 number;"),
         ({"hidden": 1.0}, "2 agents, got shape"),
         ({"hidden": [1.0, np.nan]}, "nan at agent 1"),
         ({"hidden": ["a", "b"]}, "one number for each agent"),

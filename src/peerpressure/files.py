@@ -77,11 +77,11 @@ def amount(size: float) -> str:
     '2.72 GB'
     """
     # Decimal units, as disks and file managers count.
-    for unit in ("bytes", "kB", "MB"):
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
         size /= 1000
-    return f"{size:.3g} GB"
+    return f"{size:.3g} PB"
 
 
 def require_pyarrow(file: str | Path) -> None:

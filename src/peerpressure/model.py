@@ -117,7 +117,7 @@ class Model:
         Peer pressure ρ_t.
     noise : Noise, default ``NoNoise()``
         Noise ε_t on hidden opinions.
-    start : sequence of float, mapping, pandas.Series or "hidden", default "hidden"
+    start : float, sequence of float, mapping, pandas.Series or "hidden", default "hidden"
         Public opinions y₀ at time 0.
     adaptation : Adaptation, Schedule, float or str, optional
         Rate η_t at which hidden opinions adapt, x_{t+1} = x_t + η_t ∘ (y_t − x_t); constant by default.
@@ -159,7 +159,7 @@ class Model:
         stubbornness: float | PerAgent = 1.0,
         pressure: Schedule | float | str | Sequence[float] = Linear(),  # noqa: B008 — frozen, so sharing it is safe
         noise: Noise = NoNoise(),  # noqa: B008
-        start: PerAgent | str = "hidden",
+        start: float | PerAgent | str = "hidden",
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
         temporal_network: TemporalNetwork | None = None,
@@ -177,9 +177,9 @@ class Model:
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network.n))
         keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
-        keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start))
+        keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
-            rule = "the start must be 'hidden' or a vector with one opinion for each agent"
+            rule = "the start must be 'hidden', one opinion for all agents, or one for each"
             raise ModelError(message(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))
         # s > 0 for all agents makes S + ρD invertible at every pressure, 0 included.
         bad = np.flatnonzero(self.stubbornness <= 0)
@@ -200,13 +200,14 @@ class Model:
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             rule = f"{name} must hold one number for each agent"
-            raise ModelError(message(rule, got=repr(value)[:80], remedy=f"pass a vector of {n} numbers")) from None
+            raise ModelError(message(rule, got=repr(value)[:80], remedy=f"give {n} numbers")) from None
         # A number may be Python's, a NumPy scalar or an array without axes; NumPy makes numbers of text and None, too.
         if one_for_all and array.ndim == 0 and not isinstance(value, str | None):
             array = np.full(n, array)
         if array.shape != (n,):
             rule = f"{name} must hold one number for each of the {n} agents"
-            raise ModelError(message(rule, got=f"shape {array.shape}", remedy=f"pass a vector of {n} numbers"))
+            got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
+            raise ModelError(message(rule, got=got, remedy=f"give {n} numbers, one for each agent"))
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
             got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from peerpressure.errors import CancelledError, InvalidInputError, message
 
 ShouldStop: TypeAlias = Callable[[], bool]
+COMPILING = "compiling once, about 10 s"
 # One callback for each block of ``cancellable`` that is open, the outermost first.
 # A context variable and not a global: computations in other threads or tasks have callbacks of their own.
 _CALLBACKS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("should_stop", default=())
@@ -71,12 +72,15 @@ def deaf_children() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
+def reporter(
+    progress: bool | Callable[[int, int], None], total: int, what: str = "steps"
+) -> Iterator[Callable[[int], None]]:
     """Give a function that is called with the number of steps done, out of ``total``; each call is a checkpoint.
 
-    ``True`` displays a bar if the error stream is a terminal; a callable is called with (done, total).
+    ``True`` displays a bar if the error stream is a terminal, which is named ``what``; a callable is called with
+    (done, total).
     """
-    with _display(progress, total) as show:
+    with _display(progress, total, what) as show:
 
         def report(done: int) -> None:
             show(done)
@@ -86,7 +90,7 @@ def reporter(progress: bool | Callable[[int, int], None], total: int) -> Iterato
 
 
 @contextlib.contextmanager
-def _display(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
+def _display(progress: bool | Callable[[int, int], None], total: int, what: str) -> Iterator[Callable[[int], None]]:
     if callable(progress):
         yield lambda done: progress(done, total)
     # In a file or pipe a bar would be a stream of control characters.
@@ -97,7 +101,35 @@ def _display(progress: bool | Callable[[int, int], None], total: int) -> Iterato
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("steps", total=total)
-            yield lambda done: bar.update(task, completed=done)
+            task = bar.add_task(what, total=total)
+            with _announcing_compilation(lambda text: bar.update(task, description=text or what)):
+                yield lambda done: bar.update(task, completed=done)
     else:
         yield lambda done: None
+
+
+@contextlib.contextmanager
+def _announcing_compilation(show: Callable[[str], None]) -> Iterator[None]:
+    """Show that numba compiles a function, which takes much longer than the first steps; loading from disk is quick."""
+    # Only the engine compiles. It is loaded before the bar appears, so that a sweep, whose workers compile, does not
+    # load numba here.
+    if "numba" not in sys.modules:
+        yield
+        return
+    from numba.core import event
+
+    class Announcement(event.Listener):  # type: ignore[misc]  # numba has no types
+        # Functions that a kernel calls are compiled while the kernel is.
+        depth = 0
+
+        def on_start(self, event: object) -> None:
+            self.depth += 1
+            show(COMPILING)
+
+        def on_end(self, event: object) -> None:
+            self.depth -= 1
+            if not self.depth:
+                show("")
+
+    with event.install_listener("numba:compile", Announcement()):
+        yield

@@ -289,7 +289,7 @@ def _plan(
     # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
     # Before the times are made into an array, which may be too large itself.
-    _check_size(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size, series=series)
+    _check_size(*_sizes(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size, series=series))
     # Without steps the start is also the last state, and is recorded once.
     ends = [first, last] if steps else [first]
     return RunPlan(
@@ -307,7 +307,17 @@ def _plan(
     )
 
 
-def _check_size(
+def memory_needed(system: Model | SDE, steps: int, replicates: int, keep: Record) -> tuple[int, int]:
+    """Return the bytes that a run of float64 records, and those that it works with."""
+    model, chosen = model_of(system), np.arange(replicates)
+    agents = model.n if keep.agents is None else len(keep.agents)
+    series = isinstance(system, SDE) and system.path_method == "taylor"
+    return _sizes(
+        model, chosen, np.dtype(np.float64), keep, times=steps // keep.every + 2, agents=agents, series=series
+    )
+
+
+def _sizes(
     model: Model,
     replicates: NDArray[np.int64],
     precision: np.dtype[Any],
@@ -316,10 +326,7 @@ def _check_size(
     times: int,
     agents: int,
     series: bool,
-) -> None:
-    """Compare what the run will take with what is free, before anything is allocated."""
-    import psutil
-
+) -> tuple[int, int]:
     from peerpressure.engine.plan import bytes_needed
 
     size, entries, at = precision.itemsize, model.network.adjacency.nnz, state_layout(model)
@@ -329,6 +336,13 @@ def _check_size(
     working = bytes_needed(
         model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden, series=series
     )
+    return recorded, working
+
+
+def _check_size(recorded: int, working: int) -> None:
+    """Compare what the run will take with what is free, before anything is allocated."""
+    import psutil
+
     # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
     free = psutil.virtual_memory().available
     if recorded + working <= free:

@@ -132,6 +132,6 @@ def test_the_command_itself_does_so_too(folder: Path) -> None:
     assert "rho_t = 2^sqrt(t)" in said
     # Neither colour nor progress outside a terminal.
     assert "\x1b" not in said
-    done = python(folder, "-m", "peerpressure", "check", "bäd.toml", **PLAIN_LOCALE)
-    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
+    done = python(folder, "-m", "peerpressure", "run", "bäd.toml", **PLAIN_LOCALE)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
     assert b"check the path" in done.stderr

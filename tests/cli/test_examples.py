@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import peerpressure
 from tests.cli.calling import run
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+EXAMPLES = sorted((Path(peerpressure.__file__).parent / "examples").glob("*.toml"))
 SCENARIOS = [path for path in EXAMPLES if "[run]" in path.read_text(encoding="utf-8")]
 
 

@@ -88,10 +88,10 @@ def test_check_lists_all_problems_with_their_lines(tmp_path: Path, capfd: Captur
     assert answer.status == 2
     assert answer.err == ""
     assert answer.out.splitlines()[0] == f"{bad}: 4 problems"
-    assert all(place in answer.out for place in ("line 3, network.n", "line 5, run.step", "line 6, noise"))
+    assert all(place in answer.out for place in ("line 3, network.n", "line 5, run.step", "line 7, noise.law"))
     told = run(capfd, "check", bad, "--json")
     assert told.status == 2
-    assert [problem["line"] for problem in told.json["problems"]] == [3, 4, 5, 6]
+    assert [problem["line"] for problem in told.json["problems"]] == [3, 4, 5, 7]
     assert not told.json["valid"]
 
 
@@ -234,7 +234,8 @@ def test_diagnose_names_a_better_schedule_which_can_be_used(capfd: Captured) -> 
     used = run(capfd, "diagnose", *flags, "--pressure", "optimal", "--json").json
     assert used["forecast"]["rms_distance"] == pytest.approx(best["rms_distance"])
     assert used["advice"]["suggestions"] == []
-    assert "optimal schedule" in run(capfd, "diagnose", *flags).out
+    assert "better pressure" in run(capfd, "diagnose", *flags).out
+    assert "optimal schedule" in run(capfd, "diagnose", *flags, "--explain").out
 
 
 def test_diagnose_a_file_with_options_in_its_place(file: Path, capfd: Captured) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 
 from peerpressure.measures import load_sweep, measure_scenario
 from peerpressure.report.store import from_csv
+from peerpressure.sweep import _run
 from tests.cli.calling import SMALL, run
 
 Captured = pytest.CaptureFixture[str]
@@ -137,7 +140,16 @@ def test_one_mistake_in_a_sweep_file(old: str, new: str, says: str, folder: Path
     assert "Traceback" not in answer.err
 
 
-def test_failed_units_are_named_and_give_status_1(folder: Path, tmp_path: Path, capfd: Captured) -> None:
+def test_failed_units_are_named_by_their_axes_and_give_status_1(
+    folder: Path, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+
+    def reporter(progress: bool, total: int, what: str) -> AbstractContextManager[Callable[[int], None]]:
+        counted.append(f"{total} {what}")
+        return nullcontext(lambda done: None)
+
+    monkeypatch.setattr(_run, "reporter", reporter)
     (tmp_path / "small.toml").write_text(
         SMALL.replace('generator = "cycle"', 'generator = "random_regular"\ndegree = 2')
     )
@@ -149,6 +161,10 @@ def test_failed_units_are_named_and_give_status_1(folder: Path, tmp_path: Path, 
     answer = run(capfd, "sweep", file, "--workers", "1")
     assert answer.status == 1
     assert "even" in answer.out
+    assert "network.degree = 3" in answer.out
+    assert counted == ["1 units"]
+    told = run(capfd, "sweep", "status", file, "--json").json
+    assert told["failures"][0]["parameters"] == {"network.degree": 3}
     assert answer.err == "peerpressure: 1 of 1 units failed; see sweep status\n"
     collected = run(capfd, "sweep", "collect", tmp_path / "fails-results")
     assert (collected.status, collected.err.count("\n")) == (1, 1)
@@ -159,4 +175,4 @@ def test_help_of_the_group_and_of_its_commands(capfd: Captured) -> None:
         answer = run(capfd, *arguments)
         assert answer.status == 0
         assert "sweep" in answer.out
-    assert run(capfd, "sweep", "none.toml").status == 1
+    assert run(capfd, "sweep", "none.toml").status == 2

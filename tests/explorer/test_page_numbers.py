@@ -58,6 +58,8 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert panel.locator("#verdict-reason").inner_text() == verdict.reason.replace("ρ_t", "ρt")
     assert driver.number('#verdict [data-key="value"]') == verdict.value
     assert driver.number('#verdict [data-key="disagreement"]') == pytest.approx(verdict.forecast.disagreement, rel=1e-9)
+    assert verdict.forecast.settling is not None
+    assert driver.number('#verdict [data-key="each_other"]') == verdict.forecast.settling.each_other
     assert driver.number('#verdict [data-key="rms_distance"]') == pytest.approx(verdict.forecast.rms_distance, rel=1e-9)
 
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from peerpressure.measures import Experiment, results
 from peerpressure.plotting import render
 from peerpressure.plotting.run import opinions
+from peerpressure.report import drawing
+from peerpressure.report.drawing import settled
 from peerpressure.report.run import (
     CAPTIONS,
     FIGURES,
@@ -22,7 +25,6 @@ from peerpressure.report.run import (
     model_rows,
     outcome_rows,
     run_files,
-    settled,
 )
 from peerpressure.scenario import scenario_from
 
@@ -117,3 +119,17 @@ def test_what_was_run_is_told_in_words(sections: dict[str, Any], row: str, says:
 def test_the_outcome_includes_hidden_opinions_where_they_adapt() -> None:
     assert "spread of hidden opinions" in dict(outcome_rows(experiment(agents={"adaptation": 0.1})))
     assert "spread of hidden opinions" not in dict(outcome_rows(experiment()))
+
+
+def test_drawings_do_not_depend_on_the_number_of_processes() -> None:
+    table = pd.DataFrame({"time": [1, 2], "epsilon": [1.0, 2.0], "mu": [1.0, 2.0]})
+    made = {name: Figure(figsize=(2, 1)) for name in ("one", "two", "three")}
+    for name, figure in made.items():
+        figure.subplots().plot(table["time"], table["epsilon"], label=name)
+    several = drawing.draw(made, files=True, pictures=True, processes=2)
+    assert several == drawing.draw(made, files=True, pictures=True)
+    assert list(several) == ["one", "two", "three"]
+    assert drawing._FIGURES == {}
+    assert drawing.draw(made, files=False, pictures=False, processes=2)["one"] == ({}, None)
+    with pytest.raises(AttributeError):
+        drawing.draw({"none": None, "one": made["one"]}, files=True, pictures=True, processes=2)  # type: ignore[dict-item]

@@ -92,7 +92,7 @@ def test_susceptibility_comes_from_a_column(tmp_path: Path) -> None:
         ({"rate": {"kind": "table", "values": [0.1, 0.2]}}, "agents.adaptation", "change the rate"),
         ({"rate": 0.1, "adaptation_weight": [0.5, 2.0]}, "agents.adaptation.adaptation_weight[1]", "at most 1"),
         ({"rate": 0.1, "adaptation_weight": [0.5]}, "agents.adaptation", "9 agents"),
-        ({"rate": 0.1, "adaptation_weight": {"law": "normal"}}, "agents.adaptation.adaptation_weight", "two_camps"),
+        ({"rate": 0.1, "adaptation_weight": {"law": "normal"}}, "agents.adaptation.adaptation_weight.law", "two_camps"),
         ({"rate": 0.1, "adaptation_weight": {"law": "uniform", "high": 3.0}}, "agents.adaptation", "from 0 to 1"),
     ],
 )
@@ -178,7 +178,7 @@ def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("network", "path", "says"),
     [
-        ({"temporal": "growin", "n": 9}, "network", "activity_driven"),
+        ({"temporal": "growin", "n": 9}, "network.temporal", "did you mean 'growing'?"),
         ({"temporal": "growing", "n": 9}, "network.m", "needed"),
         ({"temporal": "growing", "n": 9, "m": 2, "stpes": 3}, "network.stpes", "did you mean 'steps'?"),
         ({"temporal": "activity_driven", "n": 9, "floor": 1.0}, "network.floor", "below 1"),
@@ -186,7 +186,7 @@ def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
         ({"recorded": "hospitl"}, "network.recorded", "did you mean 'hospital'?"),
         ({"events": "none.csv"}, "network.events", "must exist"),
         ({"contacts": "none.csv"}, "network.contacts", "must exist"),
-        (RING | {"dynamics": {"kind": "fading"}}, "network.dynamics", "failing_edges"),
+        (RING | {"dynamics": {"kind": "fading"}}, "network.dynamics.kind", "failing_edges"),
         (RING | {"dynamics": {"probability": 0.2}}, "network.dynamics", "kind"),
         (
             RING | {"dynamics": {"kind": "failing_edges", "probability": 1.0}},

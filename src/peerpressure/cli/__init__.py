@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from peerpressure.cli import check, diagnose, explore, new, paper, recover, run, sweep
+from peerpressure.cli.parsing import SETTINGS, Command
 from peerpressure.cli.terminal import (
     FAILURE,
     INTERRUPTED,
@@ -28,7 +29,7 @@ from peerpressure.version import __version__
 __all__ = ["app", "invoke", "main"]
 
 # Without Rich's markup, help is plain text, and Rich need not be imported for it.
-app = typer.Typer(name="peerpressure", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(name="peerpressure", context_settings=SETTINGS, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
@@ -45,6 +46,8 @@ def root(
 
     For an experiment of your own: peerpressure new, then peerpressure run scenario.toml. For the published
     experiments: peerpressure paper.
+
+    The exit status is 0, or 1 if something failed, 2 if an argument or a file is wrong, and 130 after Ctrl-C.
     """
     if version:
         print(f"peerpressure {__version__}")
@@ -69,7 +72,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 }
 # Registered in the order of the table, which is the order of the help.
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=Command)(command)
 app.add_typer(sweep.app)
 
 
@@ -109,7 +112,7 @@ def _explain(error: Exception) -> tuple[str, int]:
             # A message without the name of the file would not help.
             return f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE
         case _:
-            return "there is not enough memory; ask for fewer --steps", FAILURE
+            return "there is not enough memory; use fewer agents, steps or replicates, or record less", FAILURE
 
 
 def main() -> None:

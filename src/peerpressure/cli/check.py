@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.cli.terminal import USAGE, AsJson, print_json
+from peerpressure.cli.terminal import USAGE, AsJson, print_json, results_folder
 
 
 def check(
@@ -18,11 +18,12 @@ def check(
 
     Spelling, types and ranges are checked, and whether the parts fit together: the network is built, files are
     read, and every agent must have its numbers. For a valid scenario, it is listed how the tables in its files were
-    read and which agents the numbers belong to. Nothing is run and nothing is written. The exit status is 0 if the
-    file is valid and 2 if it is not.
+    read and which agents the numbers belong to. A run that does not fit in memory or on the disk is a problem, too.
+    Nothing is run and nothing is written. The exit status is 0 if the file is valid and 2 if it is not.
 
     Example: peerpressure check scenario.toml
     """
+    from peerpressure.errors import FileFormatError, TooLargeError
     from peerpressure.scenario import Problem, ScenarioError
 
     # Typed constructors, since mypy cannot infer the types of empty containers in one assignment.
@@ -31,6 +32,10 @@ def check(
         summary, found = _summary(file)
     except ScenarioError as error:
         problems = [*error.problems]
+    except FileFormatError as error:
+        problems = [Problem("", str(error))]
+    except TooLargeError as error:
+        problems = [Problem("run.record", str(error))]
     # The same keys in both cases, so that a program need not distinguish them.
     if as_json:
         listed = [problem.to_dict() for problem in problems]
@@ -47,8 +52,7 @@ def check(
 
 def _summary(file: Path) -> tuple[str, dict[str, str]]:
     """Return a line that describes a valid file, and what was read from the files that it names."""
-    from peerpressure.files import amount
-    from peerpressure.measures import disk_needed, load_sweep
+    from peerpressure.measures import check_room, load_sweep
     from peerpressure.scenario import load_scenario
     from peerpressure.scenario._loading import findings, parse_toml
     from peerpressure.scenario._section import read_text
@@ -60,4 +64,5 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
     scenario = load_scenario(file)
     length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
     # The model is built, not run, so that the size and all values are those of the run.
-    return f"{scenario.system()!r}, {length}, up to {amount(disk_needed(scenario))} on disk", findings(scenario)
+    room = check_room(scenario, results_folder(scenario, file))
+    return f"{scenario.system()!r}, {length}, {room}", findings(scenario)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, listing_problems, open_scenario, print_json, progress_line
+from peerpressure.cli.terminal import AsJson, listing_problems, open_scenario, print_json, progress_line, text_width
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -57,12 +57,20 @@ def diagnose(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the graph and of the hidden opinions.  [default: 0]")
     ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(help="Distance at which agents count as close; 5 % of the range of opinions if left out."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add reasons, rates and symbols: the mathematics of the answer.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict whether agents agree, on what and how fast, and which schedules bring them closer to v by --steps.
 
-    Numbers are exact, or have a standard error on large networks. Options override the file. Without a file, hidden
-    opinions are drawn uniformly between 0 and 1.
+    With --steps it is computed from which step on agents are close to each other and to v, the mean of hidden opinions
+    weighted by stubbornness. Numbers are exact, or have a standard error on large networks. Options override the file.
+    Without a file, hidden opinions are drawn uniformly between 0 and 1.
 
     With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
     connectivity of the network over time, and on isolated agents. With --continuous time is continuous.
@@ -89,11 +97,17 @@ def diagnose(
 
         show_stage("diagnosing")
         # Without a file, steps are optional and None skips the forecast.
-        verdict = diagnose_model(scenario.system(), steps if file is None else scenario.run.steps)
+        horizon = steps if file is None else scenario.run.steps
+        verdict = diagnose_model(scenario.system(), horizon, tolerance=within)
     if as_json:
         print_json(verdict.to_dict())
-    else:
-        print(str(verdict))
+        return
+    from peerpressure.theory._plain_words import legend, plain_words
+    from peerpressure.theory._verdict import as_text
+
+    width = text_width()
+    text = as_text(verdict, width) if explain else plain_words(verdict, width)
+    print(f"{text}\n\n{legend(text, width) if explain else '--explain adds the reasons and the mathematics'}")
 
 
 def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:

@@ -14,24 +14,71 @@ STARTER, SCHEMA = "scenario.toml", "scenario.schema.json"
 
 def new(
     folder: Annotated[Path, typer.Argument(help="Folder for the file; created if missing.")] = Path(),
+    example: Annotated[
+        str | None, typer.Option(help="Write this example instead, with the files that it names; ? lists all.")
+    ] = None,
 ) -> None:
-    """Write a commented scenario to start from.
+    """Write a commented scenario to start from, or an example.
 
     The JSON schema beside it lets editors complete and check it. Existing files are never overwritten.
 
     Example: peerpressure new study && peerpressure run study/scenario.toml
-    """
-    check_folder(folder)
-    from peerpressure.scenario import shipped_schema, starter_text
 
-    contents = {STARTER: starter_text(), SCHEMA: shipped_schema()}
-    # Asked before the folder is created, so that an error leaves nothing behind.
-    if (folder / STARTER).exists():
-        raise typer.BadParameter(f"{folder / STARTER} is there already; name another folder", param_hint="'FOLDER'")
+    Example: peerpressure new study --example karate
+    """
+    if example == "?":
+        print("\n".join(f"{name}: {_first_line(text)}" for name, text in _examples().items()))
+        return
+    check_folder(folder)
+    contents = _starter() if example is None else _example(example)
+    # The first file is the one to run. Asked before the folder is created, so that an error leaves nothing behind.
+    first = folder / next(iter(contents))
+    for name in contents:
+        if name != SCHEMA and (folder / name).exists():
+            raise typer.BadParameter(f"{folder / name} is there already; name another folder", param_hint="'FOLDER'")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
         _write_new(folder / name, text)
-    print(f"{folder / STARTER}: edit it, then peerpressure run {folder / STARTER}")
+    command = "sweep" if _scenario_of(contents[first.name]) else "run"
+    print(f"{first}: edit it, then peerpressure {command} {first}")
+
+
+def _starter() -> dict[str, str]:
+    from peerpressure.scenario import shipped_schema, starter_text
+
+    return {STARTER: starter_text(), SCHEMA: shipped_schema()}
+
+
+def _examples() -> dict[str, str]:
+    from importlib.resources import files
+
+    places = sorted((files("peerpressure") / "examples").iterdir(), key=lambda place: place.name)
+    return {place.name.removesuffix(".toml"): place.read_text(encoding="utf-8") for place in places}
+
+
+def _example(name: str) -> dict[str, str]:
+    """Return the files of an example by name: itself, and the scenario of a sweep."""
+    known = _examples()
+    if name not in known:
+        from peerpressure.errors import did_you_mean
+
+        text = f"there is no example {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+        raise typer.BadParameter(text, param_hint="'--example'")
+    found = {f"{name}.toml": known[name]}
+    named = _scenario_of(known[name])
+    return found | ({named: known[named.removesuffix(".toml")]} if named else {})
+
+
+def _scenario_of(text: str) -> str | None:
+    """Return the scenario that a sweep file names; None for a scenario."""
+    import tomllib
+
+    named = tomllib.loads(text).get("scenario")
+    return named if isinstance(named, str) else None
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].removeprefix("# ")
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -41,5 +88,5 @@ def _write_new(path: Path, text: str) -> None:
             file.write(text)
     except FileExistsError:
         # The schema is the same for all scenarios, so that an existing one is kept.
-        if path.name == STARTER:
+        if path.name != SCHEMA:
             raise

@@ -35,7 +35,8 @@ def recover(
     ] = None,
     origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     method: Annotated[
-        str | None, typer.Option(help="innovations, ols, wls and others; those of the file's [observe] if left out.")
+        list[str] | None,
+        typer.Option(help="innovations, ols, wls and others, also several; those of [observe] if left out."),
     ] = None,
     target: Annotated[
         Target | None,
@@ -71,11 +72,12 @@ def recover(
     """
     if unknown_network and (method or target or figure):
         rule = "--method, --target and --figure belong to a known network; one that is inferred has a single method"
-        got = f"--method {method}" if method else f"--target {target}" if target else f"--figure {figure}"
+        got = f"--method {method[0]}" if method else f"--target {target}" if target else f"--figure {figure}"
         raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
     if figure is not None:
         _kind(figure)
-    scenario = open_scenario(file)
+    # The length of the run is that of the outputs.
+    scenario = open_scenario(file, needs_run=False)
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as recover_opinions
@@ -95,7 +97,7 @@ def recover(
                 continue
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
-            methods, wanted = [method] if method else asked.methods, target or asked.target
+            methods, wanted = method or asked.methods, target or asked.target
             found = [recover_opinions(system, run, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.

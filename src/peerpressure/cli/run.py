@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, check_folder, facts, open_scenario, print_json, progress_line, show
+from peerpressure.cli.terminal import (
+    AsJson,
+    check_folder,
+    facts,
+    open_scenario,
+    print_json,
+    progress_line,
+    results_folder,
+    show,
+)
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from peerpressure.measures import Experiment
 
 
@@ -32,26 +44,35 @@ def run(
     Example: peerpressure run scenario.toml --out results
     """
     scenario = open_scenario(file)
-    folder = out or Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
+    folder = out or results_folder(scenario, file)
     # All that can fail because of arguments fails before the simulation, which may take hours.
     check_folder(folder)
-    from peerpressure.measures import Experiment, disk_needed
-    from peerpressure.report.run import check_space, may_be_written, run_files, write_run
+    from peerpressure.engine.plan import available_threads
+    from peerpressure.measures import Experiment, check_room
+    from peerpressure.report.run import may_be_written, run_files, write_run
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
-    check_space(folder, disk_needed(scenario))
+    check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
     # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
     _ = experiment.run
     with progress_line() as show_stage:
         show_stage("diagnosing")
-        written = write_run(run_files(experiment, file.stem, show_stage), folder)
+        summary = None if as_json else _summary(experiment)
+    # Before the figures, which take longer than the verdict.
+    if summary is not None:
+        show(*summary)
+        sys.stdout.flush()
+    with progress_line() as show_stage:
+        files = run_files(experiment, file.stem, show_stage, processes=available_threads())
+        written = write_run(files, folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
-    else:
-        _print_summary(experiment, folder, written)
+        return
+    pages = [f"; open {path}" for path in written if path.suffix == ".html"]
+    show("".join([f"{len(written)} files in {folder}", *pages]))
 
 
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
@@ -93,16 +114,17 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
     }
 
 
-def _print_summary(experiment: Experiment, folder: Path, written: list[Path]) -> None:
+def _summary(experiment: Experiment) -> tuple[str, Table]:
+    """Return the verdict as a heading, and what became of the run as a table."""
     from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
-    from peerpressure.theory._verdict import heading
+    from peerpressure.theory._verdict import heading, settling_rows
 
-    rows = outcome_rows(experiment)
+    ahead = experiment.verdict.forecast
+    rows = [] if ahead is None or ahead.settling is None else settling_rows(ahead.settling)
+    rows += outcome_rows(experiment)
     rows += [
         (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")
         for method, identified, claimed, made in observer_rows(experiment)
     ]
     rows += privacy_rows(experiment)
-    show(heading(experiment.verdict), facts(rows))
-    pages = [f"; open {path}" for path in written if path.suffix == ".html"]
-    show("".join([f"{len(written)} files in {folder}", *pages]))
+    return heading(experiment.verdict), facts(rows)

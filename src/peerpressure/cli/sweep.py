@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperGroup
 
+from peerpressure.cli.parsing import SETTINGS, Command
 from peerpressure.cli.terminal import (
     FAILURE,
     AsJson,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 
 Place: TypeAlias = Annotated[Path, typer.Argument(help="The sweep file, or the folder that holds its results.")]
+FIXED = ("scenario", "measures", "threshold")  # parameters of a unit that are no axes
 FAILURES = 10  # failed units that are named
 
 
@@ -37,12 +40,12 @@ class FileFirst(TyperGroup):
         """Put ``run`` before an argument that is no command."""
         # ``peerpressure sweep sweep.toml`` is the short form; sweep files have a suffix, so that none is taken for a
         # command.
-        if args and args[0] not in (*self.commands, "--help"):
+        if args and args[0] not in (*self.commands, *SETTINGS["help_option_names"]):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
 
 
 @app.callback()
@@ -55,7 +58,7 @@ def about() -> None:
     """
 
 
-@app.command("run")
+@app.command("run", cls=Command)
 def run_file(
     file: Annotated[Path, typer.Argument(help="The sweep file.")],
     out: Annotated[Path | None, typer.Option(help="Folder for results; the one in the file, or one beside it.")] = None,
@@ -90,7 +93,7 @@ def run_file(
         raise typer.Exit(print_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
 
 
-@app.command()
+@app.command(cls=Command)
 def status(place: Place, as_json: AsJson = False) -> None:
     """Show the progress of a sweep, its failures, and an estimate of the time left.
 
@@ -102,7 +105,7 @@ def status(place: Place, as_json: AsJson = False) -> None:
     _print_status(sweep_status(folder), folder, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def collect(
     place: Place,
     out: Annotated[
@@ -130,7 +133,7 @@ def collect(
         show(f"{len(table):,} rows with columns {', '.join(table.columns)}", f"written to {target}")
 
 
-@app.command()
+@app.command(cls=Command)
 def plot(
     place: Place,
     kind: Annotated[str, typer.Option(help="lines, boxes or heat.")] = "lines",
@@ -169,7 +172,7 @@ def plot(
         show(*(str(path) for path in written))
 
 
-@app.command()
+@app.command(cls=Command)
 def measures(as_json: AsJson = False) -> None:
     """List the measures of a sweep.
 
@@ -181,6 +184,16 @@ def measures(as_json: AsJson = False) -> None:
         print_json({name: one.help for name, one in MEASURES.items()})
     else:
         show(facts([(name, one.help) for name, one in MEASURES.items()]))
+
+
+def _axes(parameters: str) -> dict[str, Any]:
+    """Return the values of the axes at a point of a sweep, by field."""
+    # What does not vary, such as the scenario, would fill pages.
+    return {name: value for name, value in json.loads(parameters).items() if name not in FIXED}
+
+
+def _point(axes: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in axes.items()) or "no axis"
 
 
 def _beside(file: Path) -> Path:
@@ -199,12 +212,12 @@ def _folder(place: Path) -> Path:
 
 
 def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
-    failures = [failure._asdict() for failure in found.failures[:FAILURES]]
+    failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in found.failures[:FAILURES]]
     if as_json:
         counts = {name: getattr(found, name) for name in ("total", "done", "failed", "running", "planned", "active")}
         print_json({**counts, "seconds_left": found.seconds_left, "failures": plain(failures), "folder": folder})
         return
     show(f"{found}; results in {folder}")
     if failures:
-        rows = [(one["key"][:8], str(one["replication"]), one["error"]) for one in failures]
-        show(columns("failed", ("unit", "replication", "error"), rows, text=3))
+        rows = [(_point(one["parameters"]), str(one["replication"]), one["error"]) for one in failures]
+        show(columns("failed", ("point", "replication", "error"), rows, text=3))

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from peerpressure.errors import PeerPressureError
+from peerpressure.errors import FileFormatError, PeerPressureError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -160,15 +161,23 @@ def listing_problems() -> Iterator[None]:
     except ScenarioError as error:
         # The exception lists the problems; its cause would only add the internals of the validation.
         raise InvalidFileError(str(error).splitlines()) from None
+    except FileFormatError as error:
+        # A file that cannot be read is a wrong argument, unlike a result that cannot be written.
+        raise InvalidFileError([str(error)]) from None
 
 
-def open_scenario(path: Path) -> Scenario:
+def open_scenario(path: Path, *, needs_run: bool = True) -> Scenario:
     """Return the scenario in a file, or raise an error that lists all its problems."""
     with listing_problems():
         # Imported here, so that ``--help`` does not load the validation.
         from peerpressure.scenario import load_scenario
 
-        return load_scenario(path)
+        return load_scenario(path, needs_run=needs_run)
+
+
+def results_folder(scenario: Scenario, file: Path) -> Path:
+    """Return the folder of the results that a scenario names, or the one beside its file."""
+    return Path(scenario.output.folder or file.with_name(f"{file.stem}-results"))
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
@@ -190,6 +199,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
+
+
+def text_width() -> int:
+    """Return the width at which text is wrapped: that of the terminal, if there is one, within bounds."""
+    if not sys.stdout.isatty():
+        return 88
+    # Wider lines than that are hard to read, and narrower ones leave no room for a table.
+    return min(max(shutil.get_terminal_size().columns, 40), 100)
 
 
 def show(*parts: Table | str) -> None:

@@ -2,7 +2,6 @@
 
 from peerpressure.measures._experiment import (
     Experiment,
-    disk_needed,
     estimates,
     results,
     states,
@@ -10,6 +9,7 @@ from peerpressure.measures._experiment import (
 )
 from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
 from peerpressure.measures._outputs import ObservedOutputs, read_outputs
+from peerpressure.measures._room import check_room, no_place
 from peerpressure.measures._sweep_file import Sweep, load_sweep
 
 __all__ = [
@@ -18,11 +18,12 @@ __all__ = [
     "Measure",
     "ObservedOutputs",
     "Sweep",
-    "disk_needed",
+    "check_room",
     "estimates",
     "load_sweep",
     "measure",
     "measure_scenario",
+    "no_place",
     "read_outputs",
     "results",
     "states",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 Counts: TypeAlias = NDArray[np.int64]
 MOST_COMPARED = 200_000  # agents × steps up to which noise designs are compared in about a second
 MOST_BUDGETS = 24  # times at which the privacy budget is computed
-NUMBER = 20  # characters of a number in a table, with all its digits
-PAGES = 5_000_000  # bytes of figures and report, which do not grow with the run
 
 
 @final
@@ -251,32 +248,6 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
                 maximum=None,
                 mean=None,
             ).to_dataframe()
-
-
-def disk_needed(scenario: Scenario) -> int:
-    """Return an upper estimate of the bytes that the results of a scenario take on disk."""
-    keep, n, replicates, output = (
-        scenario.run.recording(),
-        scenario.graph.n,
-        scenario.run.replicates,
-        scenario.output,
-    )
-    # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
-    agents = n if keep.agents is None else len(keep.agents)
-    times = math.ceil(scenario.run.steps / keep.every) + 1
-    opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
-    label = 1 + max(len(str(name)) for name in scenario.graph.labels)
-    methods = 0 if scenario.observe is None else len(scenario.observe.methods)
-    rows = replicates * times
-    # States are binary doubles of 8 bytes, summaries both binary and text; compression, which shrinks them, is not
-    # relied on.
-    total = rows * agents * 8 * opinions * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * opinions)) * keep.summaries
-    total += rows * agents * (16 + label + NUMBER * opinions) * (output.states and keep.states)
-    total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
-    if scenario.observe is not None and scenario.observe.unknown_network is not None:
-        total += n * n * (2 * label + 3 * NUMBER)
-    total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
-    return total + PAGES * (output.figures or output.report) + 50_000
 
 
 def summaries(experiment: Experiment) -> pd.DataFrame:

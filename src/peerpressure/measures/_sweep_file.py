@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.measures._measures import MEASURES, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
-from peerpressure.scenario._loading import read_as
+from peerpressure.scenario._loading import parse_toml, read_as
 from peerpressure.scenario._problems import explain, line_of, lines_of
 from peerpressure.scenario._section import (
     Count,
@@ -152,6 +152,9 @@ def load_sweep(path: str | Path) -> Sweep:
     """
     file = Path(path)
     text = read_text(file, "a sweep file")
+    data = parse_toml(text, str(path))
+    if "scenario" not in data and data.keys() & {"network", "run"}:
+        raise ScenarioError([Problem("", f"this is a scenario; use peerpressure run {path}")], str(path))
     asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
     # Only what the file sets: defaults written out would conflict with an axis that replaces a section's kind.
     scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True)

@@ -261,7 +261,7 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
         rule = "an Erdős–Rényi network must come out connected"
         remedy = (
             f"p well above ln(n)/n = {log(n) / n:.3g} makes that likely; or try another seed, "
-            "or use connected=False and largest_component()"
+            "or set connected to false and take the largest component"
         )
         raise network_error(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
     return network

@@ -349,9 +349,11 @@ class Network:
         return f"Network({', '.join(facts)})"
 
 
-def check_connected(adjacency: csr_array, labels: Sequence[Label]) -> None:
+CONNECT = "join them, or build with connected=False and take largest_component()"
+
+
+def check_connected(adjacency: csr_array, labels: Sequence[Label], remedy: str = CONNECT) -> None:
     """Raise if an agent is isolated or the graph has several connected components."""
-    remedy = "join them, or build with connected=False and take largest_component()"
     isolated = np.flatnonzero(np.diff(adjacency.indptr) == 0)
     if isolated.size:
         got = f"none for {first_few((repr(labels[i]) for i in isolated.tolist()), len(isolated))}"

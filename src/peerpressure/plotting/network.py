@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.plotting.style import (
     BLUE,
+    BROWN,
     DOTTED,
     GOLD,
     GREY,
@@ -25,29 +27,25 @@ from peerpressure.plotting.style import (
     RED,
     TEAL,
     TWO_COLUMNS,
+    VIOLET,
     label,
     panel,
     styled,
 )
 
 Places: TypeAlias = NDArray[np.float64]
+Look: TypeAlias = tuple[str, str]  # colour and line
 # Tried from the nearest outwards.
 NAME_AT = (18, 24, 30, 38, 48, 60)  # distances in points from agent 1 to its name
 ROOM = 9.5  # free points around the name
 LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
+MOST_NAMED = 20  # agents whose names fit on a map
+LONGEST_NAME = 14  # letters of a name on a map
 RASTER = 3_000  # dots and lines from which a vector picture contains them as an image
 # Least distance of names at the ends of curves, as a share of the axis.
 _GAP = 0.062
-# Colour and line by the beginning of a design's name.
-_LOOKS: Mapping[str, tuple[str, str]] = {
-    "white": (BLUE, "-"),
-    "growing": (GOLD, "-"),
-    "AR": (TEAL, "-"),
-    "frozen": (INK, "-"),
-    "one": (INK, "--"),
-    "zero": (RED, "-"),
-}
-_PLAIN = (GREY, "-")
+# Colours of designs in their order; further ones have the same colours and broken lines.
+_DESIGN_COLOURS = (BLUE, GOLD, BROWN, TEAL, INK, VIOLET, RED, GREY)
 # Curves that exceed the others by more than this factor are cut off.
 _REACH = 30.0
 
@@ -213,7 +211,11 @@ def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     )
     axes.set_aspect("equal")
     axes.axis("off")
-    axes.margins(0.05)
+    named = len(agents) <= MOST_NAMED
+    # Names beside the outermost dots need room.
+    axes.margins(0.18 if named else 0.05, 0.1 if named else 0.05)
+    if named:
+        _name_agents(axes, places, ends, [str(name)[:LONGEST_NAME] for name in agents.index])
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.62, aspect=32, pad=0.01, ticks=[0.0, 0.5, 1.0])
     bar.ax.set_xticklabels(["0, known", "½", "1, nothing learned"])
     bar.set_label("posterior / prior variance", labelpad=1)
@@ -222,6 +224,16 @@ def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     title = "every agent is observed" if observed.all() else f"ringed: the {count} observed of {len(agents)} agents"
     axes.set_title(title, color=RED if count else INK)
     return figure
+
+
+def _name_agents(axes: Axes, places: Places, ends: NDArray[np.int64], names: Sequence[str]) -> None:
+    """Write the names of agents above or below their dots, on the side with fewer of their edges."""
+    for i, name in enumerate(names):
+        others = np.concatenate([ends[ends[:, 0] == i, 1], ends[ends[:, 1] == i, 0]])
+        above = float(np.sum(np.sign(places[others, 1] - places[i, 1]))) <= 0
+        offset, align = ((0, 6), "bottom") if above else ((0, -6), "top")
+        spot = (float(places[i, 0]), float(places[i, 1]))
+        label(axes, name, spot, xytext=offset, ha="center", va=align, fontsize=6, color=INK, zorder=4)
 
 
 @styled
@@ -235,45 +247,43 @@ def frontier(errors: pd.DataFrame, units: pd.DataFrame, limit: float, horizon: i
     figure = Figure(figsize=(TWO_COLUMNS, 3.0))
     left, right = figure.subplots(1, 2)
     at = errors[errors["horizon"] == chosen]
-    names = list(dict.fromkeys(errors["design"]))
-    _budgets(left, at, names, limit)
-    _courses(right, units, names, limit)
+    looks = _looks(list(dict.fromkeys(errors["design"])))
+    _budgets(left, at, looks, limit)
+    _courses(right, units, looks, limit)
     panel(left, "a", f"noise for a budget over {chosen:,} steps")
     panel(right, "b", "noise of std 1, over time")
     return figure
 
 
-def _budgets(axes: Axes, at: pd.DataFrame, names: Sequence[str], limit: float) -> None:
+def _budgets(axes: Axes, at: pd.DataFrame, looks: Mapping[str, Look], limit: float) -> None:
     mu = np.sort(at["mu"].unique())
     axes.loglog(mu, limit / mu, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=5)
     finals = {}
     # The information of zero-sum noise grows exponentially with the horizon, and would set the scale of the axis.
     tame = at[np.isfinite(at["rms_error"]) & ~at["design"].str.startswith("zero sum")]
-    for name in names:
+    for name, (colour, line) in looks.items():
         curve = at[(at["design"] == name) & (at["rms_error"] <= _REACH * tame["rms_error"].max())]
         if len(curve):
-            colour, line = _look(name)
             axes.loglog(curve["mu"], curve["rms_error"], color=colour, linestyle=line)
             finals[name] = float(curve["rms_error"].iloc[-1])
     axes.set_xlim(mu[0], mu[-1])
-    _name_ends(axes, float(mu[-1]), finals)
+    _name_ends(axes, float(mu[-1]), finals, looks)
     if np.isfinite(limit):
         label(axes, "limit", (mu[0], limit / mu[0]), xytext=(3, -30), color=INK)
     axes.set_xlabel(r"privacy budget $\mu$ (less private $\rightarrow$)")
     axes.set_ylabel("RMS error of the consensus mode")
 
 
-def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float) -> None:
+def _courses(axes: Axes, units: pd.DataFrame, looks: Mapping[str, Look], limit: float) -> None:
     """Draw error against information, one dot per horizon, from small to large."""
     shown = units[np.isfinite(units["information"]) & (units["rms_error"] > 0)]
     reach = shown[~shown["design"].str.startswith("zero sum")]["information"].max()
     shown = shown[shown["information"] <= _REACH * reach]
-    drawn = [name for name in names if name in set(shown["design"])]
+    drawn = [name for name in looks if name in set(shown["design"])]
     for k, name in enumerate(drawn):
-        curve = shown[shown["design"] == name]
-        _course(axes, name, curve["information"].to_numpy(), curve["rms_error"].to_numpy())
-        words, colour = _written(name), _look(name)[0]
-        axes.text(0.99, 0.99 - _GAP * k, words, color=colour, transform=axes.transAxes, ha="right", va="top")
+        curve, colour = shown[shown["design"] == name], looks[name][0]
+        _course(axes, looks[name], curve["information"].to_numpy(), curve["rms_error"].to_numpy())
+        axes.text(0.99, 0.99 - _GAP * k, _written(name), color=colour, transform=axes.transAxes, ha="right", va="top")
     # Room on the left for the label of the limit, and on the right for the last dots.
     ends = np.array([shown["information"].min() / 200, shown["information"].max() * 12])
     axes.loglog(ends, limit / np.sqrt(ends), color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1)
@@ -283,20 +293,20 @@ def _courses(axes: Axes, units: pd.DataFrame, names: Sequence[str], limit: float
     axes.set_xlabel(r"Fisher information about an agent (less private $\rightarrow$)")
 
 
-def _course(axes: Axes, name: str, information: NDArray[np.float64], error: NDArray[np.float64]) -> None:
-    colour, _ = _look(name)
-    axes.loglog(information, error, color=colour, linewidth=0.9)
+def _course(axes: Axes, look: Look, information: NDArray[np.float64], error: NDArray[np.float64]) -> None:
+    colour, line = look
+    axes.loglog(information, error, color=colour, linestyle=line, linewidth=0.9)
     axes.scatter(information, error, s=np.linspace(5, 22, error.size), color=colour, zorder=3)
 
 
-def _name_ends(axes: Axes, x: float, finals: Mapping[str, float]) -> None:
+def _name_ends(axes: Axes, x: float, finals: Mapping[str, float], looks: Mapping[str, Look]) -> None:
     """Write names beside the right ends of curves, moved apart as little as possible, each with a line to its curve."""
     # The axes are logarithmic, so that names must be separated in logarithms.
     low, high = np.log10(axes.get_ylim())
     names = sorted(finals, key=finals.__getitem__)
     heights = _apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
     for name, height in zip(names, heights, strict=True):
-        colour = _look(name)[0]
+        colour = looks[name][0]
         axes.plot([x, 1.35 * x], [finals[name], 10**height], color=colour, linewidth=0.4, clip_on=False)
         spot = (1.35 * x, 10**height)
         label(axes, _written(name), spot, xytext=(2, 0), va="center", color=colour, annotation_clip=False)
@@ -316,10 +326,10 @@ def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     return np.asarray(isotonic_regression(heights - steps).x + steps)
 
 
-def _look(name: str) -> tuple[str, str]:
-    """Return colour and line of a design, the same in every panel."""
-    # By prefix, because names carry parameters, such as "AR(1), φ = 0.9".
-    return next((look for start, look in _LOOKS.items() if name.startswith(start)), _PLAIN)
+def _looks(names: Sequence[str]) -> dict[str, Look]:
+    """Return colour and line of each design, the same in every panel and different from the others."""
+    looks = itertools.product(("-", "--", ":"), _DESIGN_COLOURS)
+    return {name: (colour, line) for name, (line, colour) in zip(names, itertools.cycle(looks), strict=False)}
 
 
 def _written(name: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, ParamSpec
 
@@ -31,6 +32,8 @@ RED: Final = "#c8512b"
 TEAL: Final = "#55a89a"
 GOLD: Final = "#dfa92f"
 GREY: Final = "#8a939b"
+BROWN: Final = "#8a5a1f"
+VIOLET: Final = "#8a5fa8"
 PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
 # Monotone in lightness, and designed for colour-blind readers.
 OPINIONS: Final = "cividis"  # the colour map of opinions
@@ -148,6 +151,22 @@ def plain_ticks(axis: Axis) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
+
+
+def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[str]) -> None:
+    """Name places on the x axis; names are slanted, and then left out in turn, where they would overlap."""
+    axes = axis.axes
+    size = float(mpl.rcParams["xtick.labelsize"])
+    # The axes take about three quarters of their share of the figure, the rest is for labels and a colour bar.
+    spec, width = axes.get_subplotspec(), 72 * axes.figure.bbox.width / axes.figure.dpi
+    room = 0.75 * width / (1 if spec is None else spec.get_gridspec().ncols) / max(len(places), 1)
+    # A letter is about half as wide as it is high, and names are separated by two of them.
+    if all((len(name) + 2) * 0.52 * size <= room for name in names):
+        axis.set_ticks(places, names)
+        return
+    # Slanted by 45°, lines of text are the distance of their ticks over √2 apart.
+    step = max(1, math.ceil(1.25 * size * math.sqrt(2) / room))
+    axis.set_ticks(places[::step], names[::step], rotation=45, ha="right", rotation_mode="anchor")
 
 
 def panel(axes: Axes, letter: str, title: str) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize, to_rgb
+from matplotlib.colors import LogNorm, Normalize, to_rgb
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting.style import (
@@ -26,6 +27,7 @@ from peerpressure.plotting.style import (
     PALETTE,
     RED,
     TWO_COLUMNS,
+    name_ticks,
     panel,
     plain_ticks,
     smoothed,
@@ -276,7 +278,10 @@ def box_plots(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | No
         if by is not None:
             # A box plot has no legend entry of its own.
             axes.plot([], [], color=colour, label=_short(value))
-    axes.set_xticks(range(len(values)), [_short(value) for value in values])
+    name_ticks(axes.xaxis, range(len(values)), [_short(value) for value in values])
+    if _is_wide(rows["value"]):
+        axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
     _legend(axes, by)
 
 
@@ -285,12 +290,18 @@ def heat(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -
     means = rows.pivot_table(index=by, columns=x, values="value", aggfunc="mean", sort=False)
     # The pivot keeps the order of the rows; numbers are sorted, words are not.
     means = means.loc[list(dict.fromkeys(_sorted(means.index))), list(dict.fromkeys(_sorted(means.columns)))]
-    picture = axes.imshow(means.to_numpy(), aspect="auto", origin="lower", cmap=visible(OPINIONS), interpolation="none")
-    for axis, names in ((axes.xaxis, means.columns), (axes.yaxis, means.index)):
-        # Division rounded up, so that at most ``MOST_NAMED`` labels remain.
-        step = max(1, -(-len(names) // MOST_NAMED))
-        axis.set_ticks(range(0, len(names), step), [_short(name) for name in names[::step]])
+    # On a linear scale all but the largest values would have one colour.
+    scale = LogNorm() if _is_wide(means.stack()) else None
+    picture = axes.imshow(
+        means.to_numpy(), aspect="auto", origin="lower", cmap=visible(OPINIONS), interpolation="none", norm=scale
+    )
+    name_ticks(axes.xaxis, range(len(means.columns)), [_short(name) for name in means.columns])
+    # Division rounded up, so that at most ``MOST_NAMED`` labels remain.
+    step = max(1, -(-len(means.index) // MOST_NAMED))
+    axes.yaxis.set_ticks(range(0, len(means.index), step), [_short(name) for name in means.index[::step]])
     bar = axes.figure.colorbar(picture, ax=axes, aspect=26, pad=0.02)
+    if scale is not None:
+        plain_ticks(bar.ax.yaxis)
     bar.outline.set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
@@ -312,7 +323,10 @@ def _colours(count: int) -> list[Any]:
 
 def _legend(axes: Axes, by: str | None) -> None:
     if by is not None:
-        axes.legend(title=words(by), frameon=False, fontsize=7, title_fontsize=7, handlelength=1.4)
+        # Many entries would cover the curves, and are put beside them.
+        many = len(axes.get_legend_handles_labels()[0]) > len(PALETTE)
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if many else {}
+        axes.legend(title=words(by), frameon=False, fontsize=7, title_fontsize=7, handlelength=1.4, **place)
 
 
 def _sorted(values: Any) -> list[Any]:
@@ -331,27 +345,34 @@ def _places(values: pd.Series) -> dict[Any, float]:
 
 def _tick(axes: Axes, places: Mapping[Any, float]) -> None:
     if any(isinstance(value, str) for value in places):
-        axes.set_xticks(list(places.values()), [_short(value) for value in places])
+        name_ticks(axes.xaxis, list(places.values()), [_short(value) for value in places])
+
+
+def _is_wide(values: ArrayLike) -> bool:
+    """Return whether values are positive and span more than a factor of 20, which a linear scale cannot show."""
+    finite = np.asarray(values, dtype=float)
+    return bool(finite.min() > 0 and finite.max() > 20 * finite.min())
 
 
 def _log_where_wide(axes: Axes, rows: pd.DataFrame, places: Mapping[Any, float]) -> None:
     """Use log axes for positive values that span more than a factor of 20."""
-    at, values = np.array(list(places.values())), rows["value"].to_numpy(dtype=float)
+    at = np.array(list(places.values()))
     words_on_axis = any(isinstance(value, str) for value in places)
-    if not words_on_axis and at.min() > 0 and at.max() > 20 * at.min():
+    if not words_on_axis and _is_wide(at):
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
-    # A factor of 20 still reads well on a linear axis.
-    if values.min() > 0 and values.max() > 20 * values.min():
+    if _is_wide(rows["value"]):
         axes.set_yscale("log")
         plain_ticks(axes.yaxis)
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, most: int = 24) -> str:
     """Return a short text for a value of an axis; a table, given as JSON, becomes its values.
 
     >>> _short(0.1234567), _short('{"kind": "power", "exponent": 0.5}')
     ('0.1235', 'power 0.5')
+    >>> _short('{"kind": "stretched_exponential", "rate": 0.5}')
+    'stretch…ential 0.5'
     """
     if isinstance(value, float):
         return f"{value:.4g}"
@@ -360,6 +381,6 @@ def _short(value: Any) -> str:
         inner = json.loads(text)
         parts = list(inner.values()) if isinstance(inner, dict) else inner
         # Words come before the numbers that qualify them.
-        text = " ".join(map(_short, sorted(parts, key=lambda part: not isinstance(part, str))))
-    # Longer texts would overlap along an axis.
-    return text[:24]
+        return " ".join(_short(part, 14) for part in sorted(parts, key=lambda part: not isinstance(part, str)))[:40]
+    # Long texts are cut in the middle, because they often differ at their ends only.
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"

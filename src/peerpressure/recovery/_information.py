@@ -22,7 +22,6 @@ from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
-from peerpressure.sde import SDE
 from peerpressure.statespace import System, initial_state, model_of, with_model
 
 Array: TypeAlias = NDArray[np.float64]
@@ -184,7 +183,8 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     shape = (seen.times.size, seen.agents.size)
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
     blank_system = with_model(system, blank_model)
-    if isinstance(system, SDE) and blank.complete:
+    # Complete outputs in discrete time have been dealt with.
+    if blank.complete:
         gathered = step_by_step(blank_system, blank)
     else:
         # maxlen=1 discards earlier steps as they are produced.

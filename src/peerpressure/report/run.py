@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, TooLargeError, message
-from peerpressure.files import amount, umask
-from peerpressure.measures import Experiment, results, states
+from peerpressure.errors import FileFormatError, message
+from peerpressure.files import umask
+from peerpressure.measures import Experiment, no_place, results, states
 from peerpressure.plotting import network, run
-from peerpressure.plotting.style import render, styled
 from peerpressure.privacy import Budget
-from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
+from peerpressure.report.drawing import draw
+from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.storage import write_netcdf
+from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
 
@@ -79,13 +80,8 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def _with_scatter(values: NDArray[np.float64]) -> str:
     """Return a mean with its standard deviation, both to the second digit of the latter."""
-    scatter = float(values.std())
-    # One replicate, or no noise: the logarithm below would fail.
-    if not scatter:
-        return number(float(values.mean()))
-    # Two significant digits of the standard deviation; more digits of the mean would be noise.
-    places = max(0, 1 - math.floor(math.log10(scatter)))
-    return f"{values.mean():.{places}f} ± {scatter:.{places}f}".replace("-", "\N{MINUS SIGN}")
+    mean, scatter = float(values.mean()), float(values.std())
+    return with_deviation(mean, scatter).replace("-", "\N{MINUS SIGN}") if scatter else number(mean)
 
 
 def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
@@ -182,14 +178,6 @@ def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[
     return made | _privacy_figures(experiment, tables)
 
 
-@styled
-def settled(figure: Figure) -> Figure:
-    """Return the figure with its layout computed once instead of once per format."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
-
-
 def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
     if experiment.scenario.privacy is None:
         return {}
@@ -209,7 +197,7 @@ def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame])
 
 
 def run_page(
-    experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Figure], title: str
+    experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], title: str
 ) -> str:
     """Return the report of a run as a self-contained HTML page."""
     return (
@@ -226,7 +214,7 @@ def run_page(
             observer=observer_rows(experiment),
             privacy=privacy_rows(experiment),
             agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
-            pictures=[Picture(name, CAPTIONS[name], image(figure)) for name, figure in pictures.items()],
+            pictures=[Picture(name, CAPTIONS[name], picture) for name, picture in pictures.items()],
             files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
             scenario=experiment.scenario.to_toml().strip(),
         )
@@ -252,9 +240,12 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
 
 
 def run_files(
-    experiment: Experiment, title: str, progress: Callable[[str], None] = lambda stage: None
+    experiment: Experiment, title: str, progress: Callable[[str], None] = lambda stage: None, processes: int = 1
 ) -> dict[str, Content]:
-    """Return the files of a run by name; files that grow with the run are produced while they are written."""
+    """Return the files of a run by name; files that grow with the run are produced while they are written.
+
+    ``processes`` draw the figures.
+    """
     asked = experiment.scenario.output
     tables = results(experiment)
     files: dict[str, Content] = {
@@ -269,13 +260,12 @@ def run_files(
     if asked.figures or asked.report:
         progress("drawing")
         # Figures before files: an error in a figure occurs before anything is written.
-        drawn = {name: settled(figure) for name, figure in figures(experiment, tables).items()}
-        if asked.figures:
-            files |= {
-                f"{name}.{kind}": render(figure, kind) for name, figure in drawn.items() for kind in ("pdf", "png")
-            }
+        made = figures(experiment, tables)
+        drawn = draw(made, files=asked.figures, pictures=asked.report, processes=processes)
+        files |= {f"{name}.{kind}": data for name, one in drawn.items() for kind, data in one.files.items()}
+        pictures = {name: one.picture for name, one in drawn.items() if one.picture is not None}
         if asked.report:
-            files["report.html"] = run_page(experiment, tables, drawn, title).encode()
+            files["report.html"] = run_page(experiment, tables, pictures, title).encode()
     return files
 
 
@@ -286,23 +276,6 @@ def _verdict(experiment: Experiment) -> bytes:
 def may_be_written(out: Path) -> bool:
     """Return whether a folder is new, empty or contains the results of a run, so that no other files are at risk."""
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
-
-
-def check_space(out: Path, needed: int) -> None:
-    """Raise, before any work is done, if the folder cannot be written or the disk lacks space for the results."""
-    # The folder may not exist yet; the disk is that of its nearest existing ancestor.
-    there = next(place for place in (out, *out.absolute().parents) if place.exists())
-    try:
-        # Writing is the only reliable test of permissions. An existing folder is tested beside it, where the temporary
-        # folder of ``_write_all`` will be.
-        with tempfile.TemporaryDirectory(dir=there.parent if there == out else there):
-            free = shutil.disk_usage(there).free
-    except OSError as error:
-        raise _no_place(out, error) from error
-    if needed > free:
-        rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
-        remedy = "free some, name another folder with --out, or record less, for instance record = 'summaries'"
-        raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
 
 
 def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
@@ -330,7 +303,7 @@ def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
         # Beside the target, hence on the same file system, where a rename is atomic.
         part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
     except OSError as error:
-        raise _no_place(out, error) from error
+        raise no_place(out, error) from error
     try:
         publish(part, files)
         if out.exists():
@@ -364,8 +337,3 @@ def _rescued(files: Mapping[str, Content], name: str) -> Path | None:
             shutil.rmtree(place, ignore_errors=True)
         return None
     return place / name
-
-
-def _no_place(out: Path, error: OSError) -> FileFormatError:
-    rule, remedy = "results must have a place to go", "name a folder that may be written to"
-    return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))

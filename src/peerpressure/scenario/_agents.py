@@ -159,6 +159,7 @@ Weights: TypeAlias = Annotated[
         _choose_weight,
         "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps), a file or an attribute",
         "for instance { law = 'two_camps', share = 0.3 }, by which 3 of 10 agents adapt and the others never do",
+        law=("uniform", "two_camps"),
     ),
 ]
 
@@ -219,11 +220,7 @@ def _choose_stubbornness(value: Any) -> str | None:
     return None if chosen in (tag("word"), tag("normal"), tag("two_camps")) else chosen
 
 
-def _choose_start(value: Any) -> str | None:
-    chosen = choose_draw(value)
-    return None if chosen == tag("number") else chosen
-
-
+_LAWS = ("uniform", "normal", "two_camps")
 _REMEDY = "for instance { law = 'uniform', low = 0.0, high = 1.0 } or { file = 'agents.csv', column = 'hidden' }"
 Draw: TypeAlias = (
     Annotated[UniformDraw, Tag("<uniform>")]
@@ -236,12 +233,17 @@ Draw: TypeAlias = (
 Hidden: TypeAlias = Annotated[
     Draw,
     alternatives(
-        _choose_hidden, "hidden must be a list, a law (uniform, normal or two_camps), a file or an attribute", _REMEDY
+        _choose_hidden,
+        "hidden must be a list, a law (uniform, normal or two_camps), a file or an attribute",
+        _REMEDY,
+        law=_LAWS,
     ),
 ]
 Start: TypeAlias = Annotated[
-    Draw | Annotated[Literal["hidden"], Tag("<word>")],
-    alternatives(_choose_start, "start must be 'hidden', a list, a law, a file or an attribute", _REMEDY),
+    Draw | Annotated[float, Tag("<number>")] | Annotated[Literal["hidden"], Tag("<word>")],
+    alternatives(
+        choose_draw, "start must be 'hidden', a number, a list, a law, a file or an attribute", _REMEDY, law=_LAWS
+    ),
 ]
 Stubbornness: TypeAlias = Annotated[
     Annotated[Positive, Tag("<number>")]
@@ -250,7 +252,10 @@ Stubbornness: TypeAlias = Annotated[
     | Annotated[FromColumn, Tag("<file>")]
     | Annotated[FromAttribute, Tag("<attribute>")],
     alternatives(
-        _choose_stubbornness, "stubbornness must be a number, a list, a uniform law, a file or an attribute", _REMEDY
+        _choose_stubbornness,
+        "stubbornness must be a number, a list, a uniform law, a file or an attribute",
+        _REMEDY,
+        law=["uniform"],
     ),
 ]
 

@@ -173,13 +173,16 @@ Kind = TypeVar("Kind", bound=Section)
 _STAND_INS: Mapping[str, Any] = {"network": {"generator": "k2"}, "run": {"steps": 1}}
 
 
-def load_scenario(path: str | Path) -> Scenario:
+def load_scenario(path: str | Path, *, needs_run: bool = True) -> Scenario:
     """Read a scenario file.
 
     Parameters
     ----------
     path : str or Path
         TOML file; paths in it are relative to its folder.
+    needs_run : bool, default True
+        Whether the file must have a section [run], which an analysis of observed outputs does not use. Without it the
+        length of the run is 1, and nothing is checked that depends on it.
 
     Returns
     -------
@@ -205,7 +208,9 @@ def load_scenario(path: str | Path) -> Scenario:
         load_scenario("scenario.toml").model()
     """
     file = Path(path)
-    return parse_scenario(read_text(file, "a scenario"), folder=file.parent, source=str(path))
+    text = read_text(file, "a scenario")
+    data = parse_toml(text, str(path))
+    return scenario_from(data, folder=file.parent, source=str(path), lines=lines_of(text), needs_run=needs_run)
 
 
 def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> Scenario:
@@ -240,7 +245,12 @@ def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> 
 
 
 def scenario_from(
-    data: Mapping[str, Any], *, folder: str | Path = ".", source: str = "", lines: Lines | None = None
+    data: Mapping[str, Any],
+    *,
+    folder: str | Path = ".",
+    source: str = "",
+    lines: Lines | None = None,
+    needs_run: bool = True,
 ) -> Scenario:
     """Return the scenario that plain values describe.
 
@@ -252,6 +262,8 @@ def scenario_from(
         As for `parse_scenario`.
     lines : dict, optional
         Line of each key, for error messages.
+    needs_run : bool, default True
+        As for `load_scenario`.
 
     Returns
     -------
@@ -264,15 +276,21 @@ def scenario_from(
         If the values are not valid.
     """
     places = lines or {}
+    if isinstance(data.get("scenario"), str):
+        text = f"this is a sweep; use peerpressure sweep {source}".rstrip()
+        raise ScenarioError([Problem("", text, places.get(("scenario",)))], source)
     problems: list[Problem] = []
     invalid: set[str] = set()
     context = {"folder": folder}
+    if not needs_run and "run" not in data and not _has_a_length(data):
+        # Checks that depend on the length of the run are left out.
+        data, invalid = {**data, "run": _STAND_INS["run"]}, {"run"}
     try:
         scenario = Scenario.model_validate(dict(data), context=context)
     except ValidationError as error:
         problems = explain(error, Scenario, places)
         # The first part of a location is the name of the section.
-        invalid = {str(detail["loc"][0]) for detail in error.errors()}
+        invalid |= {str(detail["loc"][0]) for detail in error.errors()}
         # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
         valid = {name: data[name] for name in Scenario.model_fields if name in data and name not in invalid}
         scenario = Scenario.model_validate({**_STAND_INS, **valid}, context=context)
@@ -283,6 +301,16 @@ def scenario_from(
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line or 0), source)
     return scenario
+
+
+def _has_a_length(data: Mapping[str, Any]) -> bool:
+    """Return whether parts of a scenario depend on the length of the run: changes of a network, optimal pressure."""
+    network = data.get("network")
+    dynamics = network.get("dynamics") if isinstance(network, Mapping) else None
+    changes = dynamics or (network if isinstance(network, Mapping) and "temporal" in network else None)
+    pressure = data.get("pressure")
+    kind = pressure.get("kind") if isinstance(pressure, Mapping) else pressure
+    return kind == "optimal" or (isinstance(changes, Mapping) and "steps" not in changes)
 
 
 def read_as(kind: type[Kind], text: str, *, folder: str | Path, source: str) -> Kind:

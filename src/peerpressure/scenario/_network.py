@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from peerpressure.files import naming
 from peerpressure.networks import (
     DYNAMICS,
     GENERATORS,
@@ -23,6 +24,7 @@ from peerpressure.networks import (
     read_network,
     recorded_contacts,
 )
+from peerpressure.networks._network import check_connected
 from peerpressure.scenario._section import (
     Count,
     InputFile,
@@ -107,6 +109,7 @@ else:
             _choose_dynamics,
             f"dynamics must have a kind: {', '.join(DYNAMICS_SECTIONS)}",
             "for instance { kind = 'failing_edges', probability = 0.2 }",
+            kind=DYNAMICS_SECTIONS,
         ),
     ]
 
@@ -136,6 +139,12 @@ class StaticNetworkSection(Section):
     def _constant_size(self) -> tuple[int, float]:
         """Return the numbers of agents and of edges; 0 if they are unknown before a file is read."""
         return 0, 0.0
+
+
+def _connected(network: Network, remedy: str) -> Network:
+    """Return a connected network; the remedy is in words of the scenario file, not of Python."""
+    check_connected(network.adjacency, network.labels, remedy)
+    return network
 
 
 class GeneratedNetworkSection(StaticNetworkSection):
@@ -180,7 +189,8 @@ class InlineNetworkSection(StaticNetworkSection):
     def build(self, seed: int) -> Network:
         """Return the network with these edges."""
         # An integer array holds positions, also if labels are given.
-        return Network.from_edges(np.array(self.edges), self.weights, self.labels)
+        found = Network.from_edges(np.array(self.edges), self.weights, self.labels, connected=False)
+        return _connected(found, "join them by further edges")
 
     def _constant_size(self) -> tuple[int, float]:
         # Positions count from 0; agents without edges beyond the last one cannot be written in this form.
@@ -197,8 +207,11 @@ class NetworkFileSection(StaticNetworkSection):
     def build(self, seed: int) -> Network:
         """Return the network in the file."""
         weight = "weight" if self.weighted else None
-        # Unless the largest component is asked for, a network of several components is an error of the reader.
-        return read_network(self.file, weight=weight, connected=not self.largest_component).largest_component()
+        found = read_network(self.file, weight=weight, connected=False)
+        if self.largest_component:
+            return found.largest_component()
+        with naming(self.file, "a network file"):
+            return _connected(found, "join them, or set largest_component = true to keep the largest one")
 
 
 class NamedNetworkSection(StaticNetworkSection):
@@ -343,5 +356,7 @@ else:
             f"set generator to one of {', '.join(GENERATORS)}; or edges to pairs such as [[0, 1], [1, 2]]; "
             f"or file to a path; or named to one of {', '.join(NAMED)}; or temporal to one of {', '.join(TEMPORAL)}; "
             f"or events or contacts to a path; or recorded to one of {', '.join(RECORDED)}",
+            generator=GENERATORS,
+            temporal=TEMPORAL,
         ),
     ]

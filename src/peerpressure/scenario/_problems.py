@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final, get_args, ge
 from pydantic import Tag, ValidationError
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.scenario._section import Section
+from peerpressure.scenario._section import Section, unknown_name
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -164,7 +164,12 @@ def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str |
     for detail in error.errors(include_url=False):
         # Tags of alternatives are part of Pydantic's location, and mean nothing to a user.
         path = [part for part in detail["loc"] if not _is_tag(part)]
-        found.append(Problem(path=dotted(path), message=_message(detail, root), line=line_of(path, lines)))
+        if unknown := _unknown(detail):
+            # The name itself is wrong, not the table that it is in.
+            path, text = [*path, unknown[0]], unknown[1]
+        else:
+            text = _message(detail, root)
+        found.append(Problem(path=dotted(path), message=text, line=line_of(path, lines)))
     # Problems without a line come first; sorted is stable, so that those of one line keep their order.
     return sorted(found, key=lambda problem: problem.line or 0)
 
@@ -183,7 +188,7 @@ def _message(detail: ErrorDetails, root: type[Section]) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":
-        return f"is needed and not there; add {detail['loc'][-1]} = …"
+        return f"is needed and not there; add {_missing(detail['loc'], root)}"
     if kind == "extra_forbidden":
         return _unknown_key(detail["loc"], root)
     if kind == "no_alternative":
@@ -193,6 +198,30 @@ def _message(detail: ErrorDetails, root: type[Section]) -> str:
     # Types of errors that are not listed keep Pydantic's own words, in the form of the other messages.
     rule, remedy = _RULES.get(kind, (detail["msg"][:1].lower() + detail["msg"][1:], "correct it"))
     return message(rule.format(**context), got=_shown(value), remedy=remedy)
+
+
+def _unknown(detail: ErrorDetails) -> tuple[str, str] | None:
+    """Return the key whose value names none of the alternatives, with the message; None if that is not the problem."""
+    value = detail["input"]
+    if detail["type"] != "no_alternative" or not isinstance(value, dict):
+        return None
+    for key, known in detail.get("ctx", {}).items():
+        if isinstance(value.get(key), str):
+            return key, unknown_name(key, value[key], known.split(", "))
+    return None
+
+
+def _missing(loc: Sequence[str | int], root: type[Section]) -> str:
+    """Return what to add for a key that is missing: a line, or a section with the lines that it needs."""
+    key = str(loc[-1])
+    inner = list(_sections(root.model_fields[key].annotation)) if len(loc) == 1 and key in root.model_fields else []
+    if not inner:
+        return f"{key} = …"
+    # One of several alternatives has keys of its own, which the next message lists.
+    needed = (
+        [name for name, field in inner[0][1].model_fields.items() if field.is_required()] if len(inner) == 1 else []
+    )
+    return f"a section [{key}]" + (f" with {', '.join(f'{name} = …' for name in needed)}" if needed else "")
 
 
 def _shown(value: Any) -> str:

@@ -10,13 +10,14 @@ import difflib
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, create_model
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.networks import GENERATORS
 from peerpressure.parameters import Kind, Parameter, with_defaults
 
 
@@ -46,9 +47,26 @@ def key_of(value: Any, *keys: str) -> tuple[str, Any] | None:
     return None
 
 
-def alternatives(choose: Callable[[Any], str | None], rule: str, remedy: str) -> Discriminator:
-    """Return the discriminator between alternatives; a value that is none of them breaks the rule."""
-    return Discriminator(choose, custom_error_type="no_alternative", custom_error_message=f"{rule}; {remedy}")
+class _Names(dict[str, Any]):
+    """Legal names by key; hashable, because annotations are compared by their hashes."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
+        return hash(tuple(self.items()))
+
+
+def alternatives(choose: Callable[[Any], str | None], rule: str, remedy: str, **names: Iterable[str]) -> Discriminator:
+    """Return the discriminator between alternatives; a value that is none of them breaks the rule.
+
+    ``names`` are the legal values of the keys that choose, so that an unknown one is reported as such.
+    """
+    # The context of an error holds plain values only.
+    known = _Names({key: ", ".join(values) for key, values in names.items()})
+    return Discriminator(
+        choose,
+        custom_error_type="no_alternative",
+        custom_error_message=f"{rule}; {remedy}",
+        custom_error_context=known,
+    )
 
 
 def among(names: Iterable[str], what: str) -> Callable[[str], str]:
@@ -58,12 +76,34 @@ def among(names: Iterable[str], what: str) -> Callable[[str], str]:
     def check(word: str) -> str:
         # Not a Literal: its message would list the names without a suggestion.
         if word not in known:
-            near = difflib.get_close_matches(word, known, 1)
-            remedy = f"did you mean {near[0]!r}?" if near else "use one of these"
-            raise InvalidInputError(message(f"{what} must be one of {', '.join(known)}", got=repr(word), remedy=remedy))
+            raise InvalidInputError(unknown_name(what, word, known))
         return word
 
     return check
+
+
+# What others call the members of the families.
+_SYNONYMS = {
+    **{"ring": "cycle", "circle": "cycle", "line": "path", "chain": "path", "clique": "complete", "lattice": "grid"},
+    **{one.short: name for name, one in GENERATORS.items() if one.short},
+    **{"small_world": "watts_strogatz", "scale_free": "barabasi_albert", "random": "erdos_renyi"},
+    **{"normal": "gaussian", "gaussian": "normal", "gauss": "normal"},
+}
+
+
+def unknown_name(what: str, word: str, known: Sequence[str]) -> str:
+    """Return the message for a word that is none of the known names, with the nearest of them.
+
+    >>> unknown_name("a generator", "ring", ["cycle", "path"])
+    "a generator must be one of cycle, path, got 'ring'; did you mean 'cycle'?"
+    """
+    plain = word.lower().replace("-", "_").replace(" ", "_")
+    synonym = _SYNONYMS.get(plain)
+    near = [synonym] if synonym in known else difflib.get_close_matches(plain, known, 1)
+    # A short word is the beginning of a longer name, though most of its letters differ.
+    near = near or [name for name in known if len(plain) > 2 and name.startswith(plain)]
+    remedy = f"did you mean {near[0]!r}?" if near else "use one of these"
+    return message(f"{what} must be one of {', '.join(known)}", got=repr(word), remedy=remedy)
 
 
 def _located(path: str, info: ValidationInfo) -> str:

@@ -84,13 +84,21 @@ else:
     PressureSection = Annotated[
         AnySchedule | Annotated[TunedSection, Tag("<tuned>")] | Annotated[OptimalSection, Tag("<optimal>")],
         alternatives(
-            _choose_pressure, f"pressure must have a formula, or a kind: {', '.join([_KINDS, *DERIVED])}", _EXAMPLE
+            _choose_pressure,
+            f"pressure must have a formula, or a kind: {', '.join([_KINDS, *DERIVED])}",
+            _EXAMPLE,
+            kind=[*SCHEDULE_SECTIONS, *DERIVED],
         ),
         BeforeValidator(_as_table),
     ]
     ScaleSection = Annotated[
         AnySchedule,
-        alternatives(choose_schedule, f"a scale over time must have a formula, or a kind: {_KINDS}", _EXAMPLE),
+        alternatives(
+            choose_schedule,
+            f"a scale over time must have a formula, or a kind: {_KINDS}",
+            _EXAMPLE,
+            kind=SCHEDULE_SECTIONS,
+        ),
     ]
 
 
@@ -178,7 +186,10 @@ else:
     NoiseSection = Annotated[
         union_of(LAW_SECTIONS),
         alternatives(
-            _choose_noise, f"noise must have a law: {', '.join(LAW_SECTIONS)}", "for instance law = 'gaussian'"
+            _choose_noise,
+            f"noise must have a law: {', '.join(LAW_SECTIONS)}",
+            "for instance law = 'gaussian'",
+            law=LAW_SECTIONS,
         ),
     ]
 

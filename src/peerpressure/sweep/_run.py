@@ -125,7 +125,7 @@ def _run(
         units = [unit for unit in plan.units if states[unit.key] == "planned"]
         done = sum(state == "done" for state in states.values())
         try:
-            with reporter(progress, len(plan)) as report:
+            with reporter(progress, len(plan), "units") as report:
                 report(done)
                 # A failure of one unit is part of the outcome; what raises here stops the sweep as a whole.
                 _compute(Work(ledger, units, done, report), plan, folder, workers, dask)

@@ -17,6 +17,7 @@ from peerpressure.theory._rates import Rate, consensus_rate, ideal_deviation, mo
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
 from peerpressure.theory._retention import Retention, retention
+from peerpressure.theory._settling import Settling
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "ReasonCode",
     "Regime",
     "Retention",
+    "Settling",
     "Suggestion",
     "Verdict",
     "agent",

@@ -36,7 +36,12 @@ _MOSTLY = 0.75
 
 
 def diagnose(
-    model: Model | SDE, steps: int | None = None, *, advise: bool = True, should_stop: ShouldStop | None = None
+    model: Model | SDE,
+    steps: int | None = None,
+    *,
+    tolerance: float | None = None,
+    advise: bool = True,
+    should_stop: ShouldStop | None = None,
 ) -> Verdict:
     """Decide whether the agents will agree, on what, and how fast.
 
@@ -47,6 +52,8 @@ def diagnose(
     steps : int, optional
         A number of steps after which to compute exactly where the agents are, and which schedules would bring them
         closer to v by then. In continuous time steps are those of the equation.
+    tolerance : float, optional
+        The distance of the settling times in the forecast; see ``forecast``.
     advise : bool, default True
         Whether to look for such schedules, which takes most of the time where ``steps`` is given.
     should_stop : callable, optional
@@ -83,7 +90,7 @@ def diagnose(
     'permanent oscillation between the two sides'
     """
     with cancellable(should_stop):
-        return _diagnose(model, None if steps is None else step_count(steps), advise=advise)
+        return _diagnose(model, None if steps is None else step_count(steps), tolerance, advise=advise)
 
 
 def _check_schedules(system: Model | SDE, steps: int) -> None:
@@ -98,11 +105,11 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
             model.noise.scale(times)
 
 
-def _diagnose(model: Model | SDE, horizon: int | None, *, advise: bool) -> Verdict:
+def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
-    ahead = None if horizon is None else forecast(long_run.system, horizon)
+    ahead = None if horizon is None else forecast(long_run.system, horizon, tolerance=tolerance)
     better = advice(long_run, ahead) if advise and ahead is not None else None
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.

@@ -10,12 +10,14 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Vector
+from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, state_layout, transition
-from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, moments, step_count
+from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
+from peerpressure.theory._settling import Settling, SettlingWatch, usual_tolerance
 
 # Up to so many opinions the covariance is always computed: probes would take as much work.
 SMALL = 200
@@ -47,6 +49,9 @@ class Forecast:
         Its standard deviation, where the covariance of all agents is computed.
     hidden_mean, hidden_disagreement : float, optional
         Where hidden opinions adapt, their mean over agents and the root mean square of their distances from it.
+    settling : Settling, optional
+        Steps from which on agents are close to each other and to v. None in continuous time, for networks too large for
+        the covariance of every step, and where all opinions are equal and no tolerance is given.
     rms_distance_stderr, disagreement_stderr, hidden_disagreement_stderr : float
         Standard errors of these numbers; 0 where they are exact. On large networks the trace of the covariance is
         estimated with random probes.
@@ -63,12 +68,15 @@ class Forecast:
     std: Vector | None = None
     hidden_mean: float | None = None
     hidden_disagreement: float | None = None
+    settling: Settling | None = None
     rms_distance_stderr: float = 0.0
     disagreement_stderr: float = 0.0
     hidden_disagreement_stderr: float = 0.0
 
 
-def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None = None) -> Forecast:
+def forecast(
+    model: Model | SDE, steps: int, *, tolerance: float | None = None, should_stop: ShouldStop | None = None
+) -> Forecast:
     """Return the law of the state after a number of steps.
 
     Parameters
@@ -77,6 +85,8 @@ def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None =
         Any model.
     steps : int
         The number of steps; in continuous time those of the equation.
+    tolerance : float, optional
+        The distance of the settling times; by default 5 % of the range of hidden opinions and start, to one digit.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
@@ -101,17 +111,26 @@ def forecast(model: Model | SDE, steps: int, *, should_stop: ShouldStop | None =
     >>> after = forecast(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99)
     >>> round(float(after.std[0]), 6)  # √99/100
     0.099499
+    >>> forecast(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 999, tolerance=0.1).settling.value
+    99
     """
     steps = step_count(steps)
+    if tolerance is not None:
+        Parameter("tolerance", "real", "tolerance", above=0, remedy="for instance 0.05").check(tolerance)
     with cancellable(should_stop):
-        return _forecast(model, steps)
+        return _forecast(model, steps, tolerance)
 
 
-def _forecast(model: Model | SDE, steps: int) -> Forecast:
+def _forecast(model: Model | SDE, steps: int, tolerance: float | None) -> Forecast:
     n, v = model_of(model).n, model.consensus_value
-    means, start_weight = _means(model, steps)
+    watch = _settling_watch(model, tolerance)
+    quiet = model_of(model).noise.is_zero
+    means, start_weight = _means(model, steps, watch if quiet else None)
     centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
-    public, *hidden = (_covariances if is_exact(model, steps) else _probed)(model, steps, means, centres)
+    exact = is_exact(model, steps)
+    public, *hidden = (
+        _covariances(model, steps, means, centres, watch) if exact else _probed(model, steps, means, centres)
+    )
     m = float(centres[0] @ means[0])
     rms_distance = math.sqrt(max(float(np.mean((means[0] - v) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
@@ -128,10 +147,18 @@ def _forecast(model: Model | SDE, steps: int) -> Forecast:
         std=None if public.variance is None else np.sqrt(public.variance),
         hidden_mean=float(np.mean(means[1])) if hidden else None,
         hidden_disagreement=apart[1] if hidden else None,
+        settling=watch.settling if watch is not None and exact else None,
         rms_distance_stderr=_of_root(public.stderr, rms_distance),
         disagreement_stderr=_of_root(public.stderr, apart[0]),
         hidden_disagreement_stderr=_of_root(hidden[0].stderr, apart[1]) if hidden else 0.0,
     )
+
+
+def _settling_watch(model: Model | SDE, tolerance: float | None) -> SettlingWatch | None:
+    if isinstance(model, SDE):
+        return None
+    distance = usual_tolerance(model) if tolerance is None else float(tolerance)
+    return None if distance is None else SettlingWatch(model, distance)
 
 
 def _of_root(stderr: float, root: float) -> float:
@@ -140,7 +167,7 @@ def _of_root(stderr: float, root: float) -> float:
     return min(stderr / (2 * root), math.sqrt(stderr)) if root > 0 else math.sqrt(stderr)
 
 
-def _means(model: Model | SDE, steps: int) -> tuple[list[Vector], float]:
+def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple[list[Vector], float]:
     """Return the mean public opinions, and hidden ones where they adapt, and the weight of the start in the mode."""
     n, at = model.n, state_layout(model)
     start, size = initial_state(model), at.memory.start
@@ -152,8 +179,11 @@ def _means(model: Model | SDE, steps: int) -> tuple[list[Vector], float]:
     if isinstance(model, SDE):
         state = mean_flow(model, model.time(steps))
     else:
-        for t in range(1, steps + 1):
-            state = transition(model, t, layout=at).forward(state, hidden=hidden)
+        for t in range(steps + 1):
+            if t > 0:
+                state = transition(model, t, layout=at).forward(state, hidden=hidden)
+            if watch is not None:
+                watch(t, state[:n, 0])
     parts = [state[:n, 0].copy()] + ([state[n:, 0].copy()] if at.has_hidden else [])
     return parts, float(consensus_mode(model).weights @ state[:n, 1])
 
@@ -230,13 +260,17 @@ def _probes(model: Model | SDE, steps: int) -> int:
     return int(min(max(PROBE_WORK / (1.5 * _row_work(model, steps)), PROBES[0]), PROBES[1]))
 
 
-def _covariances(model: Model | SDE, steps: int, means: list[Vector], centres: list[Vector]) -> list[_Spread]:
+def _covariances(
+    model: Model | SDE, steps: int, means: list[Vector], centres: list[Vector], watch: SettlingWatch | None
+) -> list[_Spread]:
     """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
     n = model.n
     if model_of(model).noise.is_zero:
         return [_Spread(0.0, 0.0, 0.0, variance=np.zeros(n)) for _ in means]
-    last = model.time(steps) if isinstance(model, SDE) else steps
-    found = moments(model, steps, times=[last], what="joint" if len(means) > 1 else "public").covariance
+    if isinstance(model, SDE):
+        found = moments(model, steps, times=[model.time(steps)]).covariance
+    else:
+        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=watch).covariance
     spreads = []
     for k, w in enumerate(centres):
         P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]

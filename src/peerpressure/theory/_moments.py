@@ -7,7 +7,7 @@ equations of the same moments.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final, get_args
 
@@ -322,7 +322,9 @@ def _blocks(size: int, times: Times) -> Iterator[Times]:
 # Moments by the covariance recursion: the mean and covariance of all agents.
 
 
-def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums:
+def forward_moments(
+    model: Model, times: Times, *, hidden: bool = False, watch: Callable[[int, Vector, Vector], None] | None = None
+) -> Sums:
     """Return mean and variance of every agent at increasing times, and the covariance at the last.
 
     With z_t = (y_t, x_{t+1}) without the noise memory, z_t = M z_{t−1} + B x₀ + N u_t. For P = Cov(z) and
@@ -331,7 +333,8 @@ def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums
         P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
     which is a third of the work of carrying u as a part of the state. ``hidden`` asks for hidden opinions behind the
-    public ones, even where they are constant.
+    public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance of the
+    public opinions after it.
     """
     start, n, phi = initial_state(model, hidden=hidden), model.n, model.noise.autocorrelation
     at = start.layout
@@ -358,6 +361,8 @@ def forward_moments(model: Model, times: Times, *, hidden: bool = False) -> Sums
                 cross = (R[:, None, :] * N).reshape(size, size)
                 P += cross + cross.T
                 np.einsum("aii->ai", R.reshape(parts, n, n))[...] += N
+        if watch is not None:
+            watch(t, mean[:n], P[:n, :n])
         if t in slots:
             means[slots[t]], variances[slots[t]] = mean[:kept], np.diag(P)[:kept]
     return Sums(means, variances, P[:kept, :kept])

@@ -155,6 +155,19 @@ def rounded(value: float, digit: float) -> str:
     return f"{value:.{min(max(order - math.ceil(math.log10(digit)) + 1, 1), 15)}g}"
 
 
+def with_deviation(mean: float, std: float, error: float = 0.0) -> str:
+    """Return a mean with its standard deviation, both to the second digit of the latter, or to the error if larger.
+
+    >>> with_deviation(0.526007, 0.00655), with_deviation(0.5, 0.0), with_deviation(0.50077, 0.011)
+    ('0.5260 ± 0.0066', '0.5', '0.501 ± 0.011')
+    """
+    if not (0 < std < math.inf and math.isfinite(mean)):
+        return rounded(mean, error)
+    last = max(math.floor(math.log10(std)) - 1, math.floor(math.log10(error)) if error else -400)
+    places = min(max(0, -last), 15)
+    return f"{mean:.{places}f} ± {std:.{places}f}"
+
+
 def shown_digit(values: Sequence[float], error: float) -> float:
     """Return the last digit with which values are told from each other: not below their error, and four digits apart.
 

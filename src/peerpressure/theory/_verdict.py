@@ -17,7 +17,16 @@ from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._onset import Law
 from peerpressure.theory._rates import Rate
-from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph, rounded, shown_digit
+from peerpressure.theory._reasons import (
+    Reason,
+    ReasonCode,
+    json_number,
+    paragraph,
+    rounded,
+    shown_digit,
+    with_deviation,
+)
+from peerpressure.theory._settling import Settling
 
 WIDTH = 88
 # Intervals without joint connectivity that are named.
@@ -165,12 +174,21 @@ class Verdict:
         return as_html(self)
 
 
-def as_text(verdict: Verdict) -> str:
-    """Return a heading, a paragraph and a table."""
-    table = rows(verdict)
-    column = max(len(name) for name, _ in table) + 2
-    lines = [f"  {name:<{column}}{value}" for name, value in table]
-    return "\n".join([heading(verdict), *textwrap.wrap(verdict.reason, WIDTH), "", *lines])
+def as_text(verdict: Verdict, width: int | None = None) -> str:
+    """Return a heading, a paragraph and a table, whose lines are wrapped only if a width is given."""
+    lines = table(rows(verdict), width or 1_000)
+    return "\n".join([heading(verdict), *textwrap.wrap(verdict.reason, width or WIDTH), "", *lines])
+
+
+def table(rows: Rows, width: int = WIDTH) -> list[str]:
+    """Return the lines of a table of names and values, wrapped at a width."""
+    column = max(len(name) for name, _ in rows) + 4
+    lines = []
+    for name, value in rows:
+        # On a narrow terminal values may be wider than what the names leave, but not narrower than a word or two.
+        first, *more = textwrap.wrap(value, max(width - column, 24), break_long_words=False) or [""]
+        lines += [f"  {name}".ljust(column) + first, *(" " * column + part for part in more)]
+    return lines
 
 
 def as_html(verdict: Verdict) -> str:
@@ -223,6 +241,7 @@ def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
         # Numbers of more agents than that are for arrays, not for a text format.
         listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
         plain[name] = plain[name].tolist() if listed else None
+    plain["settling"] = None if ahead.settling is None else asdict(ahead.settling)
     return plain
 
 
@@ -272,7 +291,7 @@ def rows(verdict: Verdict) -> Rows:
     table = [("peer pressure", verdict.pressure), ("consensus value v", f"{verdict.value:.6g}"), (name, kappa)]
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
-        table.append(("consensus limit", _limit_text(limit)))
+        table.append(("consensus limit", limit_text(limit)))
         if verdict.departure is not None and math.isfinite(limit.std):
             table.append(("distance to v", _departure_text(verdict.departure)))
     if verdict.hidden is not None:
@@ -300,15 +319,19 @@ def _law(law: Law) -> str:
     return str(law) + ("" if law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
 
 
-def _limit_text(limit: ConsensusLimit) -> str:
+def limit_text(limit: ConsensusLimit) -> str:
+    """Return the value, or values, of a limit with their deviations and the error of the computation."""
     if not math.isfinite(limit.std):
         variance = "unbounded variance" if math.isinf(limit.std) else "a variance that does not vanish"
         return f"{limit.mean:.6g} on average, with {variance}"
     values = [(limit.mean, limit.std)]
     if limit.phases is not None:
         values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
-    digit = shown_digit([mean for mean, _ in values], limit.residual) if len(values) > 1 else limit.residual
-    text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
+    digit = shown_digit([mean for mean, _ in values], limit.residual)
+    if len(values) > 1:
+        text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
+    else:
+        text = with_deviation(*values[0], limit.residual)
     turns = ", alternating" if limit.phases is not None else ""
     return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
 
@@ -349,14 +372,40 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
         after = f"at time {ahead.steps * step:,.6g}"
     table = [
         (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
-        ("  consensus mode", f"{ahead.mode_mean:.6g} ± {ahead.mode_std:.3g}, error {ahead.mode_error:.3g}"),
+        ("  consensus mode", f"{with_deviation(ahead.mode_mean, ahead.mode_std)}, error {ahead.mode_error:.3g}"),
         ("  RMS distance to v", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
         ("  RMS disagreement", _estimate(ahead.disagreement, ahead.disagreement_stderr)),
     ]
+    if ahead.settling is not None:
+        table.append((f"  RMS within {ahead.settling.tolerance:g}", _settling_text(ahead.settling)))
     if ahead.hidden_disagreement is not None:
         apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
         table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
     return table
+
+
+def settling_rows(settling: Settling) -> Rows:
+    """Return from which steps on agents are close to each other and to v, and what that means."""
+    never = f"not within {settling.steps:,} steps"
+    names = {"each other": settling.each_other, "v": settling.value}
+    table = [
+        (f"within {settling.tolerance:g} of {name}", _since(step) if step is not None else never)
+        for name, step in names.items()
+    ]
+    known = "as root mean squares over agents and noise, exact"
+    # A claim about later steps would go beyond what is computed.
+    reached = any(step is not None for step in names.values())
+    return [*table, ("", f"{known}, up to step {settling.steps:,}" if reached else known)]
+
+
+def _settling_text(settling: Settling) -> str:
+    times = {"each other": settling.each_other, "v": settling.value}
+    parts = [f"of {name} {'not' if step is None else _since(step)}" for name, step in times.items()]
+    return f"{', '.join(parts)}; up to step {settling.steps:,}"
+
+
+def _since(step: int) -> str:
+    return f"from step {step:,} on" if step else "from the start"
 
 
 def _estimate(value: float, stderr: float) -> str:
@@ -381,9 +430,13 @@ _ADVISED = {
 def _suggestion_rows(one: Suggestion, now: float) -> Rows:
     compared = f"{one.gain:.3g} times smaller" if math.isfinite(one.gain) else "none is left"
     after = "for this horizon only" if one.outcome is None else f"in the long run {one.outcome.value}"
-    how = _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
     distance = f"RMS distance {one.rms_distance:.3g} instead of {now:.3g}, {compared}"
-    return [(_ADVISED[one.name], distance), ("", f"{how}; {after}")]
+    return [(_ADVISED[one.name], distance), ("", f"{schedule_text(one)}; {after}")]
+
+
+def schedule_text(one: Suggestion) -> str:
+    """Return a better schedule in a few words."""
+    return _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
 
 
 def _course(schedule: Table) -> str:

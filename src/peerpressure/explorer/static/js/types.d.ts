@@ -213,6 +213,15 @@ export interface Forecast {
   rms_distance: number | null;
   disagreement_stderr: number;
   rms_distance_stderr: number;
+  settling: Settling | null;
+}
+
+/** Steps from which on agents are within the tolerance of each other and of v; null if not by the last step. */
+export interface Settling {
+  tolerance: number;
+  steps: number;
+  each_other: number | null;
+  value: number | null;
 }
 
 /** Schedules under which agents are closer to v at the end of the run, the best first. */

@@ -27,13 +27,18 @@ const FACTS = {
   value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
   disagreement: ["RMS disagreement at t = …", "root mean square distance of agents to their common value"],
   rms_distance: ["RMS distance to v at t = …", "root mean square distance of agents to v"],
+  each_other: ["close to each other", "two agents, as a root mean square over pairs and noise; exact, up to t = …"],
+  near_value: ["close to v", "an agent, as a root mean square over agents and noise; exact, up to t = …"],
   bias: ["bias", "how far the agents' common value lies from v on average"],
   variance: ["variance", "how much the agents' common value differs from run to run"],
   disagreement_rate: ["disagreement", "how fast the agents' opinions approach each other"],
 };
 
 // What depends on the forecast, which takes longer to compute than the rest.
-const FORECAST_PARTS = "[data-fact=disagreement], [data-fact=rms_distance], .advice";
+const FORECAST_PARTS = ["disagreement", "rms_distance", "each_other", "near_value"]
+  .map((key) => `[data-fact=${key}]`)
+  .concat(".advice")
+  .join();
 
 /** @param {PowerLaw | null} law */
 function powerLaw(law) {
@@ -57,6 +62,7 @@ function setFact(key, shown, value = null, end = 0) {
   const row = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
   const [term, output] = /** @type {HTMLElement[]} */ ([...row.children]);
   term.textContent = FACTS[key][0].replace("…", formatCount(end));
+  term.title = FACTS[key][1].replace("…", formatCount(end));
   output.replaceChildren(shown ?? "");
   output.dataset.value = String(value);
   row.hidden = shown === null;
@@ -103,7 +109,19 @@ export function showForecast(verdict, end, onUse) {
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
     setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end);
   }
+  const settling = forecast?.settling;
+  setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
+  setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end);
   showAdvice(verdict?.advice?.suggestions[0], verdict?.advice?.rms_distance ?? null, onUse);
+}
+
+/**
+ * @param {number | null} step
+ * @param {import("./types.js").Settling} settling
+ */
+function since(step, { tolerance, steps }) {
+  if (step === null) return `not within ${formatNumber(tolerance, 1)} by step ${formatCount(steps)}`;
+  return `within ${formatNumber(tolerance, 1)} from ${step ? `step ${formatCount(step)} on` : "the start"}`;
 }
 
 /**

@@ -1,0 +1,92 @@
+"""What a new user meets first: help, completion, examples, and the verdict before the figures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from peerpressure import progress
+from tests.cli.calling import SMALL, process, run
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_short_help_works_everywhere(capfd: Captured) -> None:
+    for arguments in ([], ["run"], ["diagnose"], ["sweep"], ["sweep", "plot"]):
+        answer = run(capfd, *arguments, "-h")
+        assert answer.status == 0
+        assert answer.out == run(capfd, *arguments, "--help").out
+        assert answer.out.isascii()
+
+
+def test_help_is_as_wide_as_the_terminal(capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = {}
+    for columns in (60, 110):
+        monkeypatch.setattr(shutil, "get_terminal_size", lambda *_, columns=columns: os.terminal_size((columns, 24)))
+        widths[columns] = max(map(len, run(capfd, "diagnose", "--help").out.splitlines()))
+    assert widths[60] <= 60
+    assert 90 < widths[110] <= 110
+
+
+def test_completion_offers_commands_and_options() -> None:
+    words = {"_PEERPRESSURE_COMPLETE": "complete_bash", "COMP_WORDS": "peerpressure di", "COMP_CWORD": "1"}
+    assert process(**words).out.split() == ["diagnose"]
+    words |= {"COMP_WORDS": "peerpressure diagnose --expl", "COMP_CWORD": "2"}
+    assert process(**words).out.split() == ["--explain"]
+
+
+def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capfd: Captured) -> None:
+    listed = run(capfd, "new", "--example", "?")
+    names = [line.partition(":")[0] for line in listed.out.splitlines()]
+    assert {"karate", "pressure_and_noise", "too_fast"} <= set(names)
+    for name in names:
+        folder = tmp_path / name
+        answer = run(capfd, "new", folder, "--example", name)
+        assert answer.status == 0
+        command = "sweep" if name == "pressure_and_noise" else "run"
+        assert answer.out == f"{folder / name}.toml: edit it, then peerpressure {command} {folder / name}.toml\n"
+    assert {path.name for path in (tmp_path / "pressure_and_noise").iterdir()} == {
+        "pressure_and_noise.toml",
+        "too_fast.toml",
+    }
+    assert run(capfd, "check", tmp_path / "pressure_and_noise" / "pressure_and_noise.toml").status == 0
+    assert run(capfd, "new", tmp_path / "karate", "--example", "karate").status == 2
+    wrong = run(capfd, "new", tmp_path / "x", "--example", "karat")
+    assert wrong.status == 2
+    assert "did you mean 'karate'?" in wrong.err
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_verdict_is_printed_before_the_figures(
+    tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from peerpressure.report import run as report
+
+    printed: list[str] = []
+
+    def draw(*_: object, **__: object) -> dict[str, bytes]:
+        printed.append(capfd.readouterr().out)
+        return {}
+
+    monkeypatch.setattr(report, "run_files", draw)
+    (tmp_path / "small.toml").write_text(SMALL)
+    assert run(capfd, "run", tmp_path / "small.toml").status == 0
+    assert printed[0].startswith("Consensus on v")
+    assert "within 0.0" in printed[0]
+
+
+def test_compilation_is_announced_and_loading_is_not() -> None:
+    from numba import njit
+
+    shown: list[str] = []
+    inner = njit(lambda x: x + 1)
+    outer = njit(lambda x: 2 * inner(x))
+    with progress._announcing_compilation(shown.append):
+        outer(1)
+        first = list(shown)
+        outer(2)
+    assert shown == first
+    assert first == [progress.COMPILING, progress.COMPILING, ""]

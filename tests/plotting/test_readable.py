@@ -1,0 +1,90 @@
+"""Plots that can be read: names that do not overlap, scales that fit the range, designs that can be told apart."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import LogNorm, to_hex
+from matplotlib.figure import Figure
+
+import peerpressure as pp
+from peerpressure.networks import cycle, named
+from peerpressure.plotting import network
+from peerpressure.plotting.sweep import sweep_plot
+from peerpressure.privacy import DESIGNS, exposure, frontier
+
+NUMBERS = [0.001 * 2**k for k in range(10)]
+
+
+def table(along: list[object], reach: float = 1.0) -> pd.DataFrame:
+    """Return a sweep over these values and two others, whose measure spans a factor."""
+    columns = {"replicate": 0, "measure": "spread", "detail": ""}
+    rows = [
+        {"place": x, "other": y, "replication": r, "value": reach ** (i / len(along)) * (1 + y + 0.1 * r), **columns}
+        for i, x in enumerate(along)
+        for y in (0.1, 1.0)
+        for r in (0, 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def assert_apart(figure: Figure) -> None:
+    """Check that the names of ticks do not overlap: side by side, or as parallel slanted lines."""
+    axes = figure.axes[0]
+    figure.draw_without_rendering()
+    ticks = [tick for tick in axes.get_xticklabels() if tick.get_text()]
+    assert len({tick.get_text() for tick in ticks}) == len(ticks) > 1
+    boxes = [tick.get_window_extent() for tick in ticks]
+    angle = math.radians(float(ticks[0].get_rotation()))
+    for left, right, a, b in zip(ticks, ticks[1:], boxes, boxes[1:], strict=False):
+        if not angle:
+            assert a.x1 < b.x0, (left.get_text(), right.get_text())
+            continue
+        steps = axes.transData.transform([(float(tick.get_position()[0]), 0.0) for tick in (left, right)])[:, 0]
+        letters = float(left.get_fontsize()) * figure.dpi / 72
+        assert (steps[1] - steps[0]) * math.sin(angle) > letters
+
+
+@pytest.mark.parametrize("kind", ["lines", "boxes", "heat"])
+@pytest.mark.parametrize("count", [3, 10, 30])
+@pytest.mark.parametrize("words", [True, False], ids=["words", "numbers"])
+def test_the_names_of_ticks_never_overlap(kind: str, count: int, words: bool) -> None:
+    rates = [(1 + k) / 1000 for k in range(count)]
+    along = [f'{{"kind": "stretched_exponential", "rate": {rate}}}' if words else rate for rate in rates]
+    figure = sweep_plot(table([*along]), kind, x="place", by="other").figure
+    assert_apart(figure)
+
+
+def test_colours_are_logarithmic_where_the_range_is_wide() -> None:
+    wide = sweep_plot(table([*NUMBERS], 1e6), "heat").figure.axes[0].images[0]
+    assert isinstance(wide.norm, LogNorm)
+    narrow = sweep_plot(table([*NUMBERS], 5.0), "heat").figure.axes[0].images[0]
+    assert not isinstance(narrow.norm, LogNorm)
+    crossing = table([*NUMBERS], 1e6)
+    crossing.loc[0, "value"] = -5.0
+    assert not isinstance(sweep_plot(crossing, "heat").figure.axes[0].images[0].norm, LogNorm)
+    assert sweep_plot(table([*NUMBERS], 1e6), "boxes").figure.axes[0].get_yscale() == "log"
+
+
+def test_every_design_has_a_colour_of_its_own() -> None:
+    found = frontier(pp.Model(cycle(5), np.linspace(0, 1, 5), noise=pp.Gaussian(1.0)), 20, [0.5, 1.0])
+    looks = network._looks(list(dict.fromkeys(found.table["design"])))
+    assert len(looks) == len(DESIGNS)
+    assert len({colour for colour, _ in looks.values()}) == len(DESIGNS)
+    assert len(set(network._looks([str(k) for k in range(20)]).values())) == 20
+    drawn = network.frontier(found.table, found.units, found.limit)
+    used = {to_hex(str(line.get_color())) for line in drawn.axes[0].lines}
+    assert {colour for colour, _ in looks.values()} <= used
+
+
+def test_agents_of_small_maps_are_named() -> None:
+    def names(name: str) -> set[str]:
+        graph = named(name)
+        found = exposure(pp.Model(graph, np.linspace(0, 1, graph.n), noise=pp.Gaussian(1.0)), 5)
+        return {text.get_text() for text in network.exposure(found.table, found.edges()).axes[0].texts}
+
+    assert {"Medici", "Strozzi", "Pazzi"} <= names("florentine")
+    assert not names("karate")

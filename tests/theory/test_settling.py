@@ -1,0 +1,107 @@
+"""Settling times against the law of every step by dense recursion, and what is claimed about them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure import Model, diagnose
+from peerpressure.errors import InvalidInputError
+from peerpressure.networks import cycle, k2, named, star
+from peerpressure.noise import Gaussian, Laplace
+from peerpressure.theory import forecast
+from peerpressure.theory._plain_words import SENTENCES, legend, plain_words
+from peerpressure.theory._verdict import settling_rows
+from tests.theory.exact import Array, exact_law
+
+HIDDEN = [0.0, 0.9, 0.3, 1.0, 0.1, 0.7]
+S = [0.5, 1.0, 2.0, 1.0, 0.7, 1.5]
+STEPS = 60
+MODELS = {
+    "white": Model(cycle(6), HIDDEN, S, noise=Gaussian(0.4)),
+    "quiet": Model(cycle(6), HIDDEN, S),
+    "star": Model(star(6), HIDDEN, S, pressure="2^sqrt(t)", noise=Laplace(0.1)),
+    "ar1": Model(cycle(6), HIDDEN, S, noise=Gaussian(0.2, temporal=pp.AR1(0.7))),
+    "adapting": Model(cycle(6), HIDDEN, S, noise=Gaussian(0.2), adaptation=0.05),
+    "bounded": Model(cycle(6), HIDDEN, S, pressure=3.0, noise=Gaussian(0.1)),
+    "far start": Model(cycle(6), HIDDEN, S, start=5.0, noise=Gaussian(0.05)),
+}
+
+
+def distances(model: Model, t: int) -> tuple[float, float]:
+    """Return the root mean squares of y_i − y_j over pairs, one by one, and of y_i − v over agents."""
+    mean, P = exact_law(model, t)
+    n, v = model.n, float(np.dot(model.s, model.x0) / np.sum(model.s))
+    square: Array = (mean[:n, None] - mean[:n]) ** 2 + np.diag(P)[:n, None] + np.diag(P)[:n] - 2 * P[:n, :n]
+    pairs = [square[i, j] for i in range(n) for j in range(i)]
+    return float(np.sqrt(np.mean(pairs))), float(np.sqrt(np.mean((mean[:n] - v) ** 2 + np.diag(P)[:n])))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_settling_is_the_step_after_the_last_that_is_too_far(name: str) -> None:
+    model = MODELS[name]
+    path = [distances(model, t) for t in range(STEPS + 1)]
+    for tolerance in (0.01, 0.05, 0.2, 0.5, 6.0):
+        found = forecast(model, STEPS, tolerance=tolerance).settling
+        assert found is not None
+        for k, step in enumerate((found.each_other, found.value)):
+            above = [t for t in range(STEPS + 1) if path[t][k] > tolerance]
+            expected = above[-1] + 1 if above else 0
+            assert step == (None if expected > STEPS else expected), (tolerance, k)
+
+
+def test_the_usual_tolerance_is_a_share_of_the_range() -> None:
+    settling = diagnose(MODELS["white"], STEPS).forecast.settling  # type: ignore[union-attr]  # steps are given
+    assert settling is not None
+    assert settling.tolerance == 0.05
+    wide = diagnose(Model(k2(), [0.0, 97.0]), STEPS).forecast
+    assert wide is not None
+    assert wide.settling is not None
+    assert wide.settling.tolerance == 5.0
+    equal = Model(k2(), [1.0, 1.0], noise=Gaussian(1.0))
+    assert forecast(equal, 9).settling is None
+    assert forecast(equal, 9, tolerance=0.1).settling is not None
+    # In continuous time only the end is computed.
+    assert forecast(pp.SDE(MODELS["white"]), 9).settling is None
+    for wrong in (0.0, -1.0, float("nan"), "a"):
+        with pytest.raises(InvalidInputError, match="tolerance"):
+            forecast(equal, 9, tolerance=wrong)  # type: ignore[arg-type]  # text, too
+
+
+def test_no_more_is_claimed_than_the_steps_that_were_computed() -> None:
+    found = forecast(MODELS["white"], STEPS, tolerance=0.01).settling
+    assert found is not None
+    assert (found.each_other, found.value) == (None, None)
+    rows = dict(settling_rows(found)[:2])
+    assert rows == {"within 0.01 of each other": "not within 60 steps", "within 0.01 of v": "not within 60 steps"}
+    verdict = diagnose(MODELS["white"], STEPS)
+    assert verdict.to_dict()["forecast"]["settling"]["steps"] == STEPS
+    assert f"up to step {STEPS}" in plain_words(verdict, 200)
+    assert f"up to step {STEPS}" in str(verdict)
+
+
+def test_large_networks_have_settling_times_only_without_noise() -> None:
+    large = pp.networks.cycle(3001)
+    hidden = np.linspace(0.0, 1.0, 3001)
+    assert forecast(Model(large, hidden), 5).settling is not None
+    assert forecast(Model(large, hidden, noise=Gaussian(1.0)), 5).settling is None
+
+
+@pytest.mark.parametrize("width", [40, 60, 88])
+def test_plain_words_fit_the_terminal_and_have_no_mathematics(width: int) -> None:
+    network = named("karate")
+    model = Model(network, np.linspace(0, 1, network.n), noise=Gaussian(1.0))
+    verdict = diagnose(model, 200)
+    text = plain_words(verdict, width)
+    # A formula may be longer than a line.
+    assert all(len(line) <= width or "ρ_t" in line for line in text.splitlines() if width >= 60)
+    assert SENTENCES[verdict.outcome] in text.replace("\n", " ")
+    assert not any(sign in text for sign in ("κ", "Σ", "σ", "diverges", "∞"))
+
+
+def test_the_legend_explains_each_symbol_that_occurs_and_no_other() -> None:
+    text = str(diagnose(MODELS["white"], STEPS))
+    names = {line.split("  ")[1] for line in legend(text, 200).splitlines()}
+    assert {"v", "t", "ρ_t", "κ", "s", "d", "RMS", "consensus mode", "bias"} <= names
+    assert legend("nothing here", 80) == ""
