@@ -25,13 +25,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model, Update, Vector
+from peerpressure.networks import Network
 from peerpressure.sde import SDE, StepLaw, exact_transitions
-from peerpressure.sde._flow import NEGLIGIBLE, integrate
 
 System: TypeAlias = Model | SDE
 
@@ -500,18 +501,46 @@ def retained(model: Model, last: int) -> Vector:
     return np.asarray(np.cumprod(staying, axis=0))
 
 
+# The steps 1, 2, … of the latest equation on each network. They do not depend on opinions, so that the equation may be
+# another object than before, as that of an observer who does not know them.
+_kept_steps: WeakKeyDictionary[Network, tuple[object, list[DenseTransition]]] = WeakKeyDictionary()
+
+
+def _kept(sde: SDE) -> list[DenseTransition]:
+    """Return the list of steps that are kept for an equation, to which more may be added."""
+    likeness = (sde.step, sde.scaling, sde.path_method, sde.s.tobytes(), sde.pressure.to_dict(), sde.noise)
+    found = _kept_steps.get(sde.network)
+    if found is None or found[0] != likeness:
+        found = _kept_steps[sde.network] = (likeness, [])
+    return found[1]
+
+
 def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
     if sde.n > LARGEST_SDE:
         rule = f"in continuous time outputs can be judged for at most {LARGEST_SDE:,} agents"
         raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
+    # An observer passes over the steps more than once, and making one takes some ten matrix products.
+    kept, made = _kept(sde), None
+    for k in range(first, last + 1):
+        if k <= len(kept):
+            yield kept[k - 1]
+            continue
+        made = made or _made_transitions(sde, last, k)
+        step = next(made)
+        if k == len(kept) + 1 and 3 * sde.n**2 * k <= 2 * KEPT_NUMBERS:
+            kept.append(step)
+        yield step
+
+
+def _made_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
     if sde.path_method == "euler":
         yield from (_euler_transition(sde, k) for k in range(first, last + 1))
         return
     known: tuple[StepLaw, DenseTransition] | None = None
-    for k, law in enumerate(exact_transitions(sde, first, last), first):
+    for law in exact_transitions(sde, first, last):
         # Where nothing changes in time, one law serves all steps.
         if known is None or law is not known[0]:
-            known = law, DenseTransition(law.matrix, _hidden_matrix(sde, sde.time(k - 1), sde.time(k)), law.root)
+            known = law, DenseTransition(law.matrix, law.hidden, law.root)
         yield known[1]
 
 
@@ -522,24 +551,6 @@ def _euler_transition(sde: SDE, k: int) -> DenseTransition:
     # Independent between agents in a step of Euler; a longer, exact step correlates them through the coupling.
     noise = math.sqrt(h) * sde.noise_size(sde.time(k), update)
     return DenseTransition((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
-
-
-def _hidden_matrix(sde: SDE, begin: float, end: float) -> Vector:
-    """Return B of the step between two times: B′ = (C − I) B + diag(g) from 0 on."""
-    n = sde.n
-
-    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
-        def rate(t: float, flat: Vector) -> Vector:
-            update, B = piece.update(t), flat.reshape(n, n)
-            moved = update.couple(B) - B
-            moved.flat[:: n + 1] += update.gain
-            return np.asarray(moved.ravel())
-
-        return rate
-
-    # Of its own and not from the shift of the law, which is known for one x₀ only: estimation needs B itself.
-    (flat,) = integrate(sde, rate_of, np.zeros(n * n), begin, np.array([end]), np.full(n * n, NEGLIGIBLE))
-    return np.asarray(flat.reshape(n, n))
 
 
 def _like(values: Vector, columns: Vector) -> Vector:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,38 @@ def test_iterations_are_the_dense_solution(correlated: bool, monkeypatch: pytest
             iterated = sparse_estimate(model, data, prior, "kalman")
         np.testing.assert_allclose(iterated.value, dense.value, atol=1e-7)
         np.testing.assert_allclose(iterated.variance_of(range(60)), dense.variance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["path", "star"])
+def test_iterations_find_what_is_not_identified(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The end of a path is too far away to be heard of; of three leaves that look alike only the sum is.
+    n = 40
+    network = pp.networks.path(n) if name == "path" else pp.networks.star(n)
+    model = pp.Model(network, np.linspace(0, 1, n), noise=pp.Gaussian(0.5), start=np.zeros(n))
+    seen = range(n - 10) if name == "path" else [0, *range(4, n)]
+    data = outputs_of(model, pp.simulate(model, 4, 2, seed=3), Observation(agents=seen))
+    dense = kalman(model, data)
+    monkeypatch.setattr(_sparse_kalman, "DENSE_LIMIT", 0)
+    found = sparse_estimate(model, data, None, "kalman")
+    np.testing.assert_array_equal(found.identified, dense.identified)
+    assert found.rank == dense.rank
+    assert np.isinf(found.condition)
+    np.testing.assert_allclose(found.value[:, found.identified], dense.value[:, found.identified], atol=1e-8)
+    np.testing.assert_allclose(found.variance_of(range(n)), dense.variance, rtol=1e-6)
+    np.testing.assert_array_equal(np.isinf(found.variance), ~found.identified)
+
+
+def test_a_start_that_is_partly_missing_is_estimated_where_it_is() -> None:
+    n = 2100
+    model = pp.Model(pp.networks.cycle(n), np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
+    run = pp.simulate(model, 4, seed=1)
+    assert run.states is not None
+    states = run.states.copy()
+    states[:, 0, 5] = np.nan
+    estimate = recover(model, replace(run, states=states), "kalman", Observation(sees_start=True))
+    assert estimate.rank == n
+    # x₀ of agent 5 is in its own noisy outputs, and in those of its two neighbours at step 1, 1/3 each like its own.
+    np.testing.assert_allclose(estimate.variance_of([5, 6]), [0.25 / 6, 0.0], rtol=1e-9)
 
 
 def test_large_networks_take_the_sparse_way_and_keep_their_word() -> None:

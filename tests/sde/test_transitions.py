@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import integrate, linalg, special
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
-from peerpressure.sde import SDE, exact_paths, exact_transitions, moments_at, transition
+from peerpressure.sde import SDE, _transitions, exact_paths, exact_transitions, moments_at, transition
 from peerpressure.sde._flow import smooth_pieces
+from peerpressure.statespace import transitions
 from tests.builders import SCHEDULES, random_model
 
 
@@ -43,6 +44,64 @@ def test_two_steps_are_one(name: str) -> None:
     np.testing.assert_allclose(halves.matrix, whole.matrix, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(halves.shift, whole.shift, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(halves.covariance, whole.covariance, rtol=1e-7, atol=1e-11)
+
+
+def naive_law(sde: SDE, begin: float, end: float) -> tuple[Any, Any, Any]:
+    """Return F, M and Q as solutions of their differential equations, from the definition of the model."""
+    n, s, d, A = sde.n, sde.s, sde.network.degrees, sde.network.adjacency.toarray()
+
+    def rate(t: float, flat: Any) -> Any:
+        F, M, Q = flat.reshape(3, n, n)
+        total = s + float(sde.pressure(t)) * d
+        B = np.eye(n) - float(sde.pressure(t)) * A / total[:, None]
+        noise = np.diag((sde.noise.deviations(n) * float(sde.noise.scale(t)) / total) ** 2)
+        return np.stack([-B @ F, np.diag(s / total) - B @ M, noise - B @ Q - Q @ B.T]).ravel()
+
+    first = np.stack([np.eye(n), np.zeros((n, n)), np.zeros((n, n))]).ravel()
+    solved = integrate.solve_ivp(rate, (begin, end), first, method="DOP853", rtol=1e-13, atol=1e-16)
+    F, M, Q = solved.y[:, -1].reshape(3, n, n)
+    return F, M, Q
+
+
+@pytest.mark.parametrize(("begin", "end"), [(1e-9, 0.4), (0.8, 1.2), (3.0, 6.5), (1e3, 1e3 + 0.1)])
+@pytest.mark.parametrize("name", ["linear", "power", "logarithmic", "stretched", "formula"])
+def test_a_step_solves_its_differential_equations(name: str, begin: float, end: float) -> None:
+    noise = pp.Gaussian(np.linspace(0.01, 1.0, 7), time_scale=pp.Power(0.3))
+    sde = noisy(pressure=SCHEDULES[name], noise=noise)
+    F, M, Q = naive_law(sde, begin, end)
+    step = transition(sde, begin, end)
+    size = np.sqrt(Q.diagonal())
+    np.testing.assert_allclose(step.matrix, F, rtol=0, atol=1e-11)
+    # Of x₀ and of the noise every digit counts, for their ratio decides what is known.
+    np.testing.assert_allclose(step.hidden, M, rtol=1e-10)
+    np.testing.assert_allclose(step.covariance / np.outer(size, size), Q / np.outer(size, size), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.4, 0.45])
+def test_noise_that_is_infinite_at_first_is_integrated_in_full(gamma: float) -> None:
+    sde = noisy(pressure=1e-14, noise=pp.Gaussian(1.0, time_scale=pp.Power(-gamma)), stubbornness=1.0)
+    expected = (
+        np.exp(-0.8) * 0.4 ** (1 - 2 * gamma) / (1 - 2 * gamma) * special.hyp1f1(1 - 2 * gamma, 2 - 2 * gamma, 0.8)
+    )
+    np.testing.assert_allclose(transition(sde, 0.0, 0.4).covariance.diagonal(), expected, rtol=1e-10)
+
+
+def test_smooth_steps_take_one_piece_each_and_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = list[float]()
+
+    def counted(sde: SDE, piece: Any) -> Any:
+        pieces.append(piece.length)
+        return law(sde, piece)
+
+    law = _transitions._law
+    monkeypatch.setattr(_transitions, "_law", counted)
+    sde = noisy()
+    one = list(transitions(sde, 30, 20))
+    assert len(pieces) == 11
+    first = list(transitions(sde, 12))
+    again = list(transitions(sde, 12))
+    assert all(a is b for a, b in zip(first, again, strict=True))
+    np.testing.assert_array_equal(one[0].noise_input(), next(transitions(sde, 20, 20)).noise_input())
 
 
 def test_a_step_from_the_start_has_the_moments_of_the_process() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -141,7 +142,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     after, bound = before, np.full(base.n, np.inf)
     if seen.any():
         # With the prior for the posterior variance, and without one for the Cramér–Rao bound.
-        after, bound = (_variances(model, T, look, assumed) for assumed in (given, None))
+        after, bound = _variances(model, T, look, (given, None))
     # Rounding must not report that an observation increased a variance.
     ratio = np.minimum(after / before, 1.0)
     columns = {
@@ -193,8 +194,8 @@ def _default_prior(model: Model) -> Prior:
     return Prior(float(model.x0.mean()), spread)
 
 
-def _variances(system: System, steps: int, look: Observation | None, prior: Prior | None) -> Vector:
-    """Return the error variance of the best linear estimate of each agent.
+def _variances(system: System, steps: int, look: Observation | None, priors: Iterable[Prior | None]) -> list[Vector]:
+    """Return the error variance of the best linear estimate of each agent, under each of the priors.
 
     It is the same for every run, so that the run without noise serves, and for every law of the noise.
     """
@@ -203,10 +204,10 @@ def _variances(system: System, steps: int, look: Observation | None, prior: Prio
     gaussian = with_model(system, replace(model, noise=noise))
     data = outputs_of(gaussian, _noiseless_run(gaussian, steps), look)
     if not data.seen.free.size:
-        return np.zeros(model.n)
+        return [np.zeros(model.n) for _ in priors]
     # The methods themselves rather than recover: rounding errors of one run are no protection.
     method = METHODS["innovations" if look == Observation() else "kalman"].estimate
-    return _exact_variance(method(gaussian, data, prior))
+    return [_exact_variance(method(gaussian, data, prior)) for prior in priors]
 
 
 def _noiseless_run(system: System, steps: int) -> Trajectory:

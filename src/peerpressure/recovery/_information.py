@@ -16,7 +16,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
-from peerpressure.recovery._innovations import Complete, check_dense, complete
+from peerpressure.recovery._innovations import Complete, check_dense, complete, step_by_step
 from peerpressure.recovery._inversion import legible_steps, weights_of
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
@@ -170,7 +170,7 @@ def _large_information(problem: Complete) -> Information:
 
 
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:
-    """Return the information that a filter gathers as it passes the observed outputs, whatever their values."""
+    """Return the information that is gathered step by step from the observed outputs, whatever their values."""
     if system.n > PARTIAL_LIMIT:
         rule = f"partial observations can be judged for at most {PARTIAL_LIMIT} agents"
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
@@ -182,10 +182,15 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
-    # maxlen=1 discards earlier steps as they are produced.
-    gathered = deque(run_filter(with_model(system, blank_model), blank, None), maxlen=1)[0].information
-    A, E = gathered.noisy[:, : system.n], gathered.exact[:, : system.n]
-    posterior = gathered.solve().posterior
+    blank_system = with_model(system, blank_model)
+    # Complete outputs in discrete time have been dealt with.
+    if blank.complete:
+        gathered = step_by_step(blank_system, blank)
+    else:
+        # maxlen=1 discards earlier steps as they are produced.
+        gathered = deque(run_filter(blank_system, blank, None), maxlen=1)[0].information
+    E, A = gathered.about_hidden()
+    posterior = gathered.solve().posterior.part(slice(0, system.n))
     return Information(model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
 
 

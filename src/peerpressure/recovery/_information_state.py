@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._least_squares import is_identified
-from peerpressure.recovery._limits import COARSE, CONTRADICTION, NEGLIGIBLE, ROUNDING_ALLOWANCE
+from peerpressure.recovery._least_squares import is_identified, separate_noise
+from peerpressure.recovery._limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
+from peerpressure.statespace import System, model_of, state_layout
 
 
 @final
@@ -25,13 +26,28 @@ from peerpressure.recovery._prior import Prior
 class GaussianPosterior:
     """The posterior of x₀, or of a linear image of it: Gaussian, and improper in some directions.
 
-    ``mean`` is (replicates, m), ``covariance`` (m, m), and ``null_space`` (m, k) spans the k directions that
-    the outputs leave open.
+    ``mean`` is (replicates, m), the covariance R Rᵀ + V with ``root`` R (m, r) and ``noise`` V (m, m), and
+    ``null_space`` (m, k) spans the k directions that the outputs leave open; an entry with a negligible share in them
+    counts as identified, with an error of that share of ``size``, the size of opinions. The root is what images are
+    made from: where it has large entries that cancel, rounding errors leave too large a variance, not a negative one.
     """
 
     mean: Vector
-    covariance: Vector
+    root: Vector
+    noise: Vector
     null_space: Vector
+    size: float = 1.0
+
+    @property
+    def covariance(self) -> Vector:
+        """The covariance, (m, m)."""
+        root = self._whole_root
+        return np.asarray(root @ root.T + self.noise)
+
+    @property
+    def _whole_root(self) -> Vector:
+        shares = np.where(self.identified[:, None], self.size * self.null_space, 0.0)
+        return np.concatenate([self.root, shares], axis=1)
 
     @property
     def identified(self) -> NDArray[np.bool_]:
@@ -41,18 +57,30 @@ class GaussianPosterior:
     @property
     def variance(self) -> Vector:
         """The variance of each entry, ∞ where it is not identified, (m,)."""
-        return np.where(self.identified, self.covariance.diagonal(), np.inf)
+        own = np.square(self._whole_root).sum(axis=1) + np.maximum(self.noise.diagonal(), 0.0)
+        return np.where(self.identified, own, np.inf)
 
     def part(self, entries: slice) -> GaussianPosterior:
         """Return the posterior of some of the entries, without a reference to the others."""
-        return GaussianPosterior(
-            self.mean[:, entries], self.covariance[entries, entries].copy(), self.null_space[entries]
-        )
+        own, noise = self.root[entries].copy(), self.noise[entries, entries].copy()
+        return GaussianPosterior(self.mean[:, entries], own, noise, self.null_space[entries], self.size)
 
-    def image(self, constant: Vector, matrix: Vector, covariance: Vector) -> GaussianPosterior:
+    def given(self, entries: NDArray[np.int64], values: Vector) -> GaussianPosterior:
+        """Return the posterior where some entries are known, (entries, replicates), and determine no other ones."""
+        mean, root, noise, null_space = (part.copy() for part in (self.mean, self.root, self.noise, self.null_space))
+        mean[:, entries], root[entries], null_space[entries] = values.T, 0.0, 0.0
+        noise[entries], noise[:, entries] = 0.0, 0.0
+        return GaussianPosterior(mean, root, noise, null_space, self.size)
+
+    def image(self, constant: Vector, matrix: Vector, noise: Vector) -> GaussianPosterior:
         """Return the posterior of c + B x₀ + e with e ~ N(0, V): mean c + B x̂, covariance B P Bᵀ + V."""
-        spread = matrix @ self.covariance @ matrix.T + covariance
-        return GaussianPosterior(constant + self.mean @ matrix.T, spread, matrix @ self.null_space)
+        return GaussianPosterior(
+            constant + self.mean @ matrix.T,
+            matrix @ self.root,
+            matrix @ self.noise @ matrix.T + noise,
+            matrix @ self.null_space,
+            self.size,
+        )
 
 
 @final
@@ -73,12 +101,15 @@ class PosteriorFit:
 @final
 @dataclass(frozen=True, eq=False)
 class InformationState:
-    """Facts E x₀ = f and A x₀ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
+    """Facts E θ = f and A θ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after the first
-    ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits, which is
-    what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
-    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away.
+    θ has ``n`` unknowns: x₀ and, where noise is frozen, ``masks`` more, the draws of that noise. These are constants
+    like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, so that all unknowns are of
+    one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after
+    the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits,
+    which is what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
+    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away, and ``size`` is
+    the size of opinions, as far as outputs show it.
     """
 
     n: int
@@ -86,13 +117,16 @@ class InformationState:
     rounding: Vector
     noisy: Vector
     dropped: Vector
+    unit: float
+    size: float
     count: int = 0
+    masks: int = 0
 
     @classmethod
-    def empty(cls, n: int, replicates: int) -> InformationState:
-        """Return the state before any fact."""
+    def empty(cls, n: int, replicates: int, unit: float, masks: int = 0) -> InformationState:
+        """Return the state before any fact about n unknowns, the last of which are masks."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates))
+        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates), unit, unit, masks=masks)
 
     def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
@@ -102,13 +136,13 @@ class InformationState:
         errors = np.concatenate([self.rounding, rounding / length])
         # Compressing at 2n rows and not at every step makes the cost of orthogonalisation O(n²) per row on average.
         if len(certain) > 2 * self.n:
-            chosen = _orthogonalised(certain, errors, self.n).rows
+            chosen = _orthogonalised(certain, errors, self.n, self.size).rows
             certain, errors = certain[chosen], errors[chosen]
         rows = np.concatenate([self.noisy, noisy])
         kept, left_over = self._compressed(rows)
-        return InformationState(
-            self.n, certain, errors, kept, self.dropped + left_over, self.count + len(rows) - len(kept)
-        )
+        dropped, count = self.dropped + left_over, self.count + len(rows) - len(kept)
+        size = max(self.size, float(np.abs(certain[:, self.n :]).max(initial=0.0)))
+        return InformationState(self.n, certain, errors, kept, dropped, self.unit, size, count, self.masks)
 
     def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
         """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
@@ -123,40 +157,67 @@ class InformationState:
         left_over = np.square(values - Q @ rotated).sum(axis=0)
         return np.concatenate([triangle, rotated], axis=1), left_over
 
+    def about_hidden(self) -> tuple[Vector, Vector]:
+        """Return what the facts say about x₀ alone: exact rows (·, agents) and rows with unit noise (·, agents)."""
+        hidden = self.n - self.masks
+        if not self.masks:
+            return self.exact[:, :hidden], self.noisy[:, :hidden]
+        rows = np.concatenate([self.exact, self.noisy])
+        # A mask is noise of variance unit²; noisy facts have another such noise of their own.
+        own = np.eye(len(rows))[:, len(self.exact) :]
+        exact, _, noisy = separate_noise(
+            rows[:, :hidden], np.concatenate([rows[:, hidden : self.n], own], axis=1), hidden
+        )
+        return exact, noisy
+
     def solve(self) -> PosteriorFit:
-        """Return min ‖A x₀ − b‖² subject to E x₀ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E.
+        """Return min ‖A θ − b‖² subject to E θ = f, with its covariance Z(ZᵀAᵀAZ)⁺Zᵀ, Z the null space of E.
 
         Rounding errors δ of f move the estimate by M δ, which adds M Cov(δ) Mᵀ to the covariance.
         """
-        known = _orthogonalised(self.exact, self.rounding, self.n)
+        known = _orthogonalised(self.exact, self.rounding, self.n, self.size)
         # Equations with a large rounding error are treated as measurements with that error, not as constraints.
-        facts = np.concatenate([self.noisy, known.coarse])
+        drawn = np.eye(self.n, self.noisy.shape[1])[self.n - self.masks :] / self.unit
+        facts = np.concatenate([self.noisy, known.coarse, drawn])
         A, b = facts[:, : self.n], facts[:, self.n :]
         basis, free = known.basis, known.free
         # Null-space method: a particular solution of the constraints, then least squares in their null space. A large
         # weight on exact rows instead would lose as many digits as the weight has.
         fixed = basis.T @ known.values
-        rest, unknown, values = _pseudo_inverse(A @ free)
+        rest, unknown, values = _pseudo_inverse(A @ free, known.tolerance)
         mean = fixed + free @ (rest @ (b - A @ fixed))
         spread = free @ rest
         # The constraints enter through the particular solution and through the right-hand side b − A·fixed.
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
         misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
-        posterior = GaussianPosterior(mean.T, spread @ spread.T + moved @ moved.T, free @ unknown)
-        condition = max(float((values[0] / values[-1]) ** 2) if values.size else 1.0, known.condition)
-        # `values` excludes the singular values of 0, so the ratio above ignores undetermined directions.
-        condition = np.inf if unknown.size else condition
+        root = np.concatenate([spread, moved], axis=1)
+        posterior = GaussianPosterior(mean.T, root, np.zeros((self.n, self.n)), free @ unknown, self.size)
+        hidden = spread[: self.n - self.masks]
+        sizes = 1 / values if not self.masks else _singular_values(hidden)
+        # Exact facts are as good as they are independent of one another.
+        independence = _singular_values(self.exact[known.rows, : self.n])
+        condition = np.inf if unknown.size else max(_squared_ratio(sizes), _squared_ratio(independence))
         return PosteriorFit(posterior, condition, misfit, self.count + len(A) - values.size)
+
+
+def _singular_values(matrix: Vector) -> Vector:
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
+
+
+def _squared_ratio(values: Vector) -> float:
+    """Return the squared ratio of the largest and the least of the values that are not 0."""
+    positive = values[values > NEGLIGIBLE * values.max(initial=0.0)]
+    return float((positive.max() / positive.min()) ** 2) if positive.size else 1.0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Exact facts solved for: V x₀ = c with an orthonormal ``basis`` V (k, n) and ``values`` c (k, replicates).
+    """Exact facts solved for: V θ = c with an orthonormal ``basis`` V (k, n) and ``values`` c (k, replicates).
 
     ``errors`` is a root of the covariance of the rounding errors in c, (k, k). ``free`` spans the null space of V.
     ``coarse`` are augmented rows of facts with a large rounding error, divided by it; ``rows`` are the positions of
-    independent facts, and ``condition`` is the largest factor by which an error grew, squared.
+    the facts that were used, and ``tolerance`` is by how much the null space may be off.
     """
 
     basis: Vector
@@ -165,53 +226,64 @@ class Constraints:
     free: Vector
     coarse: Vector
     rows: list[int]
-    condition: float
+    tolerance: float
 
 
-def _orthogonalised(exact: Vector, rounding: Vector, n: int) -> Constraints:
-    """Solve the exact facts one by one, the most precise first, so that a coarse one spoils no precise one.
+def _orthogonalised(exact: Vector, rounding: Vector, n: int, size: float) -> Constraints:
+    """Solve the exact facts, each time the one that says most beyond the earlier ones, compared with its error.
 
-    Of each fact the part in the span of earlier ones is subtracted. What is left over, of length l < 1, has the error
-    of both divided by l.
+    Of every other fact the part in that direction is subtracted. What is left over, of length l < 1, has the error of
+    both divided by l: where that reaches the size of the opinions themselves, the facts determine nothing more.
     """
-    basis, values, errors = np.empty((0, n)), np.empty((0, exact.shape[1] - n)), np.empty((0, 0))
-    coarse, rows, condition = [exact[:0]], list[int](), 1.0
-    # Tolerances are relative to the opinions, but not below 1, since all values may be 0.
-    size = max(1.0, float(np.abs(exact[:, n:]).max(initial=0.0)))
-    # Stable, so that equations of equal error are used in the order of time and results do not depend on the sort.
-    for row in np.argsort(rounding, kind="stable").tolist():
-        weights, value = exact[row, :n], exact[row, n:]
-        share = basis @ weights
-        left = weights - basis.T @ share
+    left, part, rest = exact[:, :n].copy(), exact[:, n:].copy(), np.arange(len(exact))
+    # Errors of the facts used so far in what is left of each fact; its own is independent of them.
+    inherited = np.zeros((len(exact), 0))
+    basis, values, rows = np.empty((0, n)), part[:0], list[int]()
+    while rest.size and len(basis) < n:
+        length = np.linalg.norm(left[rest], axis=1)
+        total = np.hypot(rounding[rest], np.linalg.norm(inherited[rest], axis=1))
+        told = length > np.maximum(NEGLIGIBLE, total / (ILLEGIBLE * size))
+        if not told.any():
+            break
+        # Facts without any error come first, the longest of them, and in the order of time where they are alike.
+        ratio = np.divide(length, np.maximum(total, NEGLIGIBLE**2 * length), out=np.zeros_like(length), where=told)
+        best = int(np.argmax(ratio))
+        row, rest = int(rest[best]), np.delete(rest, best)
+        direction = left[row] / length[best]
         # Gram–Schmidt twice is enough: one pass loses orthogonality in proportion to 1/length, the second restores it
         # to machine precision.
-        again = basis @ left
-        share, left = share + again, left - basis.T @ again
-        length = float(np.linalg.norm(left))
-        # Rounding errors are independent between equations, so each one adds a column to the root of their covariance.
-        part, error = value - share @ values, np.concatenate([-share @ errors, [rounding[row]]])
-        total = float(np.linalg.norm(error))
-        # Linearly dependent on earlier equations: nothing new about x₀, but a check that the outputs fit the model.
-        if length <= NEGLIGIBLE:
-            _check_consistent(part, size, total)
-            continue
-        rows.append(row)
-        # Dividing by a small length amplifies the error; beyond this the equation would fix a direction wrongly.
-        if total > COARSE * size * length:
-            coarse.append(np.concatenate([left, part])[None] / total)
-            continue
-        condition = max(condition, 1 / length**2)
-        basis = np.concatenate([basis, left[None] / length])
-        values = np.concatenate([values, part[None] / length])
-        errors = np.pad(errors, ((0, 1), (0, 1)))
-        errors[-1] = error / length
+        direction -= basis.T @ (basis @ direction)
+        direction /= np.linalg.norm(direction)
+        found, error = part[row] / length[best], np.append(inherited[row], rounding[row]) / length[best]
+        share = left[rest] @ direction
+        left[rest] -= np.outer(share, direction)
+        part[rest] -= np.outer(share, found)
+        inherited = np.pad(inherited, ((0, 0), (0, 1)))
+        inherited[rest] -= np.outer(share, error)
+        inherited[row] = error
+        basis, values, rows = (
+            np.concatenate([basis, direction[None]]),
+            np.concatenate([values, found[None]]),
+            [*rows, row],
+        )
+    # What is left of the others must fit: nothing new about θ, but a check that the outputs are those of the model.
+    total = np.hypot(rounding[rest], np.linalg.norm(inherited[rest], axis=1))
+    _check_consistent(part[rest], size, total)
+    error = np.linalg.norm(inherited[rows], axis=1)
+    # A direction with a large error is not fixed but measured, with noise of that size.
+    sharp = error <= COARSE * size
+    coarse = np.concatenate([basis, values], axis=1)[~sharp] / error[~sharp, None]
     # The right singular vectors beyond the rank are an orthonormal basis of the null space.
-    free = np.linalg.svd(basis)[2][len(basis) :].T if len(basis) else np.eye(n)
-    return Constraints(basis, values, errors, free, np.concatenate(coarse), rows, condition)
+    free = np.linalg.svd(basis[sharp])[2][int(sharp.sum()) :].T if sharp.any() else np.eye(n)
+    tolerance = max(NEGLIGIBLE, float(error[sharp].max(initial=0.0)) / size)
+    return Constraints(basis[sharp], values[sharp], inherited[rows][sharp], free, coarse, rows, tolerance)
 
 
-def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return the pseudo-inverse, an orthonormal basis of the null space, and the singular values that are not 0."""
+def _pseudo_inverse(matrix: Vector, tolerance: float) -> tuple[Vector, Vector, Vector]:
+    """Return the pseudo-inverse, an orthonormal basis of the null space, and the singular values that are not 0.
+
+    Those up to ``tolerance``, as a share of the largest, count as 0.
+    """
     rows, columns = matrix.shape
     if not matrix.size:
         return np.zeros((columns, rows)), np.eye(columns), np.empty(0)
@@ -219,36 +291,49 @@ def _pseudo_inverse(matrix: Vector) -> tuple[Vector, Vector, Vector]:
     # would be rows × rows.
     left, values, right = np.linalg.svd(matrix, full_matrices=columns > rows)
     # Singular values of A, not eigenvalues of AᵀA: 1e-10 here corresponds to 1e-20 there, below double precision.
-    rank = int(np.count_nonzero(values > NEGLIGIBLE * values[0]))
+    rank = int(np.count_nonzero(values > tolerance * values[0]))
     return (right[:rank].T / values[:rank]) @ left[:, :rank].T, right[rank:].T, values[:rank]
 
 
-def _check_consistent(residual: Vector, size: float, rounding: float) -> None:
-    worst = float(np.abs(residual).max(initial=0.0))
-    if worst > CONTRADICTION * size + ROUNDING_ALLOWANCE * rounding:
+def _check_consistent(residual: Vector, size: float, rounding: Vector) -> None:
+    excess = np.abs(residual).max(axis=1, initial=0.0) - ROUNDING_ALLOWANCE * rounding
+    if excess.max(initial=0.0) > CONTRADICTION * size:
         rule = "outputs must follow the model where it leaves no room for noise"
         remedy = "check that model, start and outputs belong together, or say how outputs were rounded"
-        raise InvalidInputError(message(rule, got=f"a mismatch of {worst:.3g}", remedy=remedy))
+        got = f"a mismatch of {np.abs(residual[excess.argmax()]).max():.3g}"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-def prior_information(model: Model, data: Outputs, prior: Prior | None) -> InformationState:
+def masks_of(system: System) -> int:
+    """Return the number of frozen draws of the noise, which are unknown constants."""
+    return system.n if model_of(system).noise.is_frozen and state_layout(system).has_memory else 0
+
+
+def prior_information(model: Model, data: Outputs, prior: Prior | None, masks: int = 0) -> InformationState:
     """Return the information state before any step: opinions observed at the start, and the prior."""
     n, replicates = model.n, data.known.shape[0]
     known = np.flatnonzero(~np.isnan(data.known[0]))
-    exact = np.concatenate([np.eye(n)[known], data.known[:, known].T], axis=1)
-    noisy = np.empty((0, n + replicates))
+    nothing = np.zeros((n, masks))
+    exact = np.concatenate([np.eye(n), nothing, data.known.T], axis=1)[known]
+    noisy = np.empty((0, n + masks + replicates))
     if prior is not None:
         root = np.linalg.cholesky(prior.covariance(n))
         means = np.tile(prior.means(n)[:, None], replicates)
         # L⁻¹x₀ = L⁻¹m + e has unit noise, so a prior is n more noisy rows and needs no case of its own.
-        noisy = np.linalg.solve(root, np.concatenate([np.eye(n), means], axis=1))
-    return InformationState.empty(n, replicates).condition(exact, np.zeros(known.size), noisy)
+        noisy = np.linalg.solve(root, np.concatenate([np.eye(n), nothing, means], axis=1))
+    nothing_yet = InformationState.empty(n + masks, replicates, size_of(data), masks)
+    return nothing_yet.condition(exact, np.zeros(known.size), noisy)
+
+
+def size_of(data: Outputs) -> float:
+    """Return the size of the outputs, 1 where all of them are 0."""
+    return float(np.nanmax(np.abs(data.values), initial=0.0)) or 1.0
 
 
 def estimate_of(model: Model, data: Outputs, method: str, state: InformationState) -> Estimate:
     """Return the posterior of x₀ as an estimate."""
     solution, free = state.solve(), data.seen.free
-    posterior = solution.posterior
+    posterior = solution.posterior.part(slice(0, model.n))
     return estimate_from(
         model,
         data,

@@ -25,7 +25,7 @@ from scipy import sparse
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
-from peerpressure.recovery._information_state import estimate_of, prior_information
+from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
 from peerpressure.recovery._inversion import Inverted, check_complete, invert
 from peerpressure.recovery._least_squares import (
     SymmetricOperator,
@@ -214,7 +214,7 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     """
     check_complete(data)
     if isinstance(system, SDE):
-        return _step_by_step(system, data, prior)
+        return estimate_of(system.model, data, NAME, step_by_step(system, data, prior))
     model = system
     found = invert(model, data)
     problem = complete(model, found.weights, first_step=found.first is not None)
@@ -331,16 +331,15 @@ def _iterative(problem: Complete, found: Inverted, data: Outputs, prior: Prior |
     return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
 
 
-def _step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the estimate where noise of one step is correlated between agents, as in continuous time.
+def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
 
     y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, so that J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
     hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
     """
     start = initial_state(system)
     n = start.layout.agents
-    model = model_of(system)
-    information = prior_information(model, data, prior)
+    information = prior_information(model_of(system), data, prior)
     before, slope_before = start.offset[:, None], start.forward(np.eye(n))
     for row, step in enumerate(transitions(system, data.seen.last)):
         # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
@@ -351,4 +350,4 @@ def _step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> 
         # Noise is correlated between agents but not between steps, so each step is whitened separately.
         information = information.condition(*separate_noise(facts, step.noise_input(), n))
         before = public
-    return estimate_of(model, data, NAME, information)
+    return information

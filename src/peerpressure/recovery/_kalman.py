@@ -1,8 +1,9 @@
 """The Kalman filter and smoother: the exact observer of partial, interrupted, rounded or correlated outputs.
 
 The filter runs on the state z of ``statespace``, with covariances kept as square roots. No prior of x₀ is needed: the
-state is followed as an affine function of x₀, z ~ N(a + B x₀, R Rᵀ), and each output becomes a linear equation in x₀
-only: noisy if the state is uncertain given x₀, and exact if it is certain.
+state is followed as an affine function of the unknown constants θ, z ~ N(a + B θ, R Rᵀ), and each output becomes a
+linear equation in θ only: noisy if the state is uncertain given θ, and exact, up to rounding, if it is certain. θ is x₀
+and, where noise is frozen, the draws of that noise.
 
 References
 ----------
@@ -29,9 +30,10 @@ from peerpressure.recovery._information_state import (
     GaussianPosterior,
     InformationState,
     estimate_of,
+    masks_of,
     prior_information,
 )
-from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERANCE, PATH_BYTES
+from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERANCE, PATH_BYTES, WRONG_DIGITS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
@@ -53,8 +55,9 @@ _LEGIBLE_DIGITS = 1000
 @final
 @dataclass(frozen=True, eq=False)
 class FilterState:
-    """The state given x₀: z ~ N(a + B x₀, R Rᵀ), with a (states, replicates), B (states, agents) and R (states, r).
+    """The state given θ: z ~ N(a + B θ, R Rᵀ), with a (states, replicates), B (states, unknowns) and R (states, r).
 
+    θ is x₀ and, where noise is frozen, also its draws: these are constants, too, and given both nothing is random.
     ``bound`` bounds the standard deviation that public and hidden opinions would have unobserved; what is smaller than
     rounding errors of that is 0.
     """
@@ -65,27 +68,32 @@ class FilterState:
     bound: Vector
 
     @classmethod
-    def initial(cls, system: System, replicates: int) -> FilterState:
-        """Return the state at time 0."""
+    def initial(cls, system: System, replicates: int, unit: float) -> FilterState:
+        """Return the state at time 0, with frozen draws in this unit."""
         start = initial_state(system)
-        root = start.forward(noise=np.eye(start.draws))
+        slope, root = start.forward(np.eye(start.layout.agents)), start.forward(noise=np.eye(start.draws))
+        if masks_of(system):
+            # As a root, frozen draws would be eliminated output by output, however little each of these says of them,
+            # with errors that grow every time; as unknowns they are solved for together with x₀.
+            slope, root = np.concatenate([slope, root / unit], axis=1), root[:, :0]
         bound = np.zeros(start.layout.memory.start)
-        return cls(np.tile(start.offset[:, None], replicates), start.forward(np.eye(start.layout.agents)), root, bound)
+        return cls(np.tile(start.offset[:, None], replicates), slope, root, bound)
 
     def predict(self, step: Transition) -> FilterState:
         """Return the state after one more step, before its outputs are observed: R ← QR of (F R, G)."""
-        slope = step.forward(self.slope) + step.hidden_input()
+        slope = step.forward(self.slope)
+        slope[:, : step.layout.agents] += step.hidden_input()
         # (F R, G)(F R, G)ᵀ = F P Fᵀ + G Gᵀ. A QR factorisation of the transpose compresses the root back to at most
         # `states` columns without forming that product, which would square the condition number and lose half of the
         # digits.
         wide = np.concatenate([step.forward(self.root), step.noise_input()], axis=1)
-        root = np.asarray(np.linalg.qr(wide.T, mode="r")).T
+        root = np.asarray(np.linalg.qr(wide.T, mode="r")).T if wide.size else wide
         return FilterState(step.forward(self.mean), slope, root, step.spread_bound(self.bound))
 
     def condition(
         self, agents: NDArray[np.int64], values: Vector, noise: float, tolerance: Vector
     ) -> tuple[FilterState, tuple[Correction, ...], Vector, Vector]:
-        """Return the state given the outputs of one step, the corrections, and exact facts about x₀ with their errors.
+        """Return the state given the outputs of one step, the corrections, and exact facts about θ with their errors.
 
         Parameters
         ----------
@@ -96,13 +104,13 @@ class FilterState:
         noise : float
             Variance of the observation noise, 0 for exact observations.
         tolerance : array, (agents,)
-            Standard deviations up to which an output counts as determined by x₀.
+            Standard deviations up to which an output counts as determined by θ.
 
         Notes
         -----
         Outputs are taken one by one, which needs no inverse: K = R w/f with w = Rᵀh and f = w·w + noise, and the root
         of the covariance becomes R − R w wᵀ/(f + √(f noise)). Where f may be a rounding error of 0, the output is an
-        exact fact about x₀, whose error is √f all the same, for f may be what it seems to be.
+        exact fact about θ, whose error is √f all the same, for f may be what it seems to be.
         """
         mean, slope, root = self.mean.copy(), self.slope.copy(), self.root.copy()
         corrections: list[Correction] = []
@@ -112,13 +120,15 @@ class FilterState:
             w = root[agent].copy()
             f = float(w @ w) + noise
             constant, weights = value - mean[agent], slope[agent].copy()
-            # Dividing by such an f would amplify rounding errors. The state is not updated either: given x₀ it is
-            # already determined, so the output constrains x₀ only, and an equation without x₀ carries no information at
-            # all.
+            # Dividing by such an f would amplify rounding errors. Other states are not updated either: given θ they are
+            # as before, so the output constrains θ only, and an equation without θ carries no information at all. The
+            # output itself is more precise than what θ says of it.
             if f <= tolerance[agent] ** 2:
                 if np.linalg.norm(weights) > NEGLIGIBLE:
                     exact.append(np.concatenate([weights, constant])[None])
                     errors.append(float(np.sqrt(f)))
+                if not noise:
+                    mean[agent], slope[agent], root[agent] = value, 0.0, 0.0
                 continue
             # P h, where h is the unit vector of the agent; `f` is its entry plus the observation noise, so no matrix is
             # inverted.
@@ -139,7 +149,7 @@ class FilterState:
         return state, tuple(corrections), np.concatenate(exact), np.array(errors)
 
     def posterior(self, hidden: GaussianPosterior) -> GaussianPosterior:
-        """Return the posterior of the state, from that of x₀."""
+        """Return the posterior of the state, from that of θ."""
         return hidden.image(self.mean.T, self.slope, self.root @ self.root.T)
 
 
@@ -158,7 +168,10 @@ class Correction:
 @final
 @dataclass(frozen=True, eq=False)
 class FilterStep:
-    """The filter at time t: the state before and after the outputs of t, and the information about x₀."""
+    """The filter at time t: the state before and after the outputs of t, and the information about θ.
+
+    ``exact`` are the positions of the agents whose outputs are known without observation noise.
+    """
 
     t: int
     transition: Transition | None
@@ -166,16 +179,19 @@ class FilterStep:
     corrections: tuple[Correction, ...]
     state: FilterState
     information: InformationState
+    exact: NDArray[np.int64]
 
 
 def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[FilterStep]:
     """Yield the filter's steps at t = 0, 1, … up to the last observed one."""
     n, has_memory = system.n, state_layout(system).has_memory
-    state = FilterState.initial(system, data.values.shape[0])
-    # x₀ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
+    # θ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
     # prior with a large variance, which would cost as many digits as it has zeros.
-    information = prior_information(model_of(system), data, prior)
+    information = prior_information(model_of(system), data, prior, masks_of(system))
+    state = FilterState.initial(system, data.values.shape[0], information.unit)
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
+    # The precision of the recorded dtype: a float32 run carries float32 rounding errors even after conversion.
+    digit = float(np.finfo(data.values.dtype).eps)
     steps: Iterable[Transition | None] = chain([None], transitions(system, data.seen.last))
     for t, step in enumerate(steps):
         predicted = state.predict(step) if step else state
@@ -188,15 +204,17 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
             tolerance = np.where(step.noise_std > 0, np.minimum(tolerance, step.noise_std / 2), tolerance)
         state = predicted
         corrections: tuple[Correction, ...] = ()
+        agents, noise = data.seen.agents[:0], data.seen.noise_variance
         if t in rows:
             there = data.present[rows[t]]
-            values = data.at(rows[t])[:, there].T
-            # The precision of the recorded dtype: a float32 run carries float32 rounding errors even after conversion.
-            last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(values).max(initial=0.0))
-            agents, noise = data.seen.agents[there], data.seen.noise_variance
+            agents, values = data.seen.agents[there], data.at(rows[t])[:, there].T
+            last_digit = digit * float(np.abs(values).max(initial=0.0))
             state, corrections, exact, errors = predicted.condition(agents, values, noise, tolerance)
+            # Both sides of an exact fact are rounded: the output, and weights that multiply opinions of any size.
+            weight = np.linalg.norm(exact[:, : information.n], axis=1)
+            errors = np.maximum(errors, WRONG_DIGITS * (last_digit + digit * information.size * weight))
             information = information.condition(exact, errors, _noisy_facts(corrections, exact.shape[1], last_digit))
-        yield FilterStep(t, step, predicted, corrections, state, information)
+        yield FilterStep(t, step, predicted, corrections, state, information, agents[: 0 if noise else None])
 
 
 def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
@@ -211,19 +229,19 @@ def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: fl
 def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iterator[GaussianPosterior]:
     """Yield the posterior of z_t given all outputs, from the last step down to 0.
 
-    Given x₀, E z_t = a + B x₀ + P r and Cov z_t = P − P N P, where r and N sum up the innovations of t and later:
+    Given θ, E z_t = a + B θ + P r and Cov z_t = P − P N P, where r and N sum up the innovations of t and later:
     r ← h v/f + Lᵀr and N ← h hᵀ/f + LᵀNL with L = I − K hᵀ for each output, r ← Fᵀr and N ← FᵀNF for each step.
     No covariance is inverted, so that states without noise are no special case.
     """
     states = steps[-1].predicted.slope.shape[0]
-    # x₀ is unknown, so r is affine in it: one column of constants per replicate, then one column of slopes per agent.
+    # θ is unknown, so r is affine in it: one column of constants per replicate, then one of slopes per unknown.
     r = np.zeros((states, sum(hidden.mean.shape)))
     N = np.zeros((states, states))
-    for step in reversed(steps):
+    for later, step in enumerate(reversed(steps), 1):
         for correction in reversed(step.corrections):
             r, N = _before(correction, r, N)
         # r and N include the outputs of t at this point, hence the predicted state and not the updated one.
-        yield _smoothed(step.predicted, hidden, r, N)
+        yield _smoothed(step.predicted, hidden, r, N, later).given(step.exact, step.state.mean[step.exact])
         if step.transition:
             r = step.transition.adjoint(r)
             # FᵀNF by two applications of the adjoint; N is symmetric, so the transpose between them needs no second
@@ -246,12 +264,14 @@ def _before(correction: Correction, r: Vector, N: Vector) -> tuple[Vector, Vecto
     return r, N
 
 
-def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Vector, N: Vector) -> GaussianPosterior:
+def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Vector, N: Vector, later: int) -> GaussianPosterior:
     root, replicates = state.root, state.mean.shape[1]
     reach = root @ (root.T @ r)
     # R (I − RᵀNR) Rᵀ = P − P N P; written with the roots outside, the result has no entries in directions without
-    # noise.
-    spread = root @ (np.eye(root.shape[1]) - root.T @ N @ root) @ root.T
+    # noise. The difference is no smaller than the rounding errors of its parts, which add up over later steps.
+    parts = np.abs(root).T @ np.abs(N) @ np.abs(root)
+    rounding = later * WRONG_DIGITS * np.finfo(np.float64).eps * (1.0 + parts.max(initial=0.0))
+    spread = root @ ((1.0 + rounding) * np.eye(root.shape[1]) - root.T @ N @ root) @ root.T
     constant, slope = state.mean + reach[:, :replicates], state.slope + reach[:, replicates:]
     return hidden.image(constant.T, slope, spread)
 
@@ -313,8 +333,8 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
 
     Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by eliminating unobserved states,
     O(steps · front³) for a front of unobserved agents and their neighbours. Measured on one core for 100 steps of a
-    Barabási–Albert graph: 300 agents, half of them observed, 4 s; 1,000, half observed, 8 s; 2,000, half observed,
-    58 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
+    Barabási–Albert graph: 300 agents, half of them observed, 4 s; 1,000, half observed, 6 s; 2,000, half observed,
+    33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
     more than 6,000 raises `TooLargeError`.
     """
     if isinstance(system, Model) and system.n > FILTER_LIMIT:
@@ -424,12 +444,14 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
 def _parts(system: System, state: GaussianPosterior, hidden: GaussianPosterior) -> Parts:
     """Return the posteriors of y_t and of x_{t+1}."""
     at = state_layout(system)
-    return state.part(at.public), state.part(at.hidden) if at.has_hidden else hidden
+    return state.part(at.public), state.part(at.hidden) if at.has_hidden else hidden.part(at.public)
 
 
 def _path(system: System, hidden: list[GaussianPosterior], states: list[Parts]) -> StatePath:
     public, current = (_over_time(part) for part in zip(*states, strict=True))
-    return StatePath(np.arange(len(states)) * step_length(system), _over_time(hidden), public, current)
+    agents = slice(0, system.n)
+    opinions = _over_time(posterior.part(agents) for posterior in hidden)
+    return StatePath(np.arange(len(states)) * step_length(system), opinions, public, current)
 
 
 def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:

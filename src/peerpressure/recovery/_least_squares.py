@@ -28,6 +28,7 @@ from peerpressure.recovery._limits import (
     NOISE_TOLERANCE,
     NULL_TOLERANCE,
     SHARE_TOLERANCE,
+    WRONG_DIGITS,
 )
 
 # Whitening, and the best average of an agent's own series r_t = p_t x₀ + ε_t. The share p_t of x₀ in the series is 1
@@ -399,14 +400,15 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
 
     ``facts`` (m, n + replicates) are augmented rows [A | b] and L is (m, draws), of any rank. With LᵀΠ = U [R₁ R₂;
     0 R₃], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all noise but for R₃, which
-    may be a rounding error of 0, or be what it seems to be.
+    may be a rounding error of 0, or be what it seems to be. Errors are no smaller than those of rounding.
     """
     # Rows are scaled to unit noise first, so that pivoting compares correlations and not sizes.
     size = np.linalg.norm(L, axis=1)
     noisy = size > 0
     scaled = facts[noisy] / size[noisy, None]
+    plain = _rounding(np.abs(facts[~noisy]), facts, n)
     if not scaled.size:
-        return *_informative(facts, np.zeros(len(facts)), n), facts[:0]
+        return *_informative(facts, plain, n), facts[:0]
     # Pivoting takes the row with the most remaining noise each time, which makes the diagonal decrease and reveals the
     # rank. The factor of L itself has twice the digits of one of L Lᵀ.
     triangle, order = linalg.qr((L[noisy] / size[noisy, None]).T, mode="r", pivoting=True)
@@ -415,9 +417,18 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
     whitened = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
     # The noise of the remaining rows is a combination of that of the first ones, so subtracting these cancels it.
     exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ whitened
-    # R₃ is below the tolerance but need not be 0. It is passed on as an error so that no exact row is overstated.
-    errors = np.concatenate([np.zeros(int((~noisy).sum())), np.linalg.norm(triangle[rank:, rank:], axis=0)])
-    return *_informative(np.concatenate([facts[~noisy], exact]), errors, n), whitened
+    # R₃ is below the tolerance but need not be 0. It is passed on as an error so that no exact row is overstated. What
+    # was subtracted may be much larger than what is left, and so may be its last digits.
+    gross = np.abs(scaled[order[rank:]]) + np.abs(triangle[:rank, rank:]).T @ np.abs(whitened)
+    left = np.maximum(np.linalg.norm(triangle[rank:, rank:], axis=0), _rounding(gross, facts, n))
+    return *_informative(np.concatenate([facts[~noisy], exact]), np.concatenate([plain, left]), n), whitened
+
+
+def _rounding(gross: Array, facts: Array, n: int) -> Array:
+    """Return the rounding error of rows of this magnitude, whose first n columns multiply opinions."""
+    size = float(np.abs(facts[:, n:]).max(initial=0.0)) or 1.0
+    values = gross[:, n:].max(axis=1, initial=0.0)
+    return np.asarray(WRONG_DIGITS * np.finfo(np.float64).eps * (values + size * np.linalg.norm(gross[:, :n], axis=1)))
 
 
 def _informative(exact: Array, errors: Array, n: int) -> tuple[Array, Array]:

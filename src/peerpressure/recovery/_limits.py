@@ -26,6 +26,10 @@ CONTRADICTION = 1e-4
 ROUNDING_ALLOWANCE = 100.0
 # An exact fact whose rounding error is more than this, relative to its size, counts as noisy by that much.
 COARSE = 1e-6
+# An exact fact whose rounding error is more than this, relative to its size, says nothing.
+ILLEGIBLE = 0.1
+# Last digits in which an output and the equation that it stands for may be wrong.
+WRONG_DIGITS = 8.0
 # Part of a variance below which its rounding error is left out.
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._information_state import estimate_of, prior_information
+from peerpressure.recovery._information_state import estimate_of, masks_of, prior_information
 from peerpressure.recovery._least_squares import (
     Solution,
     SymmetricOperator,
@@ -522,8 +522,12 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     Q, q, L = stacked(model, data)
     # Boolean indexing orders outputs by time and then by agent, as `stacked` does.
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
-    facts = separate_noise(np.concatenate([Q, values], axis=1), L, model.n)
-    return estimate_of(model, data, "gls", prior_information(model, data, prior).condition(*facts))
+    masks = masks_of(model)
+    information = prior_information(model, data, prior, masks)
+    # Frozen draws are unknown constants, which are solved for together with x₀.
+    rows = np.concatenate([Q, L[:, :masks] / information.unit, values], axis=1)
+    facts = separate_noise(rows, L[:, masks:], information.n)
+    return estimate_of(model, data, "gls", information.condition(*facts))
 
 
 def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:

@@ -322,8 +322,8 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
     information = followed[-1].information
     fixed, free = _constrained(information, replicates)
     out, squares, predicted = np.full((replicates, steps, n), np.nan), np.zeros(replicates), 0
-    # Unknowns beyond x₀ are draws of the noise, with unit variance.
-    rows = RecursiveRows.of((np.eye(information.n) @ free)[n:], replicates)
+    # Unknowns beyond x₀ are draws of the noise.
+    rows = RecursiveRows.of((np.eye(information.n) @ free)[n:] / information.unit, replicates)
     for step in followed:
         if step.agents.size:
             checkpoint()
@@ -348,7 +348,7 @@ def _constrained(information: InformationState, replicates: int) -> tuple[Array,
     """Return an x₀ (n, replicates) that satisfies the exact facts, and the directions (n, f) that they leave open."""
     if not len(information.exact):
         return np.zeros((information.n, replicates)), np.eye(information.n)
-    exact = replace(information, noisy=information.noisy[:0]).solve().posterior
+    exact = replace(information, noisy=information.noisy[:0], masks=0).solve().posterior
     return exact.mean.T, exact.null_space
 
 

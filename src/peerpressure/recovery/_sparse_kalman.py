@@ -22,10 +22,12 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Vector
+from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._least_squares import (
     SymmetricOperator,
     conjugate_gradients,
+    identify,
     is_identified,
     symmetric_inverse,
     whiten_pair,
@@ -325,47 +327,57 @@ class Normal:
 class Front:
     """The states still to be eliminated, oldest first, and the touched x₀: their information and right-hand side.
 
-    Where opinions adapt, so many ``carriers`` of what was adopted unseen stand before the states.
+    ``states`` (s, s) is the information about the states, ``sides`` (s, touched + replicates) that which they share
+    with x₀, and their right-hand side; ``hidden`` (touched, touched) is the information about x₀, of which only the
+    lower triangle counts, and ``right`` its right-hand side. Where opinions adapt, so many ``carriers`` of what was
+    adopted unseen stand before the states.
     """
 
     touched: NDArray[np.int64]
     replicates: int
     times: list[tuple[int, int]] = field(default_factory=list)
     carriers: int = 0
-    matrix: Vector = field(init=False)
+    states: Vector = field(init=False)
+    sides: Vector = field(init=False)
+    hidden: Vector = field(init=False)
     right: Vector = field(init=False)
     gross: Vector = field(init=False)
     squares: Vector = field(init=False)
     log_det: float = 0.0
 
     def __post_init__(self) -> None:
-        # x₀ occupies the last columns from the beginning and is never eliminated; states are inserted before it.
-        self.gross = np.zeros(self.touched.size)
-        self.matrix = np.zeros((self.touched.size, self.touched.size))
-        self.right = np.zeros((self.touched.size, self.replicates))
+        width = self.touched.size
+        self.gross = np.zeros(width)
+        self.states, self.sides = np.zeros((0, 0)), np.zeros((0, width + self.replicates))
+        # x₀ is never eliminated, and its block is the largest: it is updated in place, in the order of BLAS.
+        self.hidden, self.right = np.zeros((width, width), order="F"), np.zeros((width, self.replicates))
         self.squares = np.zeros(self.replicates)
 
     def admit(self, t: int, count: int) -> None:
-        """Make room for the unseen states of a step, between the older ones and x₀."""
-        at = self._states()
+        """Make room for the unseen states of a step, after the older ones."""
         self.times.append((t, count))
-        self.matrix = np.insert(np.insert(self.matrix, [at] * count, 0.0, axis=0), [at] * count, 0.0, axis=1)
-        self.right = np.insert(self.right, [at] * count, 0.0, axis=0)
+        self.states = np.pad(self.states, ((0, count), (0, count)))
+        self.sides = np.pad(self.sides, ((0, count), (0, 0)))
 
     def add(self, rows: Rows) -> None:
         """Take in the rows of one step."""
         empty = [sparse.csr_array((rows.values.shape[0], size)) for _, size in self.times]
         blocks = [rows.states.get(t, nothing) for (t, _), nothing in zip(self.times, empty, strict=True)]
         nobody = sparse.csr_array((rows.values.shape[0], self.carriers))
-        carried = nobody if rows.carried is None else rows.carried
-        A = sparse.hstack([carried, *blocks, rows.hidden[:, self.touched]], format="csr")
-        # The product is formed sparse, where rows have about one entry per neighbour, and only the result is dense.
-        added = (A.T @ A).toarray()
-        self.matrix += added
-        self.right += A.T @ rows.values
+        A = sparse.hstack([nobody if rows.carried is None else rows.carried, *blocks], format="csr")
+        X = rows.hidden[:, self.touched]
+        width = self.touched.size
+        # Products are formed sparse, where rows have about one entry per neighbour, and only the result is dense.
+        self.states += (A.T @ A).toarray()
+        self.sides[:, :width] += (A.T @ X).toarray()
+        self.sides[:, width:] += A.T @ rows.values
+        self.right += X.T @ rows.values
+        own = sparse.coo_array(X.T @ X)
+        # Each place occurs once in a product of matrices in canonical form.
+        self.hidden[own.row, own.col] += own.data
         self.squares += np.square(rows.values).sum(axis=0)
         # Eliminations subtract from the diagonal of x₀ later; the sum before them is the scale of the rounding error.
-        self.gross += added.diagonal()[len(added) - self.touched.size :]
+        self.gross += own.diagonal()
 
     def eliminate_before(self, t: int) -> None:
         """Eliminate the states older than t."""
@@ -378,40 +390,46 @@ class Front:
         _, size = self.times.pop(0)
         first = self.carriers
         old, new = rotation.old, first + rotation.new
-        # Congruence: rows, columns (through the transposed view, in place) and the right-hand side.
-        for array in (self.matrix, self.matrix.T, self.right):
+        # Congruence: rows, columns (through the transposed view, in place) and the sides.
+        for array in (self.states, self.states.T, self.sides):
             # Index arrays copy, so the first assignment does not change what the second one reads.
             one, other = array[old], array[new]
             array[old] = rotation.cosine[:, None] * one + rotation.sine[:, None] * other
             array[new] = rotation.cosine[:, None] * other - rotation.sine[:, None] * one
         carriers = np.concatenate([np.arange(first), first + rotation.first])[rotation.order]
-        # Orthogonal components first, since `_eliminate` works on the leading block; then carriers, states and x₀.
-        order = np.concatenate([new, carriers, np.arange(first + size, len(self.matrix))])
-        self.matrix, self.right = self.matrix[np.ix_(order, order)], self.right[order]
+        # Orthogonal components first, since `_eliminate` works on the leading block; then carriers and states.
+        order = np.concatenate([new, carriers, np.arange(first + size, len(self.states))])
+        self.states, self.sides = self.states[np.ix_(order, order)], self.sides[order]
         self.carriers = carriers.size
         self._eliminate(new.size)
 
     def finish(self) -> None:
-        """Eliminate all that is left but x₀."""
-        self._eliminate(self._states())
+        """Eliminate all that is left but x₀, and fill the upper triangle of its information."""
+        self._eliminate(len(self.states))
         self.times, self.carriers = [], 0
-
-    def _states(self) -> int:
-        return self.carriers + sum(size for _, size in self.times)
+        self.hidden = np.tril(self.hidden) + np.tril(self.hidden, -1).T
 
     def _eliminate(self, size: int) -> None:
         """Eliminate the foremost unknowns: J ← J_bb − J_ba J_aa⁻¹ J_ab."""
-        if size:
-            # Every state has a row with unit noise and coefficient 1/σ, so the leading block is positive definite.
-            factor = linalg.cholesky(self.matrix[:size, :size], lower=True)
-            side = np.concatenate([self.matrix[:size, size:], self.right[:size]], axis=1)
-            # One triangular solve: J_ba J_aa⁻¹ J_ab is halfᵀ half, symmetric by construction.
-            half = linalg.solve_triangular(factor, side, lower=True)
-            rest = half.shape[1] - self.replicates
-            self.matrix = self.matrix[size:, size:] - half[:, :rest].T @ half[:, :rest]
-            self.right = self.right[size:] - half[:, :rest].T @ half[:, rest:]
-            self.squares -= np.square(half[:, rest:]).sum(axis=0)
-            self.log_det += 2 * float(np.log(factor.diagonal()).sum())
+        if not size:
+            return
+        checkpoint()
+        # Every state has a row with unit noise and coefficient 1/σ, so the leading block is positive definite.
+        factor = linalg.cholesky(self.states[:size, :size], lower=True, check_finite=False)
+        # With half = L⁻¹J_ab, J_ba J_aa⁻¹ J_ab is halfᵀ half, symmetric by construction.
+        ahead, sides = (
+            linalg.solve_triangular(factor, part, lower=True, check_finite=False)
+            for part in (self.states[:size, size:], self.sides[:size])
+        )
+        width = self.touched.size
+        self.states = self.states[size:, size:] - ahead.T @ ahead
+        self.sides = self.sides[size:] - ahead.T @ sides
+        shared = sides[:, :width]
+        # In place and of one triangle only: half the work of a product, and no copy of the largest block.
+        self.hidden = linalg.blas.dsyrk(-1.0, shared, beta=1.0, c=self.hidden, trans=1, lower=1, overwrite_c=1)
+        self.right -= shared.T @ sides[:, width:]
+        self.squares -= np.square(sides[:, width:]).sum(axis=0)
+        self.log_det += 2 * float(np.log(factor.diagonal()).sum())
 
 
 def eliminate(problem: SparseStates) -> Normal:
@@ -443,7 +461,7 @@ def eliminate(problem: SparseStates) -> Normal:
     right[touched] += front.right
     gross = np.array(J.diagonal())
     gross[touched] += front.gross
-    return Normal(sparse.csr_array(J), touched, front.matrix, right, gross, front.squares, front.log_det)
+    return Normal(sparse.csr_array(J), touched, front.hidden, right, gross, front.squares, front.log_det)
 
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
@@ -493,10 +511,7 @@ def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal
 
 
 def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
-    """Return the estimate by conjugate gradients, its covariance as an operator.
-
-    Without a prior, only agents without any information are reported as not identified.
-    """
+    """Return the estimate by conjugate gradients, its covariance as an operator."""
     f = data.seen.free.size
     added, right = np.zeros(f), normal.right
     if prior is not None:
@@ -505,20 +520,29 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
         added = 1 / rest.variances(f)
         right = right + added[:, None] * means.T
     diagonal = normal.diagonal() + added
-    # A full rank decision needs the eigenvalues of a matrix too large to form; the diagonal finds agents without any
-    # information, and a singular combination of several agents appears as slow convergence.
-    identified = diagonal > NEGLIGIBLE * normal.gross
+    # Of agents without any information rounding errors are left, which would be inverted.
+    told = (diagonal > NEGLIGIBLE * normal.gross)[:, None]
     # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
-    scale = np.where(identified, diagonal, 1.0)
+    scale = np.where(told[:, 0], diagonal, 1.0)
 
     def apply(columns: Vector) -> Vector:
-        return normal.apply(columns) + added[:, None] * columns
+        return np.where(told, normal.apply(told * columns) + added[:, None] * columns, 0.0)
 
-    value, condition = conjugate_gradients(apply, right, scale)
-    covariance = SymmetricOperator(f, lambda columns: conjugate_gradients(apply, columns, scale)[0])
-    rank = int(identified.sum())
+    def invert(columns: Vector) -> Vector:
+        return conjugate_gradients(apply, told * columns, scale)[0]
+
+    value, condition = conjugate_gradients(apply, told * right, scale)
+    known = identify(apply, invert, scale, evident=prior is not None)
     return estimate_from(
-        model, data, method, value.T, covariance, identified=identified, rank=rank, condition=condition
+        model,
+        data,
+        method,
+        value.T,
+        known.restrict(SymmetricOperator(f, invert)),
+        identified=known.identified,
+        rank=known.rank,
+        condition=condition if known.identified.all() else np.inf,
+        note=known.note,
     )
 
 

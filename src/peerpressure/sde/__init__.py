@@ -11,16 +11,14 @@ from peerpressure.sde._equation import SDE, Method, Scaling
 from peerpressure.sde._fokker_planck import DensityPath, solve_density
 from peerpressure.sde._moments import (
     GaussianMoments,
-    StepLaw,
-    exact_transitions,
     gaussian_path,
     moments_at,
     moments_of,
     stationary,
-    transition,
 )
 from peerpressure.sde._paths import euler_moments, euler_step, exact_paths
 from peerpressure.sde._taylor import TaylorScheme
+from peerpressure.sde._transitions import StepLaw, exact_transitions, transition
 
 __all__ = [
     "SDE",

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
-from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, SDE
 from peerpressure.sde._flow import NEGLIGIBLE, Flow, first_noise, integrate, real_times, solve_flow
 
@@ -177,100 +174,6 @@ def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
         got = f"shape {rows.shape}" if rows.size else repr(weights)[:80]
         raise InvalidInputError(message(rule, got=got, remedy="for instance np.eye(n)[[0]] for the first agent"))
     return rows
-
-
-# The exact law of a step: y at a later time given y at an earlier one is Gaussian, with a mean linear in it.
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class StepLaw:
-    """The law y_end given y_begin ~ N(F y_begin + c, Q), whatever the length of the step.
-
-    ``matrix`` F and ``covariance`` Q have shape (agents, agents), ``shift`` c has shape (agents,).
-    """
-
-    begin: float
-    end: float
-    matrix: Vector
-    shift: Vector
-    covariance: Vector
-
-    @cached_property
-    def root(self) -> Vector:
-        """A matrix R with RRᵀ = Q: Cholesky's where Q is positive, and by its eigenvalues where it is not."""
-        size = np.sqrt(np.diag(self.covariance))
-        scale = np.where(size > 0, size, 1.0)
-        # Agents may differ by powers of ten in noise; as correlations all are alike.
-        correlation = self.covariance / np.outer(scale, scale)
-        try:
-            return np.asarray(scale[:, None] * np.linalg.cholesky(correlation))
-        except np.linalg.LinAlgError:
-            # A law that is singular, or nearly so: rounding leaves eigenvalues slightly below 0, which count as 0.
-            values, vectors = np.linalg.eigh(correlation)
-            return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
-
-    def then(self, later: StepLaw) -> StepLaw:
-        """Return the law of both steps taken one after the other."""
-        if later.begin != self.end:
-            rule = f"a step that follows one until t = {self.end:g} must begin there"
-            raise InvalidInputError(message(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
-        F = later.matrix
-        return StepLaw(
-            self.begin,
-            later.end,
-            F @ self.matrix,
-            F @ self.shift + later.shift,
-            F @ self.covariance @ F.T + later.covariance,
-        )
-
-    def __repr__(self) -> str:
-        return f"StepLaw(t = {self.begin:g} to {self.end:g}, {self.shift.size} agents)"
-
-
-def transition(sde: SDE, begin: float, end: float) -> StepLaw:
-    """Return the exact law of the state at ``end`` given that at ``begin``.
-
-    >>> from peerpressure.model import Model
-    >>> from peerpressure.networks import k2
-    >>> step = transition(SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0)), 0.0, 1.0)
-    >>> (step.matrix @ [1.0, 2.0] + step.shift).round(4)
-    array([1.259, 1.741])
-    """
-    real_times([begin, end])
-    n, v = sde.n, sde.consensus_value
-    _require_memory(n)
-    # The extra column of zeros becomes the shift c, driven by the hidden opinions.
-    start = Flow(np.eye(n, n + 1), np.zeros((n, n)))
-    # Transition matrix, shift and covariance in one pass: they share the coefficients at each stage.
-    (flow,) = solve_flow(sde, start, begin, np.array([end]))
-    F, centred = np.ascontiguousarray(flow.columns[:, :-1]), flow.columns[:, -1]
-    # The flow is centred on the consensus value, which has the weight that the start has lost.
-    return StepLaw(begin, end, F, centred + v * (1.0 - F.sum(axis=1)), flow.covariance)
-
-
-def _require_memory(n: int) -> None:
-    """Raise where the dense matrices of an exact step do not fit."""
-    import psutil
-
-    # The solver keeps some twenty copies of the transition matrix and the covariance.
-    needed, free = 20 * 2 * 8 * n * (n + 1), psutil.virtual_memory().available
-    if needed > free:
-        rule = f"the exact law of a step must fit in memory, of which {free / 1e9:.3g} GB is free"
-        got = f"{needed / 1e9:.3g} GB for {n:,} agents"
-        raise TooLargeError(message(rule, got=got, remedy="use method='taylor'"))
-
-
-def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
-    """Yield the laws of the steps of length h that end at first·h, …, last·h."""
-    if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):
-        # Nothing changes from step to step, and so the first one's law serves all.
-        # The same object each time: callers recognise it by identity and keep what they derive from it.
-        same = transition(sde, 0.0, sde.step)
-        yield from (same for _ in range(first, last + 1))
-        return
-    for k in range(first, last + 1):
-        yield transition(sde, sde.time(k - 1), sde.time(k))
 
 
 # The stationary law under constant pressure.

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
-from peerpressure.sde._moments import checked_weights, exact_transitions, moments_at, moments_of
+from peerpressure.sde._moments import checked_weights, moments_at, moments_of
+from peerpressure.sde._transitions import exact_transitions
 
 if TYPE_CHECKING:
     import pandas as pd
