@@ -15,7 +15,8 @@ from . import (
     coverage,
     explorer,
     extensions,
-    fit,
+    fit_coverage,
+    goodness_of_fit,
     inference,
     latency,
     memory,
@@ -41,7 +42,8 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "inference": inference.measure,
     "regression": regression.measure,
     "coverage": coverage.measure,
-    "fit": fit.measure,
+    "fit": fit_coverage.measure,
+    "diagnostics": goodness_of_fit.measure,
 }
 
 

@@ -36,7 +36,7 @@ TEXT = f"""\
 Percentage of nominal {LEVEL:.0%} intervals that hold the hidden opinion, over all identified agents of {REPLICATES:,}
 runs on BA({AGENTS}, 2) with ρ_t = t, given starts and stubbornness between 0.5 and 2; the standard error of a cell is
 at most 0.35. A dash marks a method that does not take the data, or data that identify nobody. Variances are exact under
-any law, and linear estimates from many outputs are approximately Gaussian; the likelihood's are those of large samples.
+any law, and linear estimates from many outputs are approximately Gaussian; the likelihood's intervals are exact.
 """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +10,8 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, fit, outputs_of, recover
-from tests.recovery.cases import AGENTS, Array
-from tests.recovery.extended import FACTORS, KINDS, Joint, extended
+from tests.recovery.cases import Array
+from tests.recovery.extended import FACTORS, KINDS, extended
 
 LAWS: dict[str, pp.noise.Noise] = {
     "laplace": pp.Laplace(0.4),
@@ -77,37 +76,6 @@ def test_coverage_of_a_law_whose_noise_grows_as_opinions_fade() -> None:
     ratio = (estimate.residuals() ** 2).mean(axis=0) / estimate.variance
     # The variance is that of large samples, from which a median of sixty draws is a few per cent away.
     assert (np.abs(ratio - 1) < 0.15 + 5 * np.sqrt(5 / 2000)).all()
-
-
-@pytest.mark.parametrize("unknown", [("std", "stubbornness"), ("std", "slope")])
-@pytest.mark.parametrize("kind", KINDS)
-def test_parameters_are_at_the_maximum_of_the_joint_law(kind: str, unknown: tuple[str, ...]) -> None:
-    model = extended(kind, "white", "given")
-    run = pp.simulate(model, 10, seed=5)
-    assert run.states is not None
-    found = fit(model, outputs_of(model, run), unknown)
-    values = {name: p.value[0] for name, p in found.parameters.items()}
-    x0 = found.estimate.value[0]
-
-    def height(x: Array, **changed: Any) -> float:
-        parts = values | changed
-        other = replace(
-            model,
-            noise=pp.Gaussian(float(parts["std"])),
-            stubbornness=parts.get("stubbornness", model.s),
-            pressure=pp.Linear(float(parts["slope"])) if "slope" in parts else model.pressure,
-        )
-        c, B, L = (part[1:].reshape(10 * AGENTS, -1) for part in Joint.of(other, 10).public)
-        assert run.states is not None
-        return float(stats.multivariate_normal(c[:, 0] + B @ x, L @ L.T).logpdf(run.states[0, 1:].ravel()))
-
-    best = height(x0)
-    assert found.log_likelihood[0] == pytest.approx(best, rel=1e-9)
-    for name in unknown:
-        for factor in (0.98, 1.02):
-            assert height(x0, **{name: values[name] * factor}) < best
-    aside = np.random.default_rng(0).normal(size=(4, AGENTS))
-    assert all(height(x0 + 0.03 * step) < best for step in (*aside, *-aside))
 
 
 def test_who_is_always_alone_does_not_tell_how_stubborn_it_is() -> None:

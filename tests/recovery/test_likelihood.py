@@ -12,7 +12,8 @@ from scipy import stats
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._likelihood import laplace, likelihood
+from peerpressure.recovery._likelihood import likelihood
+from peerpressure.recovery._locations import laplace
 from tests.builders import random_model
 from tests.recovery.cases import VIEWS, small_model
 
@@ -185,3 +186,50 @@ def test_rounded_outputs_have_no_exact_likelihood() -> None:
     model = four(pp.Laplace(1.0))
     with pytest.raises(pp.errors.InvalidInputError, match="kalman"):
         likelihood(model, outputs_of(model, pp.simulate(model, 9), Observation(rounding=0.1)))
+
+
+@pytest.mark.parametrize(("law", "steps"), [(law, 3) for law in LAWS] + [("laplace", 12)])
+def test_intervals_cover_at_any_number_of_steps(law: str, steps: int) -> None:
+    model = four(LAWS[law])
+    replicates = 200
+    estimate = likelihood(model, outputs_of(model, pp.simulate(model, steps, replicates, seed=12)))
+    for level in (0.5, 0.95):
+        low, high = estimate.interval(level)
+        share = np.mean((low <= model.x0) & (model.x0 <= high))
+        assert abs(share - level) < 5 * np.sqrt(level * (1 - level) / (4 * replicates))
+
+
+def test_an_interval_is_that_of_the_normalised_likelihood() -> None:
+    model = four(pp.Laplace(0.7))
+    run = pp.simulate(model, 6, 2, seed=3)
+    assert run.states is not None
+    low, high = likelihood(model, outputs_of(model, run)).interval(0.9)
+    # Directly: the noise that each x₀ implies, step by step, on a fine grid.
+    x = np.linspace(-12, 12, 200_001)
+    for row, states in enumerate(run.states):
+        for agent in range(model.n):
+            height = np.zeros_like(x)
+            # y₀ = x₀ is not observed, so that step 1 does not tell what the agent alone would show.
+            for t in range(2, 7):
+                update = model.update(t)
+                wish = (states[t] - update.coupling @ states[t - 1]) / update.gain
+                height += stats.laplace(scale=0.7 / np.sqrt(2)).logpdf(wish[agent] - x)
+            share = np.cumsum(np.exp(height - height.max()))
+            expected = x[np.searchsorted(share / share[-1], [0.05, 0.95])]
+            np.testing.assert_allclose([low[row, agent], high[row, agent]], expected, atol=3e-3)
+
+
+def test_intervals_where_there_is_no_noise_no_output_or_a_choice_of_two() -> None:
+    silent = four(pp.Laplace(np.array([0.0, 1.0, 1.0, 1.0])))
+    estimate = likelihood(silent, outputs_of(silent, pp.simulate(silent, 20, 3, seed=1)))
+    low, high = estimate.interval()
+    np.testing.assert_array_equal(low[:, 0], high[:, 0])
+    assert (low[:, 1:] < high[:, 1:]).all()
+    model = four(pp.Laplace(1.0))
+    partial = likelihood(model, outputs_of(model, pp.simulate(model, 9), Observation(agents=[0, 1])))
+    low, high = partial.interval()
+    np.testing.assert_array_equal(np.isinf(high - low)[0], ~partial.identified)
+    coin = four(pp.noise.Rademacher(0.7))
+    low, high = likelihood(coin, outputs_of(coin, pp.simulate(coin, 3, 200, seed=7))).interval()
+    assert ((low - 1e-9 <= coin.x0) & (coin.x0 <= high + 1e-9)).all()
+    assert {round(float(w), 6) for w in np.unique((high - low).round(6))} == {0.0, 1.4}

@@ -89,6 +89,8 @@ class Estimate:
     target : {"initial", "current"}
         Whether x₀ is estimated, or the hidden opinions after the last observed step; these differ only where opinions
         adapt.
+    exact_interval : callable or None
+        Function of a level that returns the ends of exact intervals, where the errors are not Gaussian.
 
     See Also
     --------
@@ -117,6 +119,7 @@ class Estimate:
     homoskedastic_covariance: Array | None = None
     note: str = ""
     target: Target = "initial"
+    exact_interval: Callable[[float], tuple[Array, Array]] | None = None
 
     @cached_property
     def variance(self) -> Array:
@@ -156,12 +159,17 @@ class Estimate:
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of each agent's Gaussian confidence (or credible) interval, (replicates, agents) each."""
+        """Return the ends of each agent's confidence (or credible) interval, (replicates, agents) each.
+
+        It is Gaussian, except for the likelihood of other laws, where it is that of the law and exact.
+        """
         from scipy import special
 
         if not 0 < level < 1:
             remedy = "for instance 0.95"
             raise InvalidInputError(message("a level must lie strictly between 0 and 1", got=level, remedy=remedy))
+        if self.exact_interval is not None:
+            return self.exact_interval(level)
         half = float(special.ndtri((1 + level) / 2)) * self.std
         return self.value - half, self.value + half
 

@@ -1,370 +1,350 @@
-"""The joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, one replicate at a time.
+"""The likelihood of x₀ and unknown parameters of one replicate, and its modified profile.
 
-Given y_{t−1}, the public opinion of agent i is y_t ~ N((s x₀ + ρ_t a_t)/(s + ρ_t d), (sστ_t/(s + ρ_t d))²)
-with a_t = Σ w y_{t−1}. With h = 1/σ, κ = h/s and ξ̃ = h x₀,
+With w = 1/s, an observed step of an agent gives u_t = y_t + w ρ_t (d y_t − a_t) − k_{t−1} = π_{t−1} x₀ + σ τ_t v_t,
+where a_t = Σ A_t y_{t−1} and v is white or AR(1) with unit variance. The update is triangular in time, so the
+likelihood is that of a regression, times the Jacobian Π m_t with m_t = 1 + w ρ_t d:
 
-    log p = log m − ½ e²/τ² + constant,   m = h + ρ_t d κ,   e = h y_t + ρ_t κ (d y_t − a_t) − ξ̃:
+    ℓ = Σ log m_t − N log σ − RSS/(2σ²) − ½ log det corr(v) + constant.
 
-the logarithm of a linear function less the square of another, for every given course of ρ. So the likelihood is concave
-in these coordinates, and Newton's method finds its one maximum. Where hidden opinions adapt, the adopted part is
-subtracted from y_t in the first term of e, and ξ̃ is multiplied by the share that is left of x₀.
+Every agent has its own x₀, so that the maximum of ℓ underestimates σ and its curvature overstates what is known of the
+other parameters ψ. The modified profile likelihood (Barndorff-Nielsen 1983; Severini 1998) removes this: it subtracts
+½ log det j(ψ) + log det ∂x̂₀(ψ)/∂x₀, where j is the information about x₀ and x̂₀(ψ) the estimate at ψ. With σ alone
+unknown this is the restricted likelihood of N − n degrees of freedom. Without the second term it would increase without
+bound in the other parameters, since opinions, pressure and noise have an almost common scale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
-from peerpressure.recovery._limits import FLAT
-from peerpressure.recovery._unknowns import Course, Unknowns
+from peerpressure.recovery._limits import FIT_RESPONSES
+from peerpressure.recovery._unknowns import Shared, Unknowns
 
-# Newton's method needs far fewer; a flat likelihood raises an error earlier, in `solve_curved`.
-_ITERATIONS = 200
+# Newton's method for 1/s approaches the maximum from one side and needs far fewer.
+_ITERATIONS = 100
+# Residuals below this part of the outputs are rounding errors.
+_NOISELESS = 1e-12
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FitDesign:
+    """What replicates share: all arrays are (T, n), except ``rows`` (T,), the positions of the steps in a path.
+
+    ``scale`` is τ; ``used`` marks the steps that count, ``follows`` those whose noise is predicted by the step before.
+    ``free`` (n,) marks the agents whose x₀ is unknown.
+    """
+
+    rows: NDArray[np.int64]
+    scale: Vector
+    used: NDArray[np.bool_]
+    follows: NDArray[np.bool_]
+    degrees: Vector
+    free: NDArray[np.bool_]
+
+    def whiten(self, values: Vector, phi: float) -> Vector:
+        """Return (v_t − φ v_{t−1})/√(1−φ²), 0 at steps that do not count, for values (…, T, n)."""
+        if phi:
+            before = np.zeros_like(values)
+            before[..., 1:, :] = values[..., :-1, :]
+            values = np.where(self.follows, (values - phi * before) / np.sqrt(1 - phi**2), values)
+        return values * self.used
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One replicate: y_t less what was adopted, q_t = d y_t − a_t, relative scale τ, presence, d and the share of x₀.
+    """Outputs y_1, y_2, … of one replicate, (last, n), their coupling d y_t − a_t, (T, n), and x₀ or NaN, (n,).
 
-    All of these are (T, n); ``known`` (n,) is x₀ or NaN.
+    Further axes may stand before, for the responses of outputs to several opinions.
     """
 
-    public: Vector
+    path: Vector
     coupling: Vector
-    scale: Vector
-    present: NDArray[np.bool_]
-    degrees: Vector
-    share: Vector
     known: Vector
+    # The last fixed part of a regression of this sample.
+    kept: dict[Any, Any] = field(default_factory=dict)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ReplicateBlock:
-    """Coordinates that enter m by ``a`` and e by ``b``, (T, n) each: one common to all agents, or one for each.
+class Regression(NamedTuple):
+    """The regression of u_t on π_{t−1} for given shared parameters.
 
-    ``da`` and ``db`` are their derivatives in the parameter of ρ.
+    ``information`` (n,) is that about x₀ at σ = 1, and x̂₀ = ``base`` + w ``pull``; residuals are ``rest`` + w ``lean``,
+    (…, T, n), with sums of squares ``forms`` A + 2Bw + Cw². ``slope`` is ρ d, ``leverage`` (T, n) that of each step in
+    x̂₀, and ``log_det`` ½ log det corr(v).
     """
 
-    name: str
-    agents: NDArray[np.int64] | None
-    a: Vector
-    b: Vector
-    da: Vector
-    db: Vector
+    information: Vector
+    base: Vector
+    pull: Vector
+    rest: Vector
+    lean: Vector
+    slope: Vector
+    leverage: Vector
+    log_det: float
 
     @property
-    def size(self) -> int:
-        """How many coordinates there are."""
-        return 1 if self.agents is None else self.agents.size
+    def forms(self) -> tuple[Vector, Vector, Vector]:
+        """The coefficients A, B, C, (n,) each."""
+        return (self.rest**2).sum(axis=-2), (self.rest * self.lean).sum(axis=-2), (self.lean**2).sum(axis=-2)
 
-    def spread(self, values: Vector) -> Vector:
-        """Return the coordinates as they meet (T, n) arrays."""
-        if self.agents is None:
-            return np.asarray(values)
-        out = np.zeros(self.a.shape[1])
-        out[self.agents] = values
-        return out
 
-    def collect(self, array: Vector) -> Vector:
-        """Return the sums of a (T, n) array that belong to each coordinate."""
-        return np.atleast_1d(array.sum()) if self.agents is None else array.sum(axis=0)[self.agents]
+class _Fixed(NamedTuple):
+    """The part of a regression that depends on η and φ only."""
+
+    X: Vector
+    norm: Vector
+    information: Vector
+    own: Vector
+    base: Vector
+    rest: Vector
+    coupling: Vector
+
+
+def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
+    """Return the regression of one replicate."""
+    # Searches change ρ and σ more often than η and φ.
+    key = shared.phi, None if shared.rate is None else float(shared.rate.sum())
+    if key not in sample.kept:
+        sample.kept.clear()
+        sample.kept[key] = _fixed(design, sample, shared)
+    of = sample.kept[key]
+    # Steps have one ρ each, so that a whitened difference of two steps must be formed anew.
+    P = design.whiten(shared.rho * of.coupling, shared.phi) if shared.phi else shared.rho * of.coupling
+    pull = (of.X * P).sum(axis=-2) / of.norm
+    predicted = int((design.used & design.follows).sum()) if shared.phi else 0
+    return Regression(
+        of.information,
+        of.base + of.own,
+        pull,
+        of.rest,
+        P - of.X * pull[..., None, :],
+        shared.rho * (design.degrees * design.used),
+        of.X**2 / of.norm,
+        0.5 * predicted * float(np.log1p(-(shared.phi**2))),
+    )
+
+
+def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
+    y, share = sample.path[..., design.rows, :], np.ones_like(design.scale)
+    if shared.rate is not None:
+        adopted, left = _adopted(sample.path, shared.rate)
+        y, share = y - adopted[..., design.rows, :], left[design.rows]
+    own = np.where(design.free, 0.0, np.nan_to_num(sample.known))
+    X, Y = (design.whiten(values / design.scale, shared.phi) for values in (share, y - share * own))
+    information = np.where(design.free, (X**2).sum(axis=0), 0.0)
+    # An agent whose x₀ is known, or of whom nothing is observed, has no regressor.
+    X = np.where(information > 0, X, 0.0)
+    norm = np.where(information > 0, information, 1.0)
+    base = (X * Y).sum(axis=-2) / norm
+    coupling = sample.coupling / design.scale
+    coupling = coupling if shared.phi else coupling * design.used
+    return _Fixed(X, norm, information, own, base, Y - X * base[..., None, :], coupling)
+
+
+def _adopted(path: Vector, rate: Vector) -> tuple[Vector, Vector]:
+    """Return k_{t−1} and π_{t−1} for every step of the path."""
+    adopted, share = np.zeros_like(path), np.ones(rate.shape)
+    for row in range(1, path.shape[-2]):
+        before = adopted[..., row - 1, :]
+        adopted[..., row, :] = before + rate[row - 1] * (path[..., row - 1, :] - before)
+        share[row] = share[row - 1] * (1 - rate[row - 1])
+    return adopted, share
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Concave:
-    """The log-likelihood as a function of the stacked coordinates of its blocks; what is fixed is in m₀ and e₀."""
+class ProfilePoint:
+    """The best of everything that agents have for themselves, at one point of the shared coordinates.
 
+    ``log_std``, ``w``, ``opinions`` and ``squares`` (residual sums) are (n,); ``degrees_of_freedom`` (n,) are those
+    that are left to the residuals of each agent.
+    """
+
+    height: float
+    log_std: Vector
+    w: Vector
+    opinions: Vector
+    squares: Vector
+    degrees_of_freedom: Vector
+    of: Regression
+
+
+class Reference(NamedTuple):
+    """The estimate at which the modification compares: responses of outputs to opinions there, and its state."""
+
+    responses: Sample | None
+    state: ProfilePoint
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProfileLikelihood:
+    """The likelihood of one replicate as a function of shared coordinates: modified if it has a ``reference``."""
+
+    unknown: Unknowns
+    design: FitDesign
     sample: Sample
-    blocks: tuple[ReplicateBlock, ...]
-    m0: Vector
-    e0: Vector
+    reference: Reference | None = None
 
-    def parts(self, coordinates: Vector) -> dict[str, Vector]:
-        """Return the coordinates block by block."""
-        ends = np.cumsum([block.size for block in self.blocks])
-        pieces = np.split(coordinates, ends[:-1])
-        return {block.name: piece for block, piece in zip(self.blocks, pieces, strict=True)}
+    def height(self, z: Vector) -> float:
+        """Return the profile over everything that agents have for themselves."""
+        return self.state(z).height
 
-    def m_and_e(self, coordinates: Vector) -> tuple[Vector, Vector]:
-        """Return the two linear functions, (T, n) each."""
-        m, e = self.m0, self.e0
-        for block, values in zip(self.blocks, self.parts(coordinates).values(), strict=True):
-            each = block.spread(values)
-            m, e = m + block.a * each, e + block.b * each
-        return m, e
+    def state(self, z: Vector) -> ProfilePoint:
+        """Return the maximum at shared coordinates; NaN for log σ is one that is to be maximised as well."""
+        checkpoint()
+        what, restricted = self.unknown, self.reference is not None
+        shared = what.shared(z)
+        of = regression(self.design, self.sample, shared)
+        counts = self.design.used.sum(axis=0).astype(np.float64)
+        left = counts - (of.information > 0) * restricted
+        w = 1 / what.model.s
+        if "stubbornness" in what:
+            assert shared.log_std is not None
+            w = self.inverse_stubbornness(of, np.exp(-2 * shared.log_std))
+        # Not from the forms, in which small residuals cancel.
+        squares = np.square(of.rest + w * of.lean).sum(axis=0)
+        log_std = self._log_std(shared, squares, left)
+        height = np.log1p(of.slope * w).sum() - (left * log_std).sum() - 0.5 * (squares * np.exp(-2 * log_std)).sum()
+        height -= of.log_det
+        found = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
+        return replace(found, height=found.height - self._modification(shared, found)) if restricted else found
 
-    def value(self, coordinates: Vector) -> float:
-        """Return Σ log p, −∞ outside m > 0."""
-        m, e = self.m_and_e(coordinates)
-        here, tau = self.sample.present, self.sample.scale
-        # m is a precision and must be positive. −∞ makes the line search step back into the domain.
-        if (m[here] <= 0).any():
-            return -np.inf
-        # The constant does not affect the maximum, but log-likelihoods of different models are compared.
-        constant = -np.log(tau[here]) - 0.5 * np.log(2 * np.pi)
-        return float((np.log(m[here]) - 0.5 * (e[here] / tau[here]) ** 2 + constant).sum())
+    def _log_std(self, shared: Shared, squares: Vector, left: Vector) -> Vector:
+        n = squares.size
+        if shared.log_std is not None:
+            return np.full(n, shared.log_std)
+        size = self._size
+        if "agent_std" in self.unknown:
+            bad = (left > 0) & (squares <= _NOISELESS**2 * size)
+            _refuse_noiseless(bad.any())
+            return np.asarray(0.5 * np.log(np.where(left > 0, squares, 1.0) / np.maximum(left, 1.0)))
+        _refuse_noiseless(squares.sum() <= _NOISELESS**2 * size.sum())
+        return np.full(n, 0.5 * np.log(squares.sum() / left.sum()))
 
-    def slopes(self, coordinates: Vector) -> tuple[Vector, Vector]:
-        """Return gradient and Hessian."""
-        m, e = self.m_and_e(coordinates)
-        here, precision = self.sample.present, self.sample.scale**-2.0
-        gradient = np.concatenate([b.collect(here * (b.a / m - e * b.b * precision)) for b in self.blocks])
-        hessian = np.zeros((gradient.size, gradient.size))
-        for (left, at), (right, to) in self._pairs():
-            # Minus two squares: negative semidefinite everywhere, so Newton's direction always climbs.
-            array = here * (-left.a * right.a / m**2 - left.b * right.b * precision)
-            place(hessian, left, at, right, to, array)
-        return gradient, hessian
+    @cached_property
+    def _size(self) -> Vector:
+        """Sums of squares of the outputs, (n,), beside which residuals may be rounding errors."""
+        outputs = self.sample.path[self.design.rows] / self.design.scale
+        return np.asarray((outputs**2 * self.design.used).sum(axis=0))
 
-    def _pairs(self) -> Iterator[tuple[tuple[ReplicateBlock, int], tuple[ReplicateBlock, int]]]:
-        starts = np.cumsum([0] + [block.size for block in self.blocks])
-        placed = list(zip(self.blocks, (int(s) for s in starts), strict=False))
-        for i, one in enumerate(placed):
-            for other in placed[i:]:
-                yield one, other
+    def weights(self, of: Regression) -> Vector:
+        """Return how much the scale of each output counts: its residual degrees of freedom, 1 − leverage, (T, n)."""
+        return self.design.used - of.leverage * (self.reference is not None)
 
-    def maximise(self, start: Vector) -> Vector:
-        """Return the maximum by Newton's method, each step halved until it climbs."""
-        x, height = start, self.value(start)
+    def inverse_stubbornness(self, of: Regression, precision: float) -> Vector:
+        """Return the w ≥ 0 of each agent at which Σ weight · log(1 + ρdw) − RSS(w)/(2σ²) is largest, (n,)."""
+        weight = self.weights(of)
+        _, B, C = of.forms
+        C = np.maximum(C, 1e-300)
+        total = weight.sum(axis=0)
+        # Σ weight·ρd/(1 + ρdw) ≤ Σ weight/w bounds the root from above. The derivative is convex and decreasing, so
+        # that one Newton step from there ends below the root, and further ones climb to it.
+        w = (-B + np.sqrt(B**2 + 4 * C * total / precision)) / (2 * C)
         for _ in range(_ITERATIONS):
-            checkpoint()
-            gradient, hessian = self.slopes(x)
-            step = solve_curved(-hessian, gradient)
-            # Twice the gain that the quadratic model predicts; it does not depend on the scale of the coordinates.
-            climb = float(gradient @ step)
-            # Below this the gain is lost in the rounding error of the height. A last full step adds digits to x, in
-            # which the height is flat, unless it falls.
-            if climb <= 1e-14 * (1 + abs(height)):
-                return x + step if self.value(x + step) >= height else x
-            share = 1.0
-            # Armijo's condition. Written as `not >=`, because a comparison with −∞ or NaN must count as a failure.
-            while not self.value(x + share * step) >= height + 0.1 * share * climb and share > 1e-10:
-                share /= 2
-            if share <= 1e-10:
-                return x
-            x = x + share * step
-            height = self.value(x)
-        raise PeerPressureError("the likelihood has no maximum within reach: the outputs say too little; observe more")
+            ratio = of.slope / (1 + of.slope * w)
+            value = (weight * ratio).sum(axis=0) - precision * (B + C * w)
+            step = value / ((weight * ratio**2).sum(axis=0) + precision * C)
+            moved = np.maximum(w + step, 0.0)
+            done = (np.abs(moved - w) <= 1e-12 * w).all()
+            w = moved
+            if done:
+                break
+        return np.asarray(w)
+
+    def curvature(self, state: ProfilePoint) -> Vector:
+        """Return the information about w of each agent, (n,)."""
+        ratio = state.of.slope / (1 + state.of.slope * state.w)
+        fitted = state.of.forms[2] * np.exp(-2 * state.log_std)
+        return np.asarray(fitted + (self.weights(state.of) * ratio**2).sum(axis=0))
+
+    def _modification(self, shared: Shared, state: ProfilePoint) -> float:
+        """Return ½ log det j + log det ∂x̂₀(ψ)/∂x₀, and the same for unknown stubbornness."""
+        assert self.reference is not None
+        free = state.of.information > 0
+        # The information about x₀ is that at σ = 1 over σ²; the power of σ is in the degrees of freedom already.
+        total = 0.5 * float(np.log(state.of.information[free]).sum())
+        if self.reference.responses is not None:
+            at = regression(self.design, self.reference.responses, shared)
+            change = at.base + at.pull * state.w
+            if change.ndim == 2:
+                total += float(np.linalg.slogdet(change[np.ix_(free, free)])[1])
+            else:
+                total += float(np.log(np.abs(change[free]) + 1e-300).sum())
+        if "stubbornness" in self.unknown:
+            total += self._stubbornness_modification(state)
+        return total
+
+    def _stubbornness_modification(self, state: ProfilePoint) -> float:
+        """Return log I(ψ; ψ̂) − ½ log j for 1/s of every agent, I the covariance of its scores at the two points.
+
+        Given the past, both scores are quadratic in the standard normal noise ẑ of the reference.
+        """
+        assert self.reference is not None
+        then = self.reference.state
+        h, h_then = np.exp(-state.log_std), np.exp(-then.log_std)
+        m, m_then = 1 + state.of.slope * state.w, 1 + then.of.slope * then.w
+        z = h_then * (then.of.rest + then.w * then.of.lean)
+        e = h * (state.of.rest + state.w * state.of.lean)
+        beta, delta = m * h / (m_then * h_then), h * state.of.slope / (m_then * h_then)
+        alpha, gamma = e - beta * z, h * state.of.lean - delta * z
+        delta_then = then.of.slope / m_then
+        gamma_then = h_then * then.of.lean - delta_then * z
+        covariance = (gamma_then * (alpha * delta + beta * gamma) + 2 * delta_then * beta * delta) * self.design.used
+        active = (state.w > 0) & (then.w > 0)
+        scores = np.maximum(covariance.sum(axis=0)[active], 1e-300)
+        return float((np.log(scores) - 0.5 * np.log(self.curvature(state)[active])).sum())
+
+    def modified(self, z: Vector) -> ProfileLikelihood:
+        """Return the problem with the modification that compares with the point z."""
+        # The height of a draft is not used: its reference only stands for the weights of a restricted likelihood.
+        draft = replace(self, reference=Reference(None, replace(self, reference=None).state(z)))
+        state = draft.state(z)
+        varies = set(self.unknown.coordinates) - {"std"} or "stubbornness" in self.unknown
+        return replace(self, reference=Reference(self._responses(z, state) if varies else None, state))
+
+    def _responses(self, z: Vector, state: ProfilePoint) -> Sample:
+        """Return the outputs and couplings per unit of each x₀, without noise, at the point z.
+
+        Small networks: of every agent to every opinion, (n, last, n). Large ones: of each agent to its own, (last, n),
+        by its own step alone; what comes back through neighbours is of the order 1/n.
+        """
+        what, rows, n = self.unknown, self.design.rows, state.w.size
+        shared = what.shared(z)
+        full = self.sample.path.shape[0] * n**2 <= FIT_RESPONSES
+        rho = dict(zip((int(row) for row in rows), shared.rho[:, 0], strict=True))
+        at = {int(row): place for place, row in enumerate(rows)}
+        hidden = np.eye(n) if full else np.ones((1, n))
+        public = np.zeros_like(hidden)
+        path, coupling = np.zeros((len(hidden), *self.sample.path.shape)), np.zeros((len(hidden), rows.size, n))
+        for row in range(self.sample.path.shape[0]):
+            around = (what.model.update(row + 1).adjacency @ public.T).T if full else np.zeros_like(public)
+            if row in at:
+                degrees = self.design.degrees[at[row]]
+                pull = rho[row] * state.w
+                public = (hidden + pull * around) / (1 + pull * degrees)
+                coupling[:, at[row]] = degrees * public - around
+            else:
+                # Outputs of a step that is only conditioned on do not respond.
+                public = np.zeros_like(public)
+            path[:, row] = public
+            if shared.rate is not None:
+                hidden = hidden + shared.rate[row] * (public - hidden)
+        known = np.zeros(n)
+        return Sample(path, coupling, known) if full else Sample(path[0], coupling[0], known)
 
 
-def place(matrix: Vector, left: ReplicateBlock, at: int, right: ReplicateBlock, to: int, array: Vector) -> None:
-    """Put the sums of a (T, n) array where the two blocks meet in a symmetric matrix."""
-    if left.agents is None or right.agents is None:
-        sums = right.collect(array) if left.agents is None else left.collect(array)
-        block = sums[None, :] if left.agents is None else sums[:, None]
-    else:
-        total = array.sum(axis=0)
-        # Two blocks with one coordinate per agent meet only in the same agent: a diagonal of sums over time.
-        block = np.where(left.agents[:, None] == right.agents[None, :], total[left.agents][:, None], 0.0)
-    matrix[at : at + left.size, to : to + right.size] = block
-    matrix[to : to + right.size, at : at + left.size] = block.T
-
-
-def solve_curved(curvature: Vector, right: Vector) -> Vector:
-    """Return curvature⁻¹ right; raise an error if the likelihood is flat in some direction."""
-    # Scaled to a unit diagonal first, so that the smallest eigenvalue measures dependence between unknowns and not
-    # their units.
-    diagonal = curvature.diagonal()
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = curvature * scale[:, None] * scale
-    # A zero on the diagonal is a parameter that does not enter at all.
-    least = np.linalg.eigvalsh(scaled)[0] if (diagonal > 0).all() else 0.0
-    if least <= FLAT:
-        rule = "the outputs must settle every unknown"
-        remedy = "observe more steps, or take fewer parameters as unknown"
-        raise InvalidInputError(message(rule, got="a likelihood that is flat in some direction", remedy=remedy))
-    side = right * scale if right.ndim == 1 else right * scale[:, None]
-    solved = np.linalg.solve(scaled, side)
-    return np.asarray(solved * scale if right.ndim == 1 else solved * scale[:, None])
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Values and standard errors by name, the covariance of x₀ of the ``agents`` that have one, and log p."""
-
-    values: dict[str, Vector]
-    deviations: dict[str, Vector]
-    agents: NDArray[np.int64]
-    covariance: Vector
-    log_likelihood: float
-
-
-def fit_one(unknown: Unknowns, sample: Sample, times: NDArray[np.int64]) -> Found:
-    """Return the maximum for one replicate: by Newton's method within, by a search over ρ's own parameter without."""
-    if unknown.pressure is None:
-        problem, course = _problem(unknown, sample, times, None)
-        return _found(unknown, problem, course, _maximum(problem), None, at_edge=False)
-    from scipy import optimize
-
-    # In ρ's parameter the likelihood is not concave and may have several maxima: a grid first, then a local search
-    # between the neighbours of the best candidate.
-    grid = unknown.candidates()
-
-    def height(value: float) -> float:
-        problem, _ = _problem(unknown, sample, times, value)
-        return problem.value(_maximum(problem))
-
-    best = int(np.argmax([height(value) for value in grid]))
-    ends = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
-    # Near a maximum the height changes with the square, so 1e-10 is more than the heights can resolve; errors of the
-    # parameter stay far below its standard error.
-    options = {"xatol": 1e-10 * (1 + abs(grid[best]))}
-    value = float(optimize.minimize_scalar(lambda v: -height(v), bounds=ends, method="bounded", options=options).x)
-    problem, course = _problem(unknown, sample, times, value)
-    return _found(unknown, problem, course, _maximum(problem), value, at_edge=best in (0, grid.size - 1))
-
-
-def _problem(
-    unknown: Unknowns, sample: Sample, times: NDArray[np.int64], value: float | None
-) -> tuple[Concave, Course]:
-    """Return the concave problem for one course of peer pressure."""
-    course = unknown.course(times, value)
-    y, q, d = sample.public, sample.coupling, sample.degrees
-    nothing = np.zeros_like(y)
-    # κ = h/s: with s known, κ is a multiple of h and merges into its coefficient; otherwise it is a block of its own.
-    ratio = np.zeros(d.shape[1]) if unknown.stubbornness else 1 / unknown.model.s
-    a, b = 1 + course.rho * d * ratio, y - sample.share * np.nan_to_num(sample.known) + course.rho * ratio * q
-    da, db = course.first * d * ratio, course.first * ratio * q
-    # Proportions of std between agents are in the scale τ, so only the mean std is a parameter.
-    fixed = 0.0 if unknown.std else 1 / float(unknown.model.noise.deviations(d.shape[1]).mean())
-    used = np.flatnonzero(sample.present.any(axis=0))
-    blocks = []
-    # This block comes first: `_natural` writes derivatives by h into column 0.
-    if unknown.std:
-        blocks.append(ReplicateBlock("h", None, a, b, da, db))
-    if unknown.stubbornness:
-        blocks.append(ReplicateBlock("kappa", used, course.rho * d, course.rho * q, course.first * d, course.first * q))
-    # A known x₀ is in b already; estimating it as well would make the Hessian singular.
-    free = used[np.isnan(sample.known[used])]
-    if free.size:
-        blocks.append(ReplicateBlock("x", free, nothing, -sample.share, nothing, nothing))
-    return Concave(sample, tuple(blocks), fixed * a, fixed * b), course
-
-
-def _maximum(problem: Concave) -> Vector:
-    """Return the maximum, started where peer pressure plays no part and so every coordinate is allowed."""
-    sample = problem.sample
-    here, share = sample.present, sample.share
-    weight = (here * share**2).sum(axis=0)
-    centre = (sample.public * here * share).sum(axis=0) / np.where(weight > 0, weight, 1.0)
-    # The residual std of a fit without peer pressure; with κ = 0 every m is at least h > 0, inside the domain.
-    spread = float(np.sqrt((here * (sample.public - share * centre) ** 2 / sample.scale**2).sum() / here.sum()))
-    unknown_h = any(block.name == "h" for block in problem.blocks)
-    # Constant outputs have spread 0; the bound avoids a division by 0 and leaves the error to the flatness check.
-    h = 1 / max(spread, 1e-300) if unknown_h else float(problem.m0[here].min())
-    level = {"h": np.full(centre.size, h), "kappa": 0 * centre, "x": h * centre}
-    start = [level[b.name][:1] if b.agents is None else level[b.name][b.agents] for b in problem.blocks]
-    return problem.maximise(np.concatenate(start))
-
-
-def _found(
-    unknown: Unknowns, problem: Concave, course: Course, x: Vector, value: float | None, *, at_edge: bool
-) -> Found:
-    """Return parameters with standard errors √diag(G (−H)⁻¹ Gᵀ), G the derivative of parameters by coordinates."""
-    parts = problem.parts(x)
-    sample, n = problem.sample, problem.sample.known.size
-    h = float(parts["h"][0]) if unknown.std else float(1 / unknown.model.noise.deviations(n).mean())
-    # The observed information; by the concave parametrisation it is exact, without finite differences.
-    curvature = -problem.slopes(x)[1]
-    if value is not None:
-        curvature = _with_pressure(problem, course, x, h, curvature, unknown)
-    covariance = solve_curved(curvature, np.eye(len(curvature)))
-    names, values, G = _natural(problem, parts, h, len(curvature))
-    spread = G @ covariance @ G.T
-    deviations = np.sqrt(np.maximum(spread.diagonal(), 0.0))
-    out, errors = _by_name(names, values), _by_name(names, deviations)
-    if unknown.stubbornness:
-        # κ ≤ 0 at the maximum means that the outputs contain no sign of the agent's neighbours: the likelihood
-        # increases up to s = ∞.
-        used = np.flatnonzero(sample.present.any(axis=0))
-        fine = parts["kappa"] > 0
-        for of in (out, errors):
-            everyone = np.full(n, np.inf)
-            everyone[used[fine]] = of["stubbornness"][fine]
-            of["stubbornness"] = everyone
-    if value is not None and unknown.pressure:
-        out[unknown.pressure] = np.array([value])
-        # At the edge of the grid the maximum may lie outside, so the curvature there gives no standard error.
-        errors[unknown.pressure] = np.array([np.inf if at_edge else np.sqrt(covariance[-1, -1])])
-    hidden = np.flatnonzero(names == "hidden")
-    agents = next((b.agents for b in problem.blocks if b.name == "x" and b.agents is not None), np.arange(0))
-    return Found(out, errors, agents, spread[np.ix_(hidden, hidden)], problem.value(x))
-
-
-def _natural(
-    problem: Concave, parts: dict[str, Vector], h: float, size: int
-) -> tuple[NDArray[np.str_], Vector, Vector]:
-    """Return names and values of σ = 1/h, s = h/κ and x₀ = ξ̃/h, with their derivatives by all coordinates."""
-    names: list[str] = []
-    values: list[Vector] = []
-    rows: list[Vector] = []
-    at = 0
-    by_h = next((k for k, b in enumerate(problem.blocks) if b.name == "h"), None)
-    for block in problem.blocks:
-        z = parts[block.name]
-        label, value, own, through_h = {
-            "h": ("std", 1 / z, -1 / z**2, 0 * z),
-            "kappa": ("stubbornness", *_inverse(h, z)),
-            "x": ("hidden", z / h, np.full(z.size, 1 / h), -z / h**2),
-        }[block.name]
-        row = np.zeros((z.size, size))
-        if by_h is not None:
-            row[:, 0] = through_h
-        # After column 0, since for the block of h the two coincide and its own derivative is the right one.
-        row[np.arange(z.size), at + np.arange(z.size)] = own
-        names += [label] * z.size
-        values.append(value)
-        rows.append(row)
-        at += z.size
-    return np.array(names), np.concatenate(values), np.concatenate(rows)
-
-
-def _inverse(h: float, kappa: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return s = h/κ and its derivatives by κ and by h."""
-    # Values for κ ≤ 0 are replaced by ∞ afterwards; 1 only avoids a division by 0.
-    safe = np.where(kappa > 0, kappa, 1.0)
-    return h / safe, -h / safe**2, 1 / safe
-
-
-def _by_name(names: NDArray[np.str_], values: Vector) -> dict[str, Vector]:
-    return {str(name): values[names == name] for name in np.unique(names)}
-
-
-def _with_pressure(
-    problem: Concave, course: Course, x: Vector, h: float, curvature: Vector, unknown: Unknowns
-) -> Vector:
-    """Return −H with one more row and column, for the parameter of peer pressure, in which m and e are not linear."""
-    sample = problem.sample
-    n = sample.known.size
-    kappa = h / unknown.model.s
-    if unknown.stubbornness:
-        kappa = np.zeros(n)
-        block = next(b for b in problem.blocks if b.name == "kappa")
-        kappa[block.agents] = problem.parts(x)["kappa"]
-    m, e = problem.m_and_e(x)
-    here, precision = sample.present, sample.scale**-2.0
-    m_p, e_p = course.first * sample.degrees * kappa, course.first * kappa * sample.coupling
-    # m and e are not linear in the exponent, so their second derivatives enter, multiplied by ∂log p/∂m and ∂log p/∂e.
-    bend = course.second * kappa * (sample.degrees / m - e * sample.coupling * precision)
-    out = np.zeros((len(curvature) + 1, len(curvature) + 1))
-    out[:-1, :-1] = curvature
-    out[-1, -1] = (here * (m_p**2 / m**2 + e_p**2 * precision - bend)).sum()
-    own = ReplicateBlock("pressure", None, m_p, e_p, m_p, e_p)
-    at = 0
-    for block in problem.blocks:
-        # The mixed derivative has two extra terms, as the coefficients a and b themselves depend on the parameter.
-        array = here * (block.a * m_p / m**2 + block.b * e_p * precision - block.da / m + e * block.db * precision)
-        place(out, block, at, own, len(curvature), array)
-        at += block.size
-    return out
+def _refuse_noiseless(noiseless: object) -> None:
+    if noiseless:
+        rule = "an unknown standard deviation needs outputs with noise"
+        remedy = "take the standard deviation as known, or check the outputs"
+        raise InvalidInputError(message(rule, got="residuals of size 0", remedy=remedy))

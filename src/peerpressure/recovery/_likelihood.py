@@ -1,197 +1,32 @@
-"""Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u.
-
-Every function takes ξ (replicates, T, n), σ and ``present`` (T, n), and returns the estimates (replicates, n) with
-their variances (n,). A law without a line in ``LOCATIONS`` is maximised numerically.
-"""
+"""Maximum likelihood: for noise of any law, and for parameters that the observer does not know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, Vector
-from peerpressure.noise import Gaussian, Noise, StudentT
+from peerpressure.noise import Gaussian
+from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._inversion import observed_steps, own_series
-from peerpressure.recovery._joint_fit import Found, Sample, fit_one
+from peerpressure.recovery._inversion import ObservedSteps, observed_steps, own_series
+from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._limits import FIT_LIMIT
+from peerpressure.recovery._limits import FIT_NUMBERS
+from peerpressure.recovery._locations import LOCATIONS, LocationInterval, Present, numerical
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
-from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, unknowns
-
-Present: TypeAlias = NDArray[np.bool_]
-Location: TypeAlias = tuple[Vector, Vector]
-# The reweighting converges linearly, slowest for few degrees of freedom.
-_STUDENT_ITERATIONS = 500
-# Dividing by small gains leaves rounding errors in ξ_t. A violation of the support by less than this fraction of the
-# noise is attributed to them and not to a wrong model.
-_ROUNDING = 1e-3
-# Both inner points of the interval are then at the same fraction from either end.
-_GOLDEN = (np.sqrt(5) - 1) / 2
-
-
-def laplace(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
-    """Return the median weighted by 1/σ_t; its asymptotic variance 1/Σ(2/σ_t²) is half that of the mean."""
-    weight = np.where(present, 1 / sigma, 0.0)
-    # Missing entries are sorted too. Their weight is 0, so the cumulative sum never crosses one half at one of them.
-    order = np.argsort(xi, axis=1)
-    sorted_xi = np.take_along_axis(xi, order, axis=1)
-    total = np.cumsum(np.take_along_axis(np.broadcast_to(weight, xi.shape), order, axis=1), axis=1)
-    half = total[:, -1:] / 2
-    # Between two values that split the weights evenly every point is a maximum; the middle is unbiased.
-    # The relative slack makes a tie a tie: a cumulative sum of weights reaches one half only up to rounding.
-    low = np.argmax(total >= half * (1 - 1e-12), axis=1)[:, None]
-    high = np.argmax(total > half * (1 + 1e-12), axis=1)[:, None]
-    ends = np.take_along_axis(sorted_xi, low, axis=1) + np.take_along_axis(sorted_xi, high, axis=1)
-    # Fisher information of Laplace noise with std σ is 2/σ², twice that of a Gaussian.
-    return ends[:, 0] / 2, 1 / (2 * weight**2).sum(axis=0)
-
-
-def uniform(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
-    """Return the middle of the x₀ that are possible, max(ξ_t − √3σ_t) ≤ x₀ ≤ min(ξ_t + √3σ_t).
-
-    Its variance is ½/λ² · T²/((T+1)(T+2)) with λ = Σ 1/(2√3σ_t): exact for equal σ_t, where it is the midrange, and
-    otherwise the law of two exponential gaps, right as T grows.
-    """
-    # A uniform law with std σ has half-width √3 σ.
-    half = np.sqrt(3) * sigma
-    low = np.where(present, xi - half, -np.inf).max(axis=1)
-    high = np.where(present, xi + half, np.inf).min(axis=1)
-    # Without it, rounding errors would reject valid data of which two outputs lie at opposite ends of the support.
-    slack = _ROUNDING * half.max()
-    if (low > high + slack).any():
-        _refuse_impossible("uniform", int(np.argwhere(low > high + slack)[0][1]))
-    count = present.sum(axis=0)
-    # The density of ξ_t at the ends of its support; the gap to the bound is asymptotically exponential with this rate.
-    rate = np.where(present, 1 / (2 * half), 0.0).sum(axis=0)
-    return (low + high) / 2, count**2 / ((count + 1) * (count + 2)) / (2 * rate**2)
-
-
-def student(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
-    """Return the fixed point x = Σ wξ/Σ w, w = (ν+1)/((ν + z²)b²), z = (ξ − x)/b, with variance (ν+3)/((ν+1)Σ b⁻²).
-
-    b = σ√((ν−2)/ν) is the scale of Student's law. Started from the median, the iteration climbs to a maximum.
-    """
-    assert isinstance(noise, StudentT)
-    nu = noise.df
-    # 1/b²; finite because the noise law requires ν > 2.
-    precision = np.where(present, nu / (nu - 2) / sigma**2, 0.0)
-    # The likelihood of Student's law can have several maxima, at outliers for instance; the median is in the bulk.
-    x, _ = laplace(xi, sigma, present, noise)
-    for _ in range(_STUDENT_ITERATIONS):
-        # The EM algorithm for a scale mixture of Gaussians: the likelihood increases in every iteration, no line search
-        # needed.
-        weight = (nu + 1) / (nu + precision * (xi - x[:, None]) ** 2) * precision
-        step = (weight * (xi - x[:, None])).sum(axis=1) / weight.sum(axis=1)
-        x = x + step
-        if (np.abs(step) <= 1e-13 * (np.abs(x) + sigma.max())).all():
-            break
-    return x, (nu + 3) / (nu + 1) / precision.sum(axis=0)
-
-
-def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
-    """Return the one x₀ from which every ξ_t is exactly σ_t away; known without error once two steps differ.
-
-    While all signs are the same, x₀ may be on either side of them, and their place is returned. That happens with
-    probability 2^(1−T) if all σ_t are equal and never otherwise, which makes the variance σ²2^(1−T), or 0.
-    """
-    # One ξ leaves two candidates, ξ ± σ; every other step rules out one of them, or both.
-    first = np.argmax(present, axis=0)
-    each = np.arange(sigma.shape[1])
-    start, size = xi[:, first, each], sigma[first, each]
-    slack = _ROUNDING * size
-    possible = []
-    for side in (start - size, start + size):
-        off = np.abs(np.abs(xi - side[:, None]) - sigma) > slack
-        possible.append(~(off & present).any(axis=1))
-    below, above = possible
-    if not (below | above).all():
-        _refuse_impossible("Rademacher", int(np.argwhere(~(below | above))[0][1]))
-    # The middle of the two candidates, which has the same squared error σ² for either.
-    value = np.where(below & above, start, np.where(below, start - size, start + size))
-    # With different σ_t no second candidate fits all steps, even if all signs are equal.
-    alike = (np.where(present, np.abs(sigma - size), 0.0) <= slack).all(axis=0)
-    return value, np.where(alike, size**2 * 2.0 ** (1 - present.sum(axis=0)), 0.0)
-
-
-def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
-    """Return the maximum found by a grid and a golden section, with variance 1/(i·Σσ_t⁻²), i = E(∂ log p)².
-
-    The law must have a density on the whole line: where it ends in a jump, no such variance holds.
-    """
-    law = noise.unit()
-    if not (hasattr(law, "logpdf") and np.isinf(law.support()).all()):
-        rule = "the likelihood of such a law needs a density on the whole line"
-        remedy = "use method='innovations', the best linear one"
-        raise InvalidInputError(message(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
-    # The law is used in standardised form; the frozen SciPy law may have any location and scale.
-    mean, deviation = float(law.mean()), float(law.std())
-
-    def fit(x: Vector) -> Vector:
-        z = mean + deviation * (xi - x[:, None]) / sigma
-        return np.asarray(np.where(present, law.logpdf(z), 0.0).sum(axis=1))
-
-    # A robust centre: the mean may be far from the maximum under heavy tails.
-    middle, _ = laplace(xi, sigma, present, noise)
-    reach = 3 * np.where(present, sigma, 0.0).max(axis=0)
-    value = _golden(fit, *_best_cell(fit, middle - reach, middle + reach))
-    return value, 1 / (_unit_information(law, deviation) * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
-
-
-def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 16) -> tuple[Vector, Vector]:
-    # The likelihood of an arbitrary law need not be unimodal; golden section by itself could find a lesser maximum.
-    grid = np.array([low + (high - low) * share for share in np.linspace(0, 1, cells + 1)])
-    best = np.argmax([fit(x) for x in grid], axis=0)[None]
-    ends = [np.take_along_axis(grid, np.clip(best + side, 0, cells), axis=0)[0] for side in (-1, 1)]
-    return ends[0], ends[1]
-
-
-def _golden(fit: Callable[[Vector], Vector], low: Vector, high: Vector) -> Vector:
-    # 0.618⁴⁰ ≈ 4e-9 of a cell, far below the standard error. Both points are evaluated in each iteration, since reuse
-    # would differ between the columns of the arrays.
-    for _ in range(40):
-        width = _GOLDEN * (high - low)
-        right_is_better = fit(low + width) > fit(high - width)
-        low, high = np.where(right_is_better, high - width, low), np.where(right_is_better, high, low + width)
-    return (low + high) / 2
-
-
-def _unit_information(law: object, deviation: float) -> float:
-    """Return the Fisher information about location of the law scaled to unit variance, E(∂ log p)²."""
-    # Midpoints of equal probability: the mean over quantiles is the expectation, without an integral over an infinite
-    # line.
-    share = (np.arange(4000) + 0.5) / 4000
-    z = law.ppf(share)  # type: ignore[attr-defined]
-    # Central differences err by small² relative to the scale of the density, 1e-8, and by eps/small in rounding.
-    small = 1e-4 * deviation
-    score = (law.logpdf(z + small) - law.logpdf(z - small)) / (2 * small)  # type: ignore[attr-defined]
-    return float(np.mean(score**2)) * deviation**2
-
-
-def _refuse_impossible(law: str, agent: int) -> None:
-    rule = f"outputs must be ones that {law} noise can make"
-    got = f"steps of agent number {agent} that no hidden opinion explains"
-    remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-    raise InvalidInputError(message(rule, got=got, remedy=remedy))
-
-
-LOCATIONS: Mapping[str, Callable[[Vector, Vector, Present, Noise], Location]] = {
-    "laplace": laplace,
-    "uniform": uniform,
-    "student": student,
-    "rademacher": rademacher,
-}
-
-
-# Maximum likelihood: for noise of any law, and for parameters that the observer does not know.
+from peerpressure.recovery._profile_intervals import Found, Interval, fit_replicate
+from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
+from peerpressure.schedules import Constant
 
 NAME = "likelihood"
 
@@ -201,8 +36,9 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 
     Gaussian noise: the best linear estimate, from any outputs. Other laws: from the ξ_t = x₀ + ε_t of all steps
     that are observed from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of
-    the large-sample law; where opinions adapt, from (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then
-    combined with the estimate in the best linear way. ``unknown`` is for ``fit``.
+    the large-sample law, and intervals that are exact for any number of steps. Where opinions adapt, it is from
+    (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then combined with the estimate in the best linear way, and
+    intervals are Gaussian. ``unknown`` is for ``fit``.
     """
     if unknown:
         return _with_prior(fit(model, data, unknown).estimate, data, prior)
@@ -213,10 +49,19 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
     return _with_prior(_of_law(model, data), data, prior)
 
 
-def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodFit:
-    """Return the joint maximum of the Gaussian likelihood in x₀ and in unknown parameters, for each replicate.
+def fit(
+    model: Model,
+    data: Outputs,
+    unknown: Sequence[str] = (),
+    *,
+    level: float = 0.95,
+    pieces: Sequence[int] | None = None,
+    should_stop: ShouldStop | None = None,
+) -> LikelihoodFit:
+    """Estimate unknown parameters together with x₀, for each replicate, with profile-likelihood intervals.
 
-    y_t given all before it is normal with mean (s x_t + ρ_t Σ w y)/(s + ρ_t d) and std s σ/(s + ρ_t d).
+    Values maximise the modified profile likelihood, which accounts for the degrees of freedom that the hidden opinions
+    take. A replicate that cannot be fitted has NaN, and the reason in ``failures``.
 
     Parameters
     ----------
@@ -225,24 +70,39 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     data : Outputs
         The observed outputs, from `outputs_of`.
     unknown : sequence of str
-        Names among "std" (of noise), "stubbornness" (of every agent), and "slope" (of Linear) or "exponent" (of Power
-        peer pressure).
+        Names among "std" (of noise; proportions between agents are those of the model), "agent_std" (of every agent's
+        noise), "stubbornness" (of every agent), "slope" (of Linear) or "exponent" (of Power peer pressure), "pressure"
+        (constant on pieces of time, of any course), "adaptation" (a constant rate; weights of agents are those of the
+        model) and "autocorrelation" (of AR(1) noise).
+    level : float, default 0.95
+        Confidence level of the intervals.
+    pieces : sequence of int, optional
+        First steps of the pieces of an unknown "pressure"; by default 1, 2, 4, 8, …
+    should_stop : callable, optional
+        Called often; the work is cancelled with `CancelledError` if it returns True.
 
     Returns
     -------
     LikelihoodFit
-        Parameters and x₀ with standard errors from the observed information.
+        Parameters and x₀ with standard errors and intervals.
 
     Raises
     ------
     InvalidInputError
-        If the noise is not white and Gaussian, or if the outputs cannot determine the unknowns.
+        If the noise is not Gaussian or is frozen, if the outputs cannot determine the unknowns, or if no replicate can
+        be fitted.
     TooLargeError
-        If there are more than 1,000 agents.
+        If a replicate has more than 10⁷ outputs.
 
     See Also
     --------
     recover : Estimates of x₀ with all parameters known.
+    infer_network : Estimates of the network.
+
+    References
+    ----------
+    .. [1] Barndorff-Nielsen (1983), On a formula for the distribution of the maximum likelihood estimator.
+    .. [2] Severini (1998), An approximation to the modified profile likelihood function.
 
     Examples
     --------
@@ -250,69 +110,134 @@ def fit(model: Model, data: Outputs, unknown: Sequence[str] = ()) -> LikelihoodF
     >>> from peerpressure.recovery import outputs_of
     >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5), start=[0.0, 0.0])
-    >>> found = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",))
-    >>> bool(abs(found.parameters["std"].value[0] - 0.5) < 0.1)
+    >>> std = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",)).parameters["std"]
+    >>> bool(std.low[0] < 0.5 < std.high[0])
     True
     """
-    what = unknowns(model, unknown)
-    _refuse_unfit(what, data)
-    seen = observed_steps(model, data)
-    known = ~np.isnan(data.known[0])
-    settled = what.settled(seen.present, known, seen.degrees)
+    if not 0 < level < 1:
+        rule = "a level must lie strictly between 0 and 1"
+        raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
+    with cancellable(should_stop):
+        what, design, samples = _prepared(model, data, unknown, pieces)
+        found: list[Found | None] = []
+        reasons: list[str | None] = []
+        # Replicate by replicate: each has its own maximum, and one without must not lose the others.
+        for sample in samples:
+            try:
+                found.append(fit_replicate(ProfileLikelihood(what, design, sample), level))
+                reasons.append(None)
+            except (InvalidInputError, np.linalg.LinAlgError) as error:
+                found.append(None)
+                reasons.append(str(error))
+    if all(each is None for each in found):
+        raise InvalidInputError(reasons[0] or "nothing to fit")
+    return _gathered(what, data, found, tuple(reasons), level)
+
+
+def _prepared(
+    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
+) -> tuple[Unknowns, FitDesign, list[Sample]]:
+    """Return the unknowns, what replicates share, and the replicates."""
+    # The names are checked before the outputs are read.
+    unknowns(model, unknown, data.seen.times[:0])
+    if not (unknown or data.seen.free.size):
+        remedy = "name a parameter, for instance unknown=('std',)"
+        raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
+    if data.seen.last * model.n > FIT_NUMBERS:
+        rule = f"a likelihood in unknown parameters takes up to {FIT_NUMBERS:,} outputs of a replicate"
+        got = f"{data.seen.last:,} steps of {model.n:,} agents"
+        raise TooLargeError(message(rule, got=got, remedy="observe fewer steps, or take the parameters as known"))
+    seen = observed_steps(_neutral(model, unknown), data)
+    what = unknowns(model, unknown, seen.times, pieces)
+    design = _design(what, seen, ~np.isnan(data.known[0]))
+    path = np.zeros((data.values.shape[0], data.seen.last, model.n))
+    for row, t in enumerate(data.seen.times):
+        if t > 0:
+            path[:, t - 1, data.seen.agents] = np.nan_to_num(data.at(row))
+    coupling = seen.degrees * seen.public - seen.around
+    samples = [Sample(y, q, known) for y, q, known in zip(path, coupling, data.known, strict=True)]
+    return what, design, samples
+
+
+def _neutral(model: Model, unknown: Sequence[str]) -> Model:
+    """Return the model with harmless values for unknown parameters: only which steps are observed depends on it."""
+    if {"slope", "exponent", "pressure"} & set(unknown):
+        model = replace(model, pressure=Constant(1.0))
+    if "adaptation" in unknown:
+        # So small that no step counts as one in which x₀ is forgotten.
+        model = replace(model, adaptation=Adaptation(1e-15, adaptation_of(model, 1.0).adaptation_weight))
+    return model
+
+
+def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> FitDesign:
+    model = what.model
     std = model.noise.deviations(model.n)
     # Proportions between agents and steps are known, and only the common factor is estimated.
     scale = model.noise.scale(seen.times)[:, None] * std / std.mean()
-    d, here = seen.degrees, seen.present & settled
-    found = [
-        # Replicate by replicate: each has its own maximum, and the Hessians do not share factors.
-        fit_one(what, Sample(y - k, d * y - a, scale, here, d, seen.share, x), seen.times)
-        for y, a, k, x in zip(seen.public, seen.around, seen.adopted, data.known, strict=True)
-    ]
-    return _gathered(what, data, found)
+    used, follows = seen.present, np.zeros_like(seen.present)
+    if "autocorrelation" in what or model.noise.autocorrelation:
+        follows[1:] = used[1:] & used[:-1] & (np.diff(seen.times) == 1)[:, None]
+        # Given the past, noise is predicted by that of the step before, which must be known, or has no past at all.
+        used = follows | (used & (seen.times == 1)[:, None])
+    rho = what.shared(what.starts()[0]).rho if seen.times.size else np.zeros((0, 1))
+    settled = _settled(what, used, known, rho * seen.degrees)
+    return FitDesign(seen.times - 1, scale, used & settled, follows & settled, seen.degrees, ~known & settled)
 
 
-def _refuse_unfit(what: Unknowns, data: Outputs) -> None:
-    if not (what.names or data.seen.free.size):
-        remedy = "name a parameter, for instance unknown=('std',)"
-        raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
-    if what.model.n > FIT_LIMIT:
-        remedy = "fit a smaller network, or take the parameters as known"
-        rule = f"unknown parameters are fitted for up to {FIT_LIMIT:,} agents"
-        raise TooLargeError(message(rule, got=f"{what.model.n:,}", remedy=remedy))
+def _settled(what: Unknowns, used: Present, known: Present, pull: Vector) -> Present:
+    """Return which agents have enough steps for their own unknowns, (n,), after checking their total."""
+    steps = used.sum(axis=0)
+    own = (~known).astype(int) + ("stubbornness" in what) + ("agent_std" in what)
+    # An agent with as many steps as unknowns is fitted exactly: it determines them but adds nothing to the shared ones.
+    enough = np.asarray(steps >= np.maximum(own, 1))
+    if "stubbornness" in what:
+        # Steps without neighbours or without pressure do not depend on stubbornness.
+        enough &= (used & (pull > 0)).any(axis=0)
+    shared = len(what.coordinates)
+    # Degrees of freedom left for the parameters that all agents share.
+    spare = int((steps - own)[enough].sum())
+    if not enough.any() or spare < shared:
+        rule = f"each agent needs {int(own.max())} steps or more that are observed from beginning to end"
+        rule += f", and all together {shared} more" * bool(shared)
+        rule += ", with neighbours and peer pressure in one of them" * ("stubbornness" in what)
+        got = f"at most {int(steps.max(initial=0))} for an agent"
+        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
+    return enough
 
 
-def _gathered(what: Unknowns, data: Outputs, found: list[Found]) -> LikelihoodFit:
+def _gathered(
+    what: Unknowns, data: Outputs, found: list[Found | None], reasons: tuple[str | None, ...], level: float
+) -> LikelihoodFit:
     model, free = what.model, data.seen.free
-    n, agents = model.n, found[0].agents
-    place = np.searchsorted(free, agents)
-    value = np.zeros((len(found), free.size))
-    covariance = np.zeros((free.size, free.size))
-    identified = np.zeros(free.size, dtype=bool)
-    identified[place] = True
-    hidden_std = np.zeros((len(found), n))
-    hidden_std[:, free[~identified]] = np.inf
-    if agents.size:
-        value[:, place] = [each.values["hidden"] for each in found]
-        # An estimate has one covariance for all replicates; `hidden_std` has those of each.
-        covariance[np.ix_(place, place)] = np.mean([each.covariance for each in found], axis=0)
-        hidden_std[:, agents] = [each.deviations["hidden"] for each in found]
-    rank = int(identified.sum())
+    fitted = [each for each in found if each is not None]
+    hidden = _stacked([each and each.hidden for each in found])
+    spread = np.mean([each.covariance for each in fitted], axis=0)
+    identified = np.asarray(np.isfinite(fitted[0].hidden.std))[free]
+    value = np.nan_to_num(hidden.value[:, free], nan=0.0)
+    value[[each is None for each in found]] = np.nan
+    if spread.ndim == 1:
+        covariance: Any = sparse.diags_array(spread[free], format="csr")
+    else:
+        covariance = np.where(np.outer(identified, identified), spread[np.ix_(free, free)], 0.0)
     note = f"found together with {', '.join(what.names)}" if what.names else ""
+    rank = int(identified.sum())
     estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
-    parameters = {name: _parameter(what, found, name) for name in what.names}
-    heights = np.array([each.log_likelihood for each in found])
-    return LikelihoodFit(estimate, parameters, hidden_std, heights)
+    parameters = {}
+    for name in what.names:
+        p = _stacked([each and each.parameters[name] for each in found])
+        # One number for all, unless agents or pieces have their own.
+        many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
+        parameters[name] = p if many else UnknownParameter(*(getattr(p, part)[:, 0] for part in Interval._fields))
+    heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
+    return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces)
 
 
-def _parameter(what: Unknowns, found: list[Found], name: str) -> UnknownParameter:
-    value = np.array([each.values[name] for each in found])
-    std = np.array([each.deviations[name] for each in found])
-    if name == "stubbornness":
-        return UnknownParameter(value, std)
-    if name == "std" and np.ndim(what.model.noise.std):
-        shape = what.model.noise.deviations(what.model.n)
-        return UnknownParameter(value * shape / shape.mean(), std * shape / shape.mean())
-    return UnknownParameter(value[:, 0], std[:, 0])
+def _stacked(found: Sequence[Interval | None]) -> UnknownParameter:
+    """Return the intervals of all replicates, NaN for those that failed."""
+    shape = next(each.value for each in found if each is not None).shape
+    nothing = np.full(shape, np.nan)
+    empty = Interval(nothing, nothing, nothing, nothing, np.zeros(shape, dtype=bool))
+    return UnknownParameter(*(np.array([(each or empty)[k] for each in found]) for k in range(5)))
 
 
 def _of_law(model: Model, data: Outputs) -> Estimate:
@@ -335,7 +260,12 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         value[:, identified], variance[identified] = LOCATIONS.get(model.noise.law, numerical)(*chosen, model.noise)
     spread = sparse.diags_array(np.where(std > 0, variance, 0.0), format="csr")
     rank = int(identified.sum())
-    return estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank)
+    note = "standard errors are those of large samples, intervals are exact"
+    found = estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank, note=note)
+    noisy = identified & (std > 0)
+    series = xi[:, :, noisy], sigma[:, noisy], present[:, noisy]
+    ends = LocationInterval(model.noise, *series, found.value, found.std, free[noisy])
+    return replace(found, exact_interval=ends)
 
 
 def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estimate:

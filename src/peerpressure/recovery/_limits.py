@@ -33,8 +33,6 @@ CG_TOLERANCE, CG_ITERATIONS = 1e-11, 20_000
 # An unknown whose part in a random unidentified direction is more than this is not identified, where such directions
 # are found by conjugate gradients: far above their errors.
 NULL_TOLERANCE = 1e-6
-# Relative curvature below which a likelihood is flat in some direction.
-FLAT = 1e-11
 # Information about the logarithm of the scale of inferred weights below which it is lost: an error of a factor √e.
 LEAST_INFORMATION = 4.0
 
@@ -46,8 +44,12 @@ DENSE_LIMIT = 2_000
 FILTER_LIMIT = 300
 # Partial observations whose information is computed by a dense filter, the work of which grows with the cube.
 PARTIAL_LIMIT = 1_000
-# The likelihood of unknown parameters has a dense second derivative in two unknowns for each agent.
-FIT_LIMIT = 1_000
+# Outputs of a replicate whose likelihood in unknown parameters is maximised; one evaluation takes a second or two.
+FIT_NUMBERS = 10_000_000
+# Responses of every output to every opinion that the modification of a likelihood takes in full, 8 MB …
+FIT_RESPONSES = 1_000_000
+# … and pieces of an unknown course of peer pressure, each with a profile of its own.
+FIT_PIECES = 32
 # Edges of a symmetric network that are fitted together; the dense matrix of their errors takes 130 MB.
 JOINT_PAIRS = 4_000
 # Unknowns that may meet in one step of the sparse elimination, which takes about ten seconds on two cores.

@@ -1,97 +1,157 @@
-"""Unknown parameters of a model: which can be fitted, and the result of a fit."""
+"""Unknown parameters of a model: which can be fitted and in which coordinates, and the result of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate
-from peerpressure.schedules import Linear, Power
+from peerpressure.recovery._limits import FIT_PIECES
+from peerpressure.schedules import Constant, Linear, Power
 
 if TYPE_CHECKING:
     import pandas
 
 
-UNKNOWNS = ("std", "stubbornness", "slope", "exponent")
+UNKNOWNS = ("std", "agent_std", "stubbornness", "slope", "exponent", "pressure", "adaptation", "autocorrelation")
+# In their order in the vector of shared coordinates. "std" is last, because it is often maximised in closed form.
+SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "std")
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class UnknownParameter:
-    """One unknown: ``value`` and ``std`` are (replicates,), or (replicates, n) where each agent has its own.
+    """One unknown: all arrays are (replicates,), or (replicates, k) where each agent or piece of time has its own.
 
-    ``identified`` is True where the outputs determine it; elsewhere the standard error is infinite.
+    Attributes
+    ----------
+    value, std : array
+        The estimate and its standard error, from the curvature at the maximum; ∞ where the likelihood is flat.
+    low, high : array
+        Ends of the confidence interval. An infinite end, or one at the end of the legal range, means that the data do
+        not bound the parameter on that side.
+    identified : array of bool
+        Where the curvature is positive and the interval is bounded on both sides.
     """
 
     value: Vector
     std: Vector
-
-    @property
-    def identified(self) -> NDArray[np.bool_]:
-        """Where the outputs determine the parameter."""
-        return np.isfinite(self.std)
+    low: Vector
+    high: Vector
+    identified: NDArray[np.bool_]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class LikelihoodFit:
-    """Parameters and x₀ at the maximum of their joint likelihood.
+    """Parameters and hidden opinions, with the intervals of their profile likelihoods.
 
-    Standard errors are those of the observed information, the exact second derivative at the maximum. They differ a
-    little from one replicate to the next; the covariance of ``estimate`` is their mean over replicates, and
-    ``hidden_std`` (replicates, n) has them one by one. ``log_likelihood`` is (replicates,).
+    Attributes
+    ----------
+    estimate : Estimate
+        The hidden opinions. An estimate has one covariance for all replicates, here the mean of theirs.
+    parameters : mapping of str to UnknownParameter
+        The unknown parameters by name.
+    hidden : UnknownParameter
+        The hidden opinions again, with the standard errors and intervals of each replicate, (replicates, agents).
+    log_likelihood : array, (replicates,)
+        Maximum of the likelihood over all unknowns, for comparisons between models.
+    level : float
+        Confidence level of the intervals.
+    failures : tuple of str or None
+        For each replicate, why it could not be fitted; its numbers are NaN.
+    pieces : array of int
+        First steps of the pieces on which an unknown "pressure" is constant.
     """
 
     estimate: Estimate
     parameters: Mapping[str, UnknownParameter]
-    hidden_std: Vector
+    hidden: UnknownParameter
     log_likelihood: Vector
+    level: float = 0.95
+    failures: tuple[str | None, ...] = ()
+    pieces: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def identifiable(self) -> NDArray[np.bool_]:
-        """In which replicates the outputs determine every unknown, (replicates,)."""
-        settled = np.ones(self.log_likelihood.shape, dtype=bool)
+        """In which replicates the outputs determine every unknown parameter, (replicates,)."""
+        settled = np.array([reason is None for reason in self.failures], dtype=bool)
         for parameter in self.parameters.values():
             settled &= parameter.identified.reshape(settled.size, -1).all(axis=1)
         return settled
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return tidy rows: parameter, agent (None for one that all share), replicate, value, std."""
+        """Return tidy rows: parameter, agent (or first step of a piece), replicate, value, std, low, high, identified.
+
+        The agent is None for a parameter that all share.
+        """
         import pandas
 
-        labels = self.estimate.model.network.labels
-        rows = [
-            (name, labels[column] if parameter.value.ndim == 2 else None, replicate, value, std)
-            for name, parameter in self.parameters.items()
-            for replicate, (values, deviations) in enumerate(zip(parameter.value, parameter.std, strict=True))
-            for column, (value, std) in enumerate(zip(np.atleast_1d(values), np.atleast_1d(deviations), strict=True))
-        ]
-        return pandas.DataFrame(rows, columns=["parameter", "agent", "replicate", "value", "std"])
+        agents = self.estimate.model.network.labels
+        rows = []
+        for name, p in self.parameters.items():
+            labels = list(self.pieces) if name == "pressure" else agents
+            columns = [np.atleast_2d(a.T).T for a in (p.value, p.std, p.low, p.high, p.identified)]
+            for replicate, of in enumerate(zip(*columns, strict=True)):
+                own = labels if p.value.ndim == 2 else [None]
+                rows += [(name, label, replicate, *cells) for label, *cells in zip(own, *of, strict=True)]
+        names = ["parameter", "agent", "replicate", "value", "std", "low", "high", "identified"]
+        return pandas.DataFrame(rows, columns=names)
 
     def __repr__(self) -> str:
-        parts = [
-            f"{name} {np.median(p.value):.4g} ± {np.median(p.std):.2g}" + " (median agent)" * (p.value.ndim == 2)
-            for name, p in self.parameters.items()
-        ]
-        size = f"{self.log_likelihood.size} replicate" + "s" * (self.log_likelihood.size != 1)
-        return f"LikelihoodFit({size}, {', '.join(parts) or 'no parameters'})"
+        failed = sum(reason is not None for reason in self.failures)
+        parts = [f"{self.log_likelihood.size} replicate" + "s" * (self.log_likelihood.size != 1)]
+        parts += [f"{failed} failed"] * bool(failed)
+        parts += [_described(name, p) for name, p in self.parameters.items()] or ["no parameters"]
+        return f"LikelihoodFit({', '.join(parts)})"
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Course:
-    """ρ_t with its first and second derivative in the slope or the exponent, (T, 1) each."""
+def _described(name: str, p: UnknownParameter) -> str:
+    low, value, high = (np.nanmedian(a) if np.isfinite(a).any() else np.nan for a in (p.low, p.value, p.high))
+    # Medians hide a single infinite end; the share that is not identified is stated instead.
+    lost = np.mean(~p.identified)
+    note = f", not identified in {lost:.0%}" if lost else ""
+    return f"{name} {value:.4g} ({low:.4g} to {high:.4g}{note})" + " (median)" * (p.value.ndim == 2)
+
+
+class Coordinate(NamedTuple):
+    """A scale on which a parameter is unbounded, the search range on it, and the ends of the legal range."""
+
+    to: Callable[[float], float]
+    back: Callable[[float], float]
+    low: float
+    high: float
+    limits: tuple[float, float]
+
+
+_POSITIVE = Coordinate(np.log, np.exp, np.log(1e-6), np.log(1e6), (0.0, np.inf))
+COORDINATES: Mapping[str, Coordinate] = {
+    "std": Coordinate(np.log, np.exp, -80.0, 80.0, (0.0, np.inf)),
+    "slope": _POSITIVE,
+    "pressure": _POSITIVE,
+    # Beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the exponent.
+    "exponent": Coordinate(float, float, -4.0, 4.0, (-np.inf, np.inf)),
+    "adaptation": Coordinate(lambda p: np.log(p / (1 - p)), lambda z: 1 / (1 + np.exp(-z)), -14.0, 7.0, (0.0, 1.0)),
+    "autocorrelation": Coordinate(np.arctanh, np.tanh, -8.0, 8.0, (-1.0, 1.0)),
+}
+
+
+class Shared(NamedTuple):
+    """What all agents share at one point: ρ (T, 1), η (last, n) or None, φ, and log σ, None where it is maximised."""
 
     rho: Vector
-    first: Vector
-    second: Vector
+    rate: Vector | None
+    phi: float
+    log_std: float | None
 
 
 @final
@@ -101,105 +161,168 @@ class Unknowns:
 
     model: Model
     names: tuple[str, ...]
+    times: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
 
     @property
-    def std(self) -> bool:
-        """Whether the standard deviation of noise is unknown; the proportions between agents are not."""
-        return "std" in self.names
+    def coordinates(self) -> tuple[str, ...]:
+        """The name of each shared coordinate, one for each piece of an unknown pressure."""
+        return tuple(
+            name for name in SHARED if name in self.names for _ in range(self.pieces.size if name == "pressure" else 1)
+        )
 
     @property
-    def stubbornness(self) -> bool:
-        """Whether every agent's stubbornness is unknown."""
-        return "stubbornness" in self.names
+    def closed_form_std(self) -> bool:
+        """Whether the best σ at given other parameters is a formula; not where it decides about stubbornness."""
+        return "std" in self and "stubbornness" not in self
 
-    @property
-    def pressure(self) -> str | None:
-        """The unknown parameter of peer pressure."""
-        return next((name for name in ("slope", "exponent") if name in self.names), None)
+    def shared(self, z: Vector) -> Shared:
+        """Return what the coordinates stand for; NaN for log σ is one that is to be maximised."""
+        at: dict[str, list[float]] = {}
+        for name, value in zip(self.coordinates, z, strict=True):
+            at.setdefault(name, []).append(float(value))
+        values = {name: [COORDINATES[name].back(v) for v in of] for name, of in at.items() if name != "std"}
+        phi = values["autocorrelation"][0] if "autocorrelation" in values else self.model.noise.autocorrelation
+        log_std: float | None = None
+        if "std" in at:
+            log_std = None if np.isnan(at["std"][0]) else at["std"][0]
+        elif "agent_std" not in self:
+            # Proportions of std between agents are in the relative scale, so only the mean std is a parameter.
+            log_std = float(np.log(self.model.noise.deviations(self.model.n).mean()))
+        return Shared(self._rho(values), self._rate(values), phi, log_std)
 
-    def candidates(self) -> Vector:
-        """Return a wide grid of values of the unknown parameter of peer pressure."""
-        if self.pressure == "exponent":
-            # Steps of ¼; beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the
-            # exponent.
-            return np.linspace(-4, 4, 33)
-        # A quarter of a decade per step: the slope is a scale, so the grid is geometric.
-        slopes = np.logspace(-4, 4, 33)
-        assert isinstance(self.model.pressure, Linear)
-        # ρ_1 = slope + offset must be positive, also for a negative offset.
-        return slopes[slopes > -self.model.pressure.offset]
-
-    def course(self, times: NDArray[np.int64], value: float | None) -> Course:
-        """Return ρ at these times, for a value of its unknown parameter."""
-        t = times.astype(np.float64)[:, None]
+    def _rho(self, values: Mapping[str, list[float]]) -> Vector:
+        t = self.times.astype(np.float64)[:, None]
         schedule = self.model.pressure
-        if value is None:
-            return Course(schedule(t), np.zeros_like(t), np.zeros_like(t))
-        if self.pressure == "slope":
+        if "slope" in values:
             assert isinstance(schedule, Linear)
-            return Course(value * t + schedule.offset, t, np.zeros_like(t))
-        assert isinstance(schedule, Power)
-        rho = schedule.scale * t**value
-        # d/dp t^p = t^p log t; at t = 1 the exponent has no effect, and both derivatives are 0.
-        return Course(rho, rho * np.log(t), rho * np.log(t) ** 2)
+            # A negative offset leaves ρ = 0 until the line is above 0, as the schedule itself does.
+            return np.maximum(values["slope"][0] * t + schedule.offset, 0.0)
+        if "exponent" in values:
+            assert isinstance(schedule, Power)
+            return np.asarray(schedule.scale * t ** values["exponent"][0])
+        if "pressure" in values:
+            piece = np.searchsorted(self.pieces, self.times, side="right") - 1
+            return np.array(values["pressure"])[np.maximum(piece, 0)][:, None]
+        return np.asarray(schedule(t), dtype=np.float64)
 
-    def settled(self, present: NDArray[np.bool_], known: NDArray[np.bool_], degrees: Vector) -> NDArray[np.bool_]:
-        """Return which agents have enough steps for their own unknowns, (n,), after checking their total.
+    def _rate(self, values: Mapping[str, list[float]]) -> Vector | None:
+        """Return η, (last, n), or None where nobody adapts."""
+        steps = np.arange(1, int(self.times[-1]) + 1)
+        how = adaptation_of(self.model, 1.0 if "adaptation" in values else 0.0)
+        pace = np.full(steps.shape, values["adaptation"][0]) if "adaptation" in values else how.pace(steps)
+        rate = np.asarray(pace[:, None] * how.adaptation_weights(self.model.n))
+        return rate if rate.any() else None
 
-        Only a step in which an agent has neighbours, ``degrees`` (T, n) not 0, depends on its stubbornness.
-        """
-        steps = present.sum(axis=0)
-        own = (~known).astype(int) + self.stubbornness
-        # An agent with as many steps as unknowns is fitted exactly: it determines them but adds nothing to the shared
-        # ones.
-        enough = np.asarray(steps >= np.maximum(own, 1))
-        if self.stubbornness:
-            # Isolated agents do not depend on s, so it would be a flat direction of the likelihood.
-            enough &= (present & (degrees > 0)).any(axis=0)
-        shared = int(self.std) + (self.pressure is not None)
-        # Degrees of freedom left for the parameters that all agents share.
-        spare = int((steps - own)[enough].sum())
-        if not enough.any() or spare < shared:
-            rule = f"each agent needs {int(own.max())} steps or more that are seen from beginning to end, "
-            rule += f"and all together {shared} more" if shared else "for what is unknown of it alone"
-            got = f"at most {int(steps.max(initial=0))} for an agent"
-            raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
-        return enough
+    def starts(self) -> Vector:
+        """Return points that span the plausible range, (points, coordinates), from which a search begins."""
+        names = self.coordinates
+        # A quarter of a decade, or of an exponent, per step where this is the only unknown; coarser along with others.
+        fine = 1 if len([name for name in names if name != "std"]) == 1 else 3
+        ranges: dict[str, Vector] = {
+            "slope": np.log(10.0) * np.linspace(-4, 4, 33)[::fine],
+            "exponent": np.linspace(-4, 4, 33)[::fine],
+            "adaptation": np.array([COORDINATES["adaptation"].to(v) for v in (0.003, 0.01, 0.03, 0.1, 0.3, 0.8)]),
+            "autocorrelation": np.arctanh([-0.7, -0.4, 0.0, 0.4, 0.7, 0.9]),
+            "std": np.array([np.nan]),
+        }
+        grids = [ranges[name] for name in names if name != "pressure"]
+        # Without shared unknowns there is one point, of no coordinates.
+        every = list(product(*grids))
+        points = np.array(every, dtype=np.float64).reshape(len(every), len(grids))
+        if "pressure" not in names:
+            return points
+        # Levels of power laws: any of them is near enough for a search to find the free course.
+        middle = np.log(self.pieces.astype(np.float64))
+        courses = np.array([c + p * middle for c in np.log(10.0) * np.linspace(-3, 2, 6) for p in (0.0, 0.5, 1.0)])
+        return np.array([np.concatenate([course, point]) for course in courses for point in points])
 
 
-def unknowns(model: Model, names: Sequence[str]) -> Unknowns:
-    """Return the unknowns, after checking that outputs of the model can determine them."""
+def unknowns(
+    model: Model, names: Sequence[str], times: NDArray[np.int64], pieces: Sequence[int] | None = None
+) -> Unknowns:
+    """Return the unknowns, after checking that outputs of the model at these times can determine them."""
     wrong = [name for name in names if name not in UNKNOWNS]
     if isinstance(names, str) or wrong:
         rule = f"unknowns must be among {', '.join(UNKNOWNS)}"
         got = repr(names) if isinstance(names, str) else ", ".join(map(repr, wrong))
         raise InvalidInputError(message(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
-    _check_discrete(model)
-    _check_noise(model)
-    for name, kind in (("slope", Linear), ("exponent", Power)):
-        if name in names and not isinstance(model.pressure, kind):
-            rule = f"an unknown {name} needs {kind.__name__} peer pressure"
-            raise InvalidInputError(message(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
-    # With an offset the factor is fixed by ρ_t − slope·t, and both can be identified.
-    if {"slope", "stubbornness"} <= set(names) and isinstance(model.pressure, Linear) and not model.pressure.offset:
-        rule = "slope and stubbornness cannot both be unknown: multiplying all of them by one factor changes nothing"
-        remedy = "fix the slope, which sets the unit of stubbornness, or fix the stubbornness"
-        raise InvalidInputError(message(rule, got="both", remedy=remedy))
+    _check_model(model)
+    _check_noise(model, names)
+    _check_kinds(model, names)
+    _check_scales(model, set(names))
     # Without duplicates, in the order in which they were named.
-    return Unknowns(model, tuple(dict.fromkeys(names)))
+    return Unknowns(model, tuple(dict.fromkeys(names)), times, _pieces(times, pieces))
 
 
-def _check_discrete(model: object) -> None:
+def adaptation_of(model: Model, otherwise: float) -> Adaptation:
+    """Return the model's adaptation, or one of all agents alike at another rate if it has none."""
+    return model.adaptation or Adaptation(otherwise)
+
+
+def _pieces(times: NDArray[np.int64], pieces: Sequence[int] | None) -> NDArray[np.int64]:
+    """Return the first steps of the pieces: given, or doubling, since schedules change ever more slowly."""
+    if not times.size:
+        return times
+    if pieces is None:
+        powers = 2 ** np.arange(int(np.log2(times[-1])) + 1)
+        # A piece without an observed step has no data.
+        return np.array([t for t in powers if ((times >= t) & (times < 2 * t)).any()], dtype=np.int64)
+    first = np.array(pieces, dtype=np.int64)
+    ends = np.append(first[1:], times[-1] + 1)
+    seen = [((times >= a) & (times < b)).any() for a, b in zip(first, ends, strict=True)]
+    if not first.size or first[0] > times[0] or not all(seen) or first.size > FIT_PIECES:
+        rule = f"pieces must be 1 to {FIT_PIECES} increasing steps, with observed ones in each, the first at or before"
+        rule += f" step {times[0]}"
+        raise InvalidInputError(message(rule, got=str(list(pieces)), remedy="for instance pieces=(1, 5, 20)"))
+    return first
+
+
+def _check_model(model: object) -> None:
     if not isinstance(model, Model):
         rule = "unknown parameters are fitted in discrete time, to a Model"
         remedy = "recover the hidden opinions alone, or fit a Model"
         raise InvalidInputError(message(rule, got=type(model).__name__, remedy=remedy))
 
 
-def _check_noise(model: Model) -> None:
+def _check_noise(model: Model, names: Sequence[str]) -> None:
     noise = model.noise
     quiet = not noise.deviations(model.n).all()
-    if not isinstance(noise, Gaussian) or noise.autocorrelation or quiet:
-        rule = "unknown parameters are fitted under white Gaussian noise that every agent has"
+    if not isinstance(noise, Gaussian) or noise.is_frozen or quiet:
+        rule = "unknown parameters are fitted under white or AR(1) Gaussian noise that every agent has"
         remedy = "take the parameters as known, or use Gaussian noise"
         raise InvalidInputError(message(rule, got=str(noise), remedy=remedy))
+
+
+def _check_kinds(model: Model, names: Sequence[str]) -> None:
+    for name, kind in (("slope", Linear), ("exponent", Power)):
+        if name in names and not isinstance(model.pressure, kind):
+            rule = f"an unknown {name} needs {kind.__name__} peer pressure"
+            raise InvalidInputError(message(rule, got=str(model.pressure), remedy=f"drop {name!r} from unknown"))
+    how = adaptation_of(model, 1.0)
+    if "adaptation" in names and not isinstance(how.rate, Constant):
+        rule = "an unknown adaptation is one constant rate"
+        raise InvalidInputError(message(rule, got=str(how), remedy="use a constant rate in the model"))
+    if len({"slope", "exponent", "pressure"} & set(names)) > 1:
+        rule = "at most one of slope, exponent and pressure can be unknown"
+        raise InvalidInputError(message(rule, got=", ".join(names), remedy="'pressure' contains the others"))
+
+
+def _check_scales(model: Model, names: set[str]) -> None:
+    """Raise an error where a common factor of several unknowns changes nothing, or hardly anything."""
+    # With an offset the factor is fixed by ρ_t − slope·t, and both can be identified.
+    free_slope = "slope" in names and isinstance(model.pressure, Linear) and not model.pressure.offset
+    if "stubbornness" in names and (free_slope or "pressure" in names):
+        rule = "stubbornness and the size of peer pressure cannot both be unknown: a common factor changes nothing"
+        remedy = "fix the pressure, which sets the unit of stubbornness, or fix the stubbornness"
+        raise InvalidInputError(message(rule, got="both", remedy=remedy))
+    if "agent_std" in names and names & {"std", "stubbornness"}:
+        rule = (
+            "agent_std cannot be unknown together with std, which it contains, or with stubbornness: an agent's std, "
+        )
+        rule += "stubbornness and hidden opinion have a common factor that only the first steps depend on"
+        remedy = "take one std as common to all agents, or fix the stubbornness"
+        raise InvalidInputError(message(rule, got=", ".join(sorted(names)), remedy=remedy))

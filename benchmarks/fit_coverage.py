@@ -1,0 +1,102 @@
+"""How often confidence intervals of fitted parameters, and of hidden opinions with them, contain the truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from peerpressure import AR1, Gaussian, Linear, Model, Power, simulate
+from peerpressure.networks import barabasi_albert
+from peerpressure.recovery import fit, outputs_of
+
+from .sections import Cell, Section, Table
+from .settings import QUICK, Settings
+
+REPLICATES = 1_000
+STD = 0.7
+SLOPE = 0.4
+
+TEXT = f"""\
+Share of 95 % intervals that contain the truth, over {REPLICATES:,} simulated runs, on BA(n, 2) networks with s uniform
+on [0.5, 1], standard normal hidden opinions and σ = {STD:g}; ρ_t = {SLOPE:g} t, and {SLOPE:g} t^0.7 where the exponent
+is unknown. *Open* is the share of runs in which the interval of some parameter has no end on a side. Of parameters that
+agents have for themselves, and of x₀, all agents count.
+"""
+
+
+class Case(NamedTuple):
+    """Unknowns, agents, steps, and parts of the model that differ from the usual."""
+
+    unknown: tuple[str, ...]
+    agents: int
+    steps: int
+    parts: Mapping[str, Any] = {}
+
+
+CASES = (
+    Case(("std",), 6, 5),
+    Case(("std",), 6, 10),
+    Case(("agent_std",), 6, 10),
+    Case(("slope",), 6, 10),
+    Case(("stubbornness",), 6, 20),
+    Case(("std", "slope"), 6, 10),
+    Case(("std", "slope"), 6, 40),
+    Case(("std", "slope"), 6, 120),
+    Case(("std", "slope"), 6, 40, {"start": "hidden"}),
+    Case(("std", "slope"), 30, 10),
+    Case(("std", "exponent"), 6, 40, {"pressure": Power(0.7, SLOPE)}),
+    Case(("std", "adaptation"), 6, 40, {"adaptation": 0.05}),
+    Case(("std", "autocorrelation"), 6, 40, {"noise": Gaussian(STD, temporal=AR1(0.5))}),
+    Case(("std", "stubbornness"), 6, 40),
+)
+
+
+def model_of(case: Case) -> Model:
+    """Return the model of a case."""
+    rng = np.random.default_rng(5)
+    parts: dict[str, Any] = {
+        "pressure": Linear(SLOPE),
+        "noise": Gaussian(STD),
+        "start": np.linspace(-1, 1, case.agents),
+    }
+    network = barabasi_albert(case.agents, 2, seed=3)
+    hidden, stubbornness = rng.normal(size=case.agents), rng.uniform(0.5, 1, case.agents)
+    return Model(network, hidden, stubbornness=stubbornness, **(parts | dict(case.parts)))
+
+
+def truth(model: Model, name: str) -> Any:
+    """Return the value of a parameter in the model."""
+    values = {"std": STD, "agent_std": STD, "stubbornness": model.s, "autocorrelation": model.noise.autocorrelation}
+    if name == "adaptation":
+        assert model.adaptation is not None
+        return float(model.adaptation.pace(1))
+    return values[name] if name in values else getattr(model.pressure, name)
+
+
+def covered(case: Case, replicates: int) -> list[Cell]:
+    """Return a row: the case, coverage of each unknown and of x₀, the share of open intervals, and milliseconds."""
+    model = model_of(case)
+    data = outputs_of(model, simulate(model, case.steps, replicates, seed=1))
+    begin = time.perf_counter()
+    found = fit(model, data, case.unknown)
+    taken = (time.perf_counter() - begin) / replicates
+    shares = [
+        float(np.mean((p.low <= truth(model, name)) & (truth(model, name) <= p.high)))
+        for name, p in found.parameters.items()
+    ]
+    hidden = float(np.mean((found.hidden.low <= model.x0) & (model.x0 <= found.hidden.high)))
+    what = " and ".join(case.unknown) + (", hidden start" if "start" in case.parts else "")
+    row: list[Cell] = [what, case.agents, case.steps, shares[0], shares[1] if len(shares) > 1 else None, hidden]
+    return [*row, float(np.mean(~found.identifiable)), 1000 * taken]
+
+
+def measure(settings: Settings) -> Section:
+    """Return the coverage of intervals of fits."""
+    quick = settings is QUICK
+    cases, replicates = (CASES[:3], 50) if quick else (CASES, REPLICATES)
+    columns = ("unknown", "n", "T", "first", "second", "x₀", "open", "ms a run")
+    table = Table("Coverage of 95 % intervals of fit", columns, [covered(case, replicates) for case in cases])
+    return Section("Coverage of fits", TEXT, [table])

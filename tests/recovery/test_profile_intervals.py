@@ -1,0 +1,257 @@
+"""Modified profile likelihoods: against dense joint laws, and by how often their intervals cover."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import peerpressure as pp
+from peerpressure.recovery import Observation, fit, outputs_of
+from peerpressure.recovery._profile_intervals import allowance
+from tests.builders import random_model
+from tests.recovery.cases import AGENTS, Array
+from tests.recovery.extended import Joint, extended
+
+STEPS = 7
+
+
+def six(**parts: Any) -> pp.Model:
+    values: dict[str, Any] = {"noise": pp.Gaussian(0.7), "pressure": pp.Linear(0.4), "start": np.linspace(-1, 1, 6)}
+    return random_model(6, 3, **(values | parts))
+
+
+def covers(parameter: Any, truth: Any) -> Any:
+    return (parameter.low <= truth) & (truth <= parameter.high)
+
+
+class Dense:
+    """Profile likelihoods of one run from its joint normal law, in dense matrices and without inverting the update."""
+
+    def __init__(self, model: pp.Model, y: Array) -> None:
+        self.model, self.y = model, y[1:].ravel()
+        self.steps = len(y) - 1
+
+    def at(self, parts: dict[str, float]) -> tuple[Array, Array, Array]:
+        """Return constant, design and covariance of all outputs."""
+        base = self.model
+        phi = parts.get("autocorrelation", base.noise.autocorrelation)
+        noise = pp.Gaussian(parts.get("std", base.noise.std), temporal=pp.AR1(phi) if phi else "white")
+        changed: dict[str, Any] = {"noise": noise}
+        if "slope" in parts:
+            changed["pressure"] = pp.Linear(parts["slope"])
+        if "adaptation" in parts:
+            changed["adaptation"] = parts["adaptation"]
+        c, B, L = (part[1:].reshape(self.y.size, -1) for part in Joint.of(replace(base, **changed), self.steps).public)
+        return c[:, 0], B, L @ L.T
+
+    def profile(self, parts: dict[str, float], reference: dict[str, float] | None = None) -> tuple[float, Array]:
+        """Return log p at the best x₀, modified if there is a reference, and that x₀."""
+        c, B, V = self.at(parts)
+        left = np.linalg.solve(V, B)
+        J = B.T @ left
+        x = np.asarray(np.linalg.solve(J, left.T @ (self.y - c)), dtype=np.float64)
+        height = float(stats.multivariate_normal(c + B @ x, V).logpdf(self.y))
+        if reference is None:
+            return height, x
+        change = np.linalg.solve(J, left.T @ self.at(reference)[1])
+        return float(height - 0.5 * np.linalg.slogdet(J)[1] - np.linalg.slogdet(change)[1]), x
+
+    def maximum(self, at: dict[str, float], free: list[str], reference: dict[str, float] | None = None) -> float:
+        """Return the highest profile over the logarithms (or atanh) of the free parameters."""
+
+        def minus(values: Array) -> float:
+            moved = {
+                k: float(np.tanh(v) if k == "autocorrelation" else np.exp(v)) for k, v in zip(free, values, strict=True)
+            }
+            return -self.profile(at | moved, reference)[0]
+
+        start = [float(np.arctanh(at[k]) if k == "autocorrelation" else np.log(at[k])) for k in free]
+        return -float(optimize.minimize(minus, start, method="BFGS", options={"gtol": 1e-3}).fun)
+
+
+CASES: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
+    **{f"std and slope, {kind}": (kind, ("std", "slope"), {}) for kind in ("adapting", "both")},
+    "slope": ("", ("slope",), {}),
+    "std": ("", ("std",), {}),
+    "adaptation": ("adapting alike", ("std", "adaptation"), {}),
+    "autocorrelation": ("", ("std", "autocorrelation"), {"noise": pp.Gaussian(0.4, temporal=pp.AR1(0.2))}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_estimates_and_ends_are_those_of_the_dense_joint_law(case: str) -> None:
+    kind, unknown, parts = CASES[case]
+    model = extended(kind, parts.get("noise", "white"), "given")
+    run = pp.simulate(model, STEPS, seed=6)
+    assert run.states is not None
+    found = fit(model, outputs_of(model, run), unknown)
+    values = {name: float(p.value[0]) for name, p in found.parameters.items()}
+    dense = Dense(model, run.states[0])
+    assert found.log_likelihood[0] == pytest.approx(dense.maximum(values, list(unknown)), abs=1e-4)
+    top, opinions = dense.profile(values, values)
+    np.testing.assert_allclose(found.estimate.value[0], opinions, atol=1e-8)
+    for name in unknown:
+        for factor in (0.97, 1.03):
+            assert dense.profile(values | {name: values[name] * factor}, values)[0] < top + 1e-4
+    left = AGENTS * (STEPS - 1) - len(unknown) if "std" in unknown else np.inf
+    drop = float(allowance(0.95, left, scale=unknown == ("std",)))
+    for name, p in found.parameters.items():
+        others = [other for other in unknown if other != name]
+        for end in (float(p.low[0]), float(p.high[0])):
+            if np.isfinite(end) and end not in (0.0, 1.0):
+                at = values | {name: end}
+                height = dense.maximum(at, others, values) if others else dense.profile(at, values)[0]
+                assert top - height == pytest.approx(drop, abs=0.03)
+
+
+def test_with_std_alone_intervals_are_those_of_student_and_almost_of_chi_squared() -> None:
+    model = six()
+    run = pp.simulate(model, 8, 3, seed=2)
+    found = fit(model, outputs_of(model, run), ("std",))
+    std, free = found.parameters["std"], 6 * 7
+    half = stats.t(free - 1).ppf(0.975) * std.value[:, None] / np.sqrt(8)
+    np.testing.assert_allclose(found.hidden.high - found.estimate.value, half * np.ones(6), rtol=0.01)
+    # The exact law of σ̂²: the level of the interval is that of χ² between its ends.
+    level = stats.chi2(free).cdf(free * (std.value / std.low) ** 2) - stats.chi2(free).cdf(
+        free * (std.value / std.high) ** 2
+    )
+    np.testing.assert_allclose(level, 0.95, atol=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "steps", "replicates"), [("std", 6, 100), ("agent_std", 8, 60), ("stubbornness", 12, 25)]
+)
+def test_intervals_cover(unknown: str, steps: int, replicates: int) -> None:
+    model = six()
+    found = fit(model, outputs_of(model, pp.simulate(model, steps, replicates, seed=8)), (unknown,))
+    truth = {"std": 0.7, "agent_std": np.full(6, 0.7), "stubbornness": model.s}[unknown]
+    for inside in (covers(found.parameters[unknown], truth), covers(found.hidden, model.x0)):
+        # Five standard errors of a binomial share.
+        assert abs(inside.mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / inside.size)
+
+
+def test_std_and_slope_cover_although_their_scale_is_almost_free() -> None:
+    model = six()
+    found = fit(model, outputs_of(model, pp.simulate(model, 30, 10, seed=8)), ("std", "slope"))
+    assert covers(found.parameters["std"], 0.7).sum() >= 7
+    assert covers(found.parameters["slope"], 0.4).sum() >= 7
+    assert covers(found.hidden, model.x0).mean() > 0.85
+
+
+def test_ten_steps_leave_the_scale_open_and_the_fit_says_so() -> None:
+    network = pp.networks.barabasi_albert(6, 2, seed=3)
+    model = replace(six(), network=network, stubbornness=np.linspace(0.5, 1, 6))
+    found = fit(model, outputs_of(model, pp.simulate(model, 10, 6, seed=1)), ("std", "slope"))
+    slope = found.parameters["slope"]
+    open_ended = np.isinf(slope.high)
+    assert open_ended.sum() > 0
+    np.testing.assert_array_equal(slope.identified, ~open_ended)
+    np.testing.assert_array_equal(found.identifiable, slope.identified & found.parameters["std"].identified)
+    assert covers(slope, 0.4).sum() >= 5
+    # Opinions share the scale, so that their intervals are open as well.
+    assert np.isinf(found.hidden.high - found.hidden.low)[open_ended].any(axis=1).all()
+
+
+def test_a_replicate_that_cannot_be_fitted_does_not_lose_the_others() -> None:
+    model = six()
+    run = pp.simulate(model, 20, 3, seed=1)
+    assert run.states is not None
+    states = run.states.copy()
+    still = pp.simulate(replace(model, noise=pp.NoNoise()), 20).states
+    assert still is not None
+    states[1] = still[0]
+    found = fit(model, outputs_of(model, replace(run, states=states)), ("std",))
+    assert [reason is None for reason in found.failures] == [True, False, True]
+    assert "residuals of size 0" in str(found.failures[1])
+    np.testing.assert_array_equal(np.isnan(found.parameters["std"].value), [False, True, False])
+    np.testing.assert_array_equal(np.isnan(found.estimate.value).all(axis=1), [False, True, False])
+    np.testing.assert_array_equal(found.identifiable, [True, False, True])
+    assert "1 failed" in repr(found)
+    alone = fit(model, outputs_of(model, run), ("std",)).parameters["std"]
+    np.testing.assert_array_equal(found.parameters["std"].value[[0, 2]], alone.value[[0, 2]])
+
+
+def test_if_no_replicate_can_be_fitted_the_reason_is_raised() -> None:
+    model = six()
+    still = pp.simulate(replace(model, noise=pp.NoNoise()), 20)
+    with pytest.raises(pp.errors.InvalidInputError, match="needs outputs with noise"):
+        fit(model, outputs_of(model, still), ("std",))
+
+
+NEW: dict[str, tuple[dict[str, Any], Any]] = {
+    "adaptation": ({"adaptation": 0.05}, 0.05),
+    "autocorrelation": ({"noise": pp.Gaussian(0.7, temporal=pp.AR1(0.6))}, 0.6),
+    "agent_std": ({"noise": pp.Gaussian(np.linspace(0.3, 1.3, 6))}, np.linspace(0.3, 1.3, 6)),
+    "exponent": ({"pressure": pp.Power(0.7, 0.4)}, 0.7),
+}
+
+
+@pytest.mark.parametrize("start", ["given", "hidden"])
+@pytest.mark.parametrize("name", NEW)
+def test_each_unknown_is_found_for_either_start(name: str, start: str) -> None:
+    parts, truth = NEW[name]
+    model = six(**parts, **({"start": "hidden"} if start == "hidden" else {}))
+    found = fit(model, outputs_of(model, pp.simulate(model, 100, 2, seed=5)), (name,)).parameters[name]
+    assert found.identified.all()
+    assert (np.abs(found.value - truth) < 4.5 * found.std).all()
+    assert (found.high - found.low < 5 * found.std).all()
+
+
+def test_a_free_course_of_pressure_is_found_piece_by_piece() -> None:
+    course = np.repeat([0.3, 2.0, 0.8], [10, 10, 20])
+    model = six(pressure=pp.schedules.as_schedule(list(course)))
+    data = outputs_of(model, pp.simulate(model, 40, seed=4))
+    found = fit(model, data, ("pressure",), pieces=(1, 11, 21))
+    p = found.parameters["pressure"]
+    assert p.value.shape == (1, 3)
+    assert covers(p, [0.3, 2.0, 0.8]).all()
+    assert p.identified.all()
+    np.testing.assert_array_equal(found.to_dataframe()["agent"], [1, 11, 21])
+    with pytest.raises(pp.errors.InvalidInputError, match="pieces must be"):
+        fit(model, data, ("pressure",), pieces=(5, 11))
+
+
+def test_no_pressure_is_the_end_of_an_interval() -> None:
+    model = six()
+    free = pp.simulate(replace(model, pressure=pp.Constant(0.0)), 30, seed=4)
+    slope = fit(model, outputs_of(model, free), ("slope",)).parameters["slope"]
+    assert slope.low[0] == 0.0 < slope.high[0] < 0.05
+
+
+def test_correlated_noise_with_gaps_uses_only_steps_whose_past_is_known() -> None:
+    model = six(noise=pp.Gaussian(0.7, temporal=pp.AR1(0.6)))
+    run = pp.simulate(model, 80, 2, seed=3)
+    data = outputs_of(model, run, Observation(times=[*range(1, 40), *range(43, 81)]))
+    found = fit(model, data, ("autocorrelation", "std"))
+    for name, truth in (("autocorrelation", 0.6), ("std", 0.7)):
+        assert covers(found.parameters[name], truth).all()
+
+
+def test_thousands_of_agents() -> None:
+    n = 3000
+    rng = np.random.default_rng(1)
+    network = pp.networks.barabasi_albert(n, 2, seed=1)
+    model = pp.Model(network, rng.normal(size=n), stubbornness=rng.uniform(0.5, 1, n), noise=pp.Gaussian(0.5))
+    found = fit(model, outputs_of(model, pp.simulate(model, 12, seed=1)), ("std", "slope"))
+    assert covers(found.parameters["std"], 0.5).all()
+    assert covers(found.parameters["slope"], 1.0).all()
+    assert abs(covers(found.hidden, model.x0).mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / n)
+    assert found.identifiable.all()
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 2.0])
+def test_a_level_is_a_share(level: float) -> None:
+    model = six()
+    with pytest.raises(pp.errors.InvalidInputError, match="level"):
+        fit(model, outputs_of(model, pp.simulate(model, 9)), ("std",), level=level)
+
+
+def test_higher_levels_have_wider_intervals() -> None:
+    model = six()
+    data = outputs_of(model, pp.simulate(model, 20, seed=3))
+    wide, narrow = (fit(model, data, ("slope",), level=level).parameters["slope"] for level in (0.99, 0.5))
+    assert wide.low[0] < narrow.low[0] < narrow.value[0] < narrow.high[0] < wide.high[0]
