@@ -165,3 +165,9 @@ def test_one_number_serves_as_the_start_of_all(tmp_path: Path, capfd: Captured) 
     assert run(capfd, "check", _file(tmp_path, text.replace("0.5", "true"))).status == 2
     answer = run(capfd, "run", _file(tmp_path, text + "[output]\nfigures = false\nreport = false\n"), "--json")
     assert answer.status == 0
+
+
+def test_outputs_that_cannot_be_read_are_a_wrong_argument(tmp_path: Path, capfd: Captured) -> None:
+    answer = run(capfd, "recover", _file(tmp_path, CYCLE + NOISE), "--outputs", tmp_path / "none.csv")
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "none.csv" in answer.err

@@ -339,7 +339,7 @@ def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, 
 @pytest.mark.parametrize(
     ("rows", "method", "status", "says"),
     [
-        (None, "ols", 1, "must exist"),
+        (None, "ols", 2, "must exist"),
         ("time,agent,public\n1,99,0.5\n", "ols", 2, "agents must be"),
         ("time,agent,public\n1,0,some\n", "ols", 2, "public must be a number"),
         ("when,agent,public\n1,0,0.5\n", "ols", 2, "'time'"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, columns, open_scenario, print_json, progress_line, show
+from peerpressure.cli.terminal import AsJson, columns, listing_problems, open_scenario, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ def recover(
 
         show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()
-        seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
+        # Outputs that cannot be read are a wrong argument, as a scenario is.
+        with listing_problems():
+            seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
         if figure is not None and len(seen.runs) > 1:
             rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
             raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
