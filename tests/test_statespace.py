@@ -175,3 +175,16 @@ def test_a_large_sde_is_refused_before_its_matrices_are_made() -> None:
     large = SDE(pp.Model(cycle(1_001), np.zeros(1_001)), method="euler")
     with pytest.raises(pp.errors.TooLargeError, match="1,000 agents"):
         next(transitions(large, 1))
+
+
+def test_kept_steps_are_those_of_the_same_equation_and_number() -> None:
+    network = cycle(5)
+
+    def made(spacing: float, first: int, last: int, on: pp.Network = network) -> list[np.ndarray]:
+        sde = SDE(pp.Model(on, hidden=np.arange(5.0), noise=pp.Gaussian(0.5), pressure="1 + t"), step=spacing)
+        return [step.forward(np.eye(5)) for step in transitions(sde, last, first)]
+
+    # In an order that keeps steps in the middle first, and with another equation in between.
+    for spacing, first, last in ((0.1, 4, 6), (0.1, 1, 9), (0.2, 2, 3), (0.1, 5, 8)):
+        fresh = made(spacing, 1, last, cycle(5))[first - 1 :]
+        np.testing.assert_array_equal(made(spacing, first, last), fresh)

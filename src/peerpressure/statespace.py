@@ -32,6 +32,7 @@ import numpy as np
 from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.networks import Network
+from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 
 System: TypeAlias = Model | SDE
@@ -503,15 +504,15 @@ def retained(model: Model, last: int) -> Vector:
 
 # The steps 1, 2, … of the latest equation on each network. They do not depend on opinions, so that the equation may be
 # another object than before, as that of an observer who does not know them.
-_kept_steps: WeakKeyDictionary[Network, tuple[object, list[DenseTransition]]] = WeakKeyDictionary()
+_kept_steps: WeakKeyDictionary[Network, tuple[object, dict[int, DenseTransition]]] = WeakKeyDictionary()
 
 
-def _kept(sde: SDE) -> list[DenseTransition]:
-    """Return the list of steps that are kept for an equation, to which more may be added."""
+def _kept(sde: SDE) -> dict[int, DenseTransition]:
+    """Return the steps that are kept for an equation, by number, to which more may be added."""
     likeness = (sde.step, sde.scaling, sde.path_method, sde.s.tobytes(), sde.pressure.to_dict(), sde.noise)
     found = _kept_steps.get(sde.network)
     if found is None or found[0] != likeness:
-        found = _kept_steps[sde.network] = (likeness, [])
+        found = _kept_steps[sde.network] = (likeness, {})
     return found[1]
 
 
@@ -522,13 +523,17 @@ def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransitio
     # An observer passes over the steps more than once, and making one takes some ten matrix products.
     kept, made = _kept(sde), None
     for k in range(first, last + 1):
-        if k <= len(kept):
-            yield kept[k - 1]
-            continue
-        made = made or _made_transitions(sde, last, k)
-        step = next(made)
-        if k == len(kept) + 1 and 3 * sde.n**2 * k <= 2 * KEPT_NUMBERS:
-            kept.append(step)
+        checkpoint()
+        step = kept.get(k)
+        if step is not None:
+            # Steps are made one after the other, and those that follow a kept one begin anew.
+            made = None
+        else:
+            made = made or _made_transitions(sde, last, k)
+            step = next(made)
+            if 3 * sde.n**2 * k <= 2 * KEPT_NUMBERS:
+                # By number: several threads may make the same steps.
+                kept[k] = step
         yield step
 
 

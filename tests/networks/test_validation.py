@@ -151,7 +151,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "p not a number": (lambda: erdos_renyi(9, float("nan"), seed=1), ["probability, got nan"]),
     "too sparse": (
         lambda: erdos_renyi(100, 0.01, seed=1),
-        ["n=100, p=0.01", "ln(n)/n = 0.0461", "connected=False"],
+        ["n=100, p=0.01", "ln(n)/n = 0.0461", "set connected to false"],
     ),
     "odd k": (lambda: watts_strogatz(9, 3, 0.1, seed=1), ["even", "got 3", "either side"]),
     "k too large": (lambda: watts_strogatz(4, 4, 0.1, seed=1), ["below n = 4, got 4"]),
