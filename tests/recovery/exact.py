@@ -8,7 +8,7 @@ the general Gauss–Markov theorem, which also holds where outputs are exact fun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from typing import Any, TypeAlias, final
 
@@ -112,6 +112,7 @@ class Best:
     covariance: Array
     identified: NDArray[np.bool_]
     value: Array
+    condition: float = 1.0  # of the normal equations, where the method solves these
 
     @property
     def amplified(self) -> Array:
@@ -182,7 +183,10 @@ def weighted(view: Seen, weights: Exact, goal: Linear) -> Best:
     """Return weighted least squares, as if errors were independent."""
     Q = view.Q
     M = Q.T @ (weights[:, None] * Q)
-    return estimated(view, goal.B[:, view.free] @ generalised_inverse(M) @ (Q.T * weights), goal)
+    found = estimated(view, goal.B[:, view.free] @ generalised_inverse(M) @ (Q.T * weights), goal)
+    sizes = np.sqrt(np.diagonal(doubles(M)))
+    scaled = np.linalg.svd(doubles(M) / np.outer(sizes, sizes), compute_uv=False) if (sizes > 0).all() else np.ones(1)
+    return replace(found, condition=float(scaled[0] / max(scaled[-1], 1e-300)))
 
 
 def with_prior(view: Seen, mean: ArrayLike, variance: ArrayLike) -> Seen:

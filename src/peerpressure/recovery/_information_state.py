@@ -184,7 +184,7 @@ class InformationState:
         # Null-space method: a particular solution of the constraints, then least squares in their null space. A large
         # weight on exact rows instead would lose as many digits as the weight has.
         fixed = basis.T @ known.values
-        rest, unknown, values = _pseudo_inverse(A @ free, known.tolerance)
+        rest, unknown, values = _pseudo_inverse(A @ free, known.tolerance, float(np.linalg.norm(A)))
         mean = fixed + free @ (rest @ (b - A @ fixed))
         spread = free @ rest
         # The constraints enter through the particular solution and through the right-hand side b − A·fixed.
@@ -279,10 +279,11 @@ def _orthogonalised(exact: Vector, rounding: Vector, n: int, size: float) -> Con
     return Constraints(basis[sharp], values[sharp], inherited[rows][sharp], free, coarse, rows, tolerance)
 
 
-def _pseudo_inverse(matrix: Vector, tolerance: float) -> tuple[Vector, Vector, Vector]:
+def _pseudo_inverse(matrix: Vector, tolerance: float, size: float) -> tuple[Vector, Vector, Vector]:
     """Return the pseudo-inverse, an orthonormal basis of the null space, and the singular values that are not 0.
 
-    Those up to ``tolerance``, as a share of the largest, count as 0.
+    Those up to ``tolerance``, as a share of the largest, count as 0, and so do rounding errors of a product whose
+    factors are of a ``size``.
     """
     rows, columns = matrix.shape
     if not matrix.size:
@@ -291,7 +292,8 @@ def _pseudo_inverse(matrix: Vector, tolerance: float) -> tuple[Vector, Vector, V
     # would be rows × rows.
     left, values, right = np.linalg.svd(matrix, full_matrices=columns > rows)
     # Singular values of A, not eigenvalues of AᵀA: 1e-10 here corresponds to 1e-20 there, below double precision.
-    rank = int(np.count_nonzero(values > tolerance * values[0]))
+    least = max(tolerance * values[0], 8 * columns * np.finfo(np.float64).eps * size)
+    rank = int(np.count_nonzero(values > least))
     return (right[:rank].T / values[:rank]) @ left[:, :rank].T, right[rank:].T, values[:rank]
 
 

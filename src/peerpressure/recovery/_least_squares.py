@@ -356,7 +356,13 @@ def solve(J: Array, exact: Array | None = None, exact_values: Array | None = Non
     fixed = ((values * weight) @ left[:, :rank] / singular[:rank]) @ right[:rank]
     rest = right[rank:].T
     # The constraints fix the other directions exactly: their variance is 0 whatever J is there.
-    inverse, null_space, condition = symmetric_inverse(rest.T @ J @ rest)
+    left_over = rest.T @ J @ rest
+    # What the constraints leave may be nothing but the rounding errors of these products, which are no information.
+    size, tolerance = np.abs(rest), 16 * f * EIGENVALUE_TOLERANCE
+    products = np.einsum("ik,ij,jk->k", size, np.abs(J), size, optimize=True)
+    own = left_over.diagonal()
+    scale = np.where(own > tolerance * products, own, products)
+    inverse, null_space, condition = symmetric_inverse(left_over, np.sqrt(np.where(scale > 0, scale, 1.0)), tolerance)
     constrained = right[:rank].T @ right[:rank]
     return Solution(fixed, constrained, rest @ inverse @ rest.T, rest @ null_space, condition)
 
