@@ -86,16 +86,10 @@ class GaussianPosterior:
 @final
 @dataclass(frozen=True, eq=False)
 class PosteriorFit:
-    """The posterior of x₀, with how well it is determined and how well the facts fit.
-
-    ``condition`` compares the variances of the worst and the best direction, ∞ if one is left open; ``misfit``
-    (replicates,) is the residual sum of squares, χ² with ``spare`` degrees of freedom if the noise is Gaussian.
-    """
+    """The posterior of x₀, and its condition: the variance of the worst direction over the best, ∞ if one is open."""
 
     posterior: GaussianPosterior
     condition: float
-    misfit: Vector
-    spare: int
 
 
 @final
@@ -107,26 +101,23 @@ class InformationState:
     like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, so that all unknowns are of
     one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after
     the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits,
-    which is what distinguishes an agent that is barely observed from one that is not observed at all. ``dropped``
-    (replicates,) and ``count`` are the sum of squares and the number of noisy facts compressed away, and ``size`` is
-    the size of opinions, as far as outputs show it.
+    which is what distinguishes an agent that is barely observed from one that is not observed at all. ``size`` is the
+    size of opinions, as far as outputs show it.
     """
 
     n: int
     exact: Vector
     rounding: Vector
     noisy: Vector
-    dropped: Vector
     unit: float
     size: float
-    count: int = 0
     masks: int = 0
 
     @classmethod
     def empty(cls, n: int, replicates: int, unit: float, masks: int = 0) -> InformationState:
         """Return the state before any fact about n unknowns, the last of which are masks."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, np.zeros(0), empty, np.zeros(replicates), unit, unit, masks=masks)
+        return cls(n, empty, np.zeros(0), empty, unit, unit, masks)
 
     def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
@@ -138,24 +129,18 @@ class InformationState:
         if len(certain) > 2 * self.n:
             chosen = _orthogonalised(certain, errors, self.n, self.size).rows
             certain, errors = certain[chosen], errors[chosen]
-        rows = np.concatenate([self.noisy, noisy])
-        kept, left_over = self._compressed(rows)
-        dropped, count = self.dropped + left_over, self.count + len(rows) - len(kept)
+        kept = self._compressed(np.concatenate([self.noisy, noisy]))
         size = max(self.size, float(np.abs(certain[:, self.n :]).max(initial=0.0)))
-        return InformationState(self.n, certain, errors, kept, dropped, self.unit, size, count, self.masks)
+        return InformationState(self.n, certain, errors, kept, self.unit, size, self.masks)
 
-    def _compressed(self, rows: Vector) -> tuple[Vector, Vector]:
-        """Return n rows equivalent to many, by a QR factorisation, and the residual squares that it leaves."""
+    def _compressed(self, rows: Vector) -> Vector:
+        """Return n rows equivalent to many, by a QR factorisation."""
         # The same amortisation; QR acts on the rows themselves, so the condition number is not squared.
         if len(rows) <= 2 * self.n:
-            return rows, np.zeros(rows.shape[1] - self.n)
+            return rows
         Q, triangle = np.linalg.qr(rows[:, : self.n])
-        values = rows[:, self.n :]
-        rotated = Q.T @ values
-        # The part of b outside the range of A is the same for every x₀: it is dropped from the rows but belongs to the
-        # χ².
-        left_over = np.square(values - Q @ rotated).sum(axis=0)
-        return np.concatenate([triangle, rotated], axis=1), left_over
+        # The part of b outside the range of A is the same for every x₀.
+        return np.concatenate([triangle, Q.T @ rows[:, self.n :]], axis=1)
 
     def about_hidden(self) -> tuple[Vector, Vector]:
         """Return what the facts say about x₀ alone: exact rows (·, agents) and rows with unit noise (·, agents)."""
@@ -189,7 +174,6 @@ class InformationState:
         spread = free @ rest
         # The constraints enter through the particular solution and through the right-hand side b − A·fixed.
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
-        misfit = self.dropped + np.square(A @ mean - b).sum(axis=0)
         root = np.concatenate([spread, moved], axis=1)
         posterior = GaussianPosterior(mean.T, root, np.zeros((self.n, self.n)), free @ unknown, self.size)
         hidden = spread[: self.n - self.masks]
@@ -197,7 +181,7 @@ class InformationState:
         # Exact facts are as good as they are independent of one another.
         independence = _singular_values(self.exact[known.rows, : self.n])
         condition = np.inf if unknown.size else max(_squared_ratio(sizes), _squared_ratio(independence))
-        return PosteriorFit(posterior, condition, misfit, self.count + len(A) - values.size)
+        return PosteriorFit(posterior, condition)
 
 
 def _singular_values(matrix: Vector) -> Vector:
