@@ -47,8 +47,8 @@ from peerpressure.recovery._limits import (
     PATH_BYTES,
     RESIDUAL_NUMBERS,
 )
-from peerpressure.recovery._location_law import ScaledLaw, law_scores
 from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._predictive_law import ScaledLaw, law_scores
 from peerpressure.recovery._recursive_rows import RecursiveRows
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
