@@ -49,7 +49,7 @@ def test_the_python_of_the_page_on_networks_runs(capsys: pytest.CaptureFixture[s
 def test_the_walk_through_own_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "examples" / "own_data", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "src" / "peerpressure" / "examples" / "own_data", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     shown = "".join(re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)).splitlines()

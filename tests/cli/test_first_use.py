@@ -47,12 +47,13 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
         answer = run(capfd, "new", folder, "--example", name)
         assert answer.status == 0
         command = "sweep" if name == "pressure_and_noise" else "run"
-        assert answer.out == f"{folder / name}.toml: edit it, then peerpressure {command} {folder / name}.toml\n"
+        file = folder / ("study.toml" if name == "own_data" else f"{name}.toml")
+        assert answer.out == f"{file}: edit it, then peerpressure {command} {file}\n"
+        assert run(capfd, "check", file).status == 0
     assert {path.name for path in (tmp_path / "pressure_and_noise").iterdir()} == {
         "pressure_and_noise.toml",
         "too_fast.toml",
     }
-    assert run(capfd, "check", tmp_path / "pressure_and_noise" / "pressure_and_noise.toml").status == 0
     assert run(capfd, "new", tmp_path / "karate", "--example", "karate").status == 2
     wrong = run(capfd, "new", tmp_path / "x", "--example", "karat")
     assert wrong.status == 2

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from peerpressure.cli.terminal import check_folder
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
 STARTER, SCHEMA = "scenario.toml", "scenario.schema.json"
+STUDY = "study.toml"  # the file to run of an example with data
 
 
 def new(
@@ -50,20 +54,31 @@ def _starter() -> dict[str, str]:
 
 
 def _examples() -> dict[str, str]:
+    """Return the text of each example by name, of the file to run where there are several."""
+    return {
+        place.name.removesuffix(".toml"): (place / STUDY if place.is_dir() else place).read_text(encoding="utf-8")
+        for place in sorted(_shelf().iterdir(), key=lambda place: place.name)
+    }
+
+
+def _shelf() -> Traversable:
     from importlib.resources import files
 
-    places = sorted((files("peerpressure") / "examples").iterdir(), key=lambda place: place.name)
-    return {place.name.removesuffix(".toml"): place.read_text(encoding="utf-8") for place in places}
+    return files("peerpressure") / "examples"
 
 
 def _example(name: str) -> dict[str, str]:
-    """Return the files of an example by name: itself, and the scenario of a sweep."""
+    """Return the files of an example by name: itself, the scenario of a sweep, and its data."""
     known = _examples()
     if name not in known:
         from peerpressure.errors import did_you_mean
 
         text = f"there is no example {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
         raise typer.BadParameter(text, param_hint="'--example'")
+    folder = _shelf() / name
+    if folder.is_dir():
+        others = {place.name: place.read_text(encoding="utf-8") for place in folder.iterdir() if place.name != STUDY}
+        return {STUDY: known[name]} | others
     found = {f"{name}.toml": known[name]}
     named = _scenario_of(known[name])
     return found | ({named: known[named.removesuffix(".toml")]} if named else {})
