@@ -76,7 +76,7 @@ def test_links_paths_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = {link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link}
     assert [link for link in links if not (page.parent / link).exists()] == []
-    # `engine/wide.py` and the like are paths within the package, `benchmarks/` and `examples/` beside it.
+    # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
     names = re.findall(r"`(theory|recovery|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
