@@ -27,6 +27,7 @@ from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
+from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import System, model_of, state_layout, transitions
 from peerpressure.trajectory import Trajectory
 
@@ -163,7 +164,7 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
-    with cancellable(should_stop):
+    with cancellable(should_stop), few_threads(model.n):
         return _recover(model, trajectory, method, observation, prior, target)
 
 

@@ -17,6 +17,7 @@ from peerpressure.recovery._fit_tests import TESTS, agent_probabilities, at_leas
 from peerpressure.recovery._limits import FILTER_LIMIT
 from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._residuals import Likelihood, Residuals, residuals, sparse_likelihood
+from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import System, model_of, step_length
 from peerpressure.trajectory import Trajectory
 
@@ -72,7 +73,8 @@ class FitDiagnostics:
     @cached_property
     def _found(self) -> Residuals | None:
         try:
-            return residuals(self.system, self.outputs)
+            with few_threads(self.outputs.seen.n):
+                return residuals(self.system, self.outputs)
         except InvalidInputError:
             # Exact facts that contradict one another are no error here but the clearest answer that a test can give.
             values = np.full((self.outputs.known.shape[0], 1, 1), np.inf)

@@ -22,6 +22,7 @@ from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
+from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import System, initial_state, model_of, with_model
 
 Array: TypeAlias = NDArray[np.float64]
@@ -122,7 +123,7 @@ def information(
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
     seen = (observation or Observation()).resolve(model_of(model), np.arange(steps + 1))
-    with cancellable(should_stop):
+    with cancellable(should_stop), few_threads(model.n):
         return _of(model, seen)
 
 

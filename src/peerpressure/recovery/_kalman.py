@@ -37,6 +37,7 @@ from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERA
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
+from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import (
     System,
     Transition,
@@ -385,10 +386,11 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     _check_size(model, data)
     hidden: list[GaussianPosterior] = []
     states: list[Parts] = []
-    for step in run_filter(model, with_copies(data), prior):
-        # One solution of the information state per step, O(n³) each: the path needs the posterior at every time.
-        hidden.append(step.information.solve().posterior)
-        states.append(_parts(model, step.state.posterior(hidden[-1]), hidden[-1]))
+    with few_threads(model.n):
+        for step in run_filter(model, with_copies(data), prior):
+            # One solution of the information state per step, O(n³) each: the path needs the posterior at every time.
+            hidden.append(step.information.solve().posterior)
+            states.append(_parts(model, step.state.posterior(hidden[-1]), hidden[-1]))
     return _path(model, hidden, states)
 
 
@@ -434,10 +436,11 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     np.True_
     """
     _check_size(model, data)
-    # The backward pass needs the corrections and transitions of all steps, so they are all stored.
-    steps = list(run_filter(model, with_copies(data), prior))
-    hidden = steps[-1].information.solve().posterior
-    states = [_parts(model, posterior, hidden) for posterior in run_smoother(steps, hidden)]
+    with few_threads(model.n):
+        # The backward pass needs the corrections and transitions of all steps, so they are all stored.
+        steps = list(run_filter(model, with_copies(data), prior))
+        hidden = steps[-1].information.solve().posterior
+        states = [_parts(model, posterior, hidden) for posterior in run_smoother(steps, hidden)]
     return _path(model, [hidden] * len(states), states[::-1])
 
 

@@ -25,6 +25,7 @@ from peerpressure.recovery._locations import LOCATIONS, LocationInterval, Presen
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, Interval, fit_replicate
+from peerpressure.recovery._threads import few_threads
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
 from peerpressure.schedules import Constant
 
@@ -117,7 +118,7 @@ def fit(
     if not 0 < level < 1:
         rule = "a level must lie strictly between 0 and 1"
         raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
-    with cancellable(should_stop):
+    with cancellable(should_stop), few_threads(model.n):
         what, design, samples = _prepared(model, data, unknown, pieces)
         found: list[Found | None] = []
         reasons: list[str | None] = []

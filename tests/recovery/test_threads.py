@@ -1,0 +1,50 @@
+"""Linear algebra on one thread for few agents, and as before afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Barrier, Thread
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from peerpressure.recovery._threads import few_threads
+
+
+def threads() -> set[int]:
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.fixture
+def usual() -> Iterator[set[int]]:
+    with threadpool_limits(2, user_api="blas"):
+        if not threads():
+            pytest.skip("the threads of this library of linear algebra cannot be set")
+        yield threads()
+
+
+def test_few_agents_take_one_thread_and_many_take_all(usual: set[int]) -> None:
+    with few_threads(5):
+        assert threads() == {1}
+    with few_threads(5_000):
+        assert threads() == usual
+    assert threads() == usual
+
+
+def test_the_last_of_several_blocks_restores_the_threads(usual: set[int]) -> None:
+    both, one_left, ended = Barrier(2), Barrier(2), list[set[int]]()
+
+    def other() -> None:
+        with few_threads(5):
+            both.wait()
+            one_left.wait()
+            ended.append(threads())
+
+    worker = Thread(target=other)
+    worker.start()
+    with few_threads(5):
+        both.wait()
+    one_left.wait()
+    worker.join()
+    assert ended == [{1}]
+    assert threads() == usual
