@@ -31,20 +31,21 @@ def test_few_agents_take_one_thread_and_many_take_all(usual: set[int]) -> None:
     assert threads() == usual
 
 
-def test_the_last_of_several_blocks_restores_the_threads(usual: set[int]) -> None:
-    both, one_left, ended = Barrier(2), Barrier(2), list[set[int]]()
+def test_a_block_of_another_thread_leaves_no_trace(usual: set[int]) -> None:
+    both, found = Barrier(2), list[set[int]]()
 
     def other() -> None:
-        with few_threads(5):
+        with few_threads(5), few_threads(5):
             both.wait()
-            one_left.wait()
-            ended.append(threads())
+            found.append(threads())
+            both.wait()
 
     worker = Thread(target=other)
-    worker.start()
     with few_threads(5):
+        worker.start()
         both.wait()
-    one_left.wait()
-    worker.join()
-    assert ended == [{1}]
+        both.wait()
+        worker.join()
+        assert threads() == {1}
+    assert found == [{1}]
     assert threads() == usual
