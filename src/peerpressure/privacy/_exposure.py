@@ -125,7 +125,7 @@ def exposure(
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
-    with cancellable(should_stop), few_threads(model.n):
+    with cancellable(should_stop), few_threads(model_of(model).n):
         return _exposure(model, steps, observed, prior)
 
 

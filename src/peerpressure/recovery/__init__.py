@@ -164,7 +164,7 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
-    with cancellable(should_stop), few_threads(model.n):
+    with cancellable(should_stop), few_threads(model_of(model).n):
         return _recover(model, trajectory, method, observation, prior, target)
 
 

@@ -123,7 +123,7 @@ def information(
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
     seen = (observation or Observation()).resolve(model_of(model), np.arange(steps + 1))
-    with cancellable(should_stop), few_threads(model.n):
+    with cancellable(should_stop), few_threads(model_of(model).n):
         return _of(model, seen)
 
 

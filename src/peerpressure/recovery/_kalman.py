@@ -386,7 +386,7 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     _check_size(model, data)
     hidden: list[GaussianPosterior] = []
     states: list[Parts] = []
-    with few_threads(model.n):
+    with few_threads(model_of(model).n):
         for step in run_filter(model, with_copies(data), prior):
             # One solution of the information state per step, O(n³) each: the path needs the posterior at every time.
             hidden.append(step.information.solve().posterior)
@@ -436,7 +436,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     np.True_
     """
     _check_size(model, data)
-    with few_threads(model.n):
+    with few_threads(model_of(model).n):
         # The backward pass needs the corrections and transitions of all steps, so they are all stored.
         steps = list(run_filter(model, with_copies(data), prior))
         hidden = steps[-1].information.solve().posterior
