@@ -121,14 +121,14 @@ def test_posterior_errors_have_the_stated_size_over_the_prior(method: str) -> No
     rng = np.random.default_rng(4)
     spread = np.diag(np.full(7, 0.4)) + 0.1
     errors = []
-    for k in range(150):
+    for k in range(80):
         base = small_model("ar1")
         hidden = rng.multivariate_normal(np.full(7, 0.5), spread)
         model = pp.Model(base.network, hidden, base.stubbornness, base.pressure, base.noise)
         estimate = recover(model, pp.simulate(model, STEPS, seed=k), method, prior=Prior(0.5, spread))
         errors.append(estimate.residuals()[0])
     ratio = np.mean(np.square(errors), axis=0) / estimate.variance
-    assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 150)).all()
+    assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 80)).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
