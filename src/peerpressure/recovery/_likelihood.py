@@ -24,7 +24,7 @@ from peerpressure.recovery._limits import FIT_NUMBERS
 from peerpressure.recovery._locations import LOCATIONS, LocationInterval, Present, numerical
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
-from peerpressure.recovery._profile_intervals import Found, Interval, fit_replicate
+from peerpressure.recovery._profile_intervals import Found, fit_replicate
 from peerpressure.recovery._threads import few_threads
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
 from peerpressure.schedules import Constant
@@ -228,17 +228,17 @@ def _gathered(
         p = _stacked([each and each.parameters[name] for each in found])
         # One number for all, unless agents or pieces have their own.
         many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
-        parameters[name] = p if many else UnknownParameter(*(getattr(p, part)[:, 0] for part in Interval._fields))
+        parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
     heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
     return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces)
 
 
-def _stacked(found: Sequence[Interval | None]) -> UnknownParameter:
+def _stacked(found: Sequence[UnknownParameter | None]) -> UnknownParameter:
     """Return the intervals of all replicates, NaN for those that failed."""
     shape = next(each.value for each in found if each is not None).shape
     nothing = np.full(shape, np.nan)
-    empty = Interval(nothing, nothing, nothing, nothing, np.zeros(shape, dtype=bool))
-    return UnknownParameter(*(np.array([(each or empty)[k] for each in found]) for k in range(5)))
+    empty = UnknownParameter(nothing, nothing, nothing, nothing, np.zeros(shape, dtype=bool))
+    return UnknownParameter(*map(np.array, zip(*(vars(each or empty).values() for each in found), strict=True)))
 
 
 def _of_law(model: Model, data: Outputs) -> Estimate:

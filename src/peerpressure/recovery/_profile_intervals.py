@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.model import Vector
 from peerpressure.recovery._joint_fit import ProfileLikelihood, ProfilePoint
@@ -27,7 +26,7 @@ from peerpressure.recovery._profile_search import (
     searched,
     zero_between,
 )
-from peerpressure.recovery._unknowns import COORDINATES
+from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter
 
 # Points between the ends of a profile at which agents' own intervals are united.
 _PATH = 25
@@ -37,23 +36,13 @@ _GRID = 15
 _FAR = 1e4
 
 
-class Interval(NamedTuple):
-    """Value, standard error, both ends, and whether the curvature is positive and the data bound it."""
-
-    value: Vector
-    std: Vector
-    low: Vector
-    high: Vector
-    identified: NDArray[np.bool_]
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Found:
     """Intervals by name, those of x₀ and their covariance (n, n), or variances (n,) of a large network, and log p."""
 
-    parameters: dict[str, Interval]
-    hidden: Interval
+    parameters: dict[str, UnknownParameter]
+    hidden: UnknownParameter
     covariance: Vector
     log_likelihood: float
 
@@ -192,7 +181,7 @@ class _Profile:
             z[-1] = np.nan
         return z
 
-    def _shared(self, name: str, at: list[int], ends: list[tuple[float, float]]) -> Interval:
+    def _shared(self, name: str, at: list[int], ends: list[tuple[float, float]]) -> UnknownParameter:
         """Return a shared parameter from its coordinates and their ends."""
         scale = COORDINATES[name]
         value = np.array([scale.back(self.best[k]) for k in at])
@@ -204,13 +193,13 @@ class _Profile:
         whole = (low == scale.limits[0]) & (high == scale.limits[1])
         identified = np.isfinite(low) & np.isfinite(high) & ~whole & self.curved
         factor = _proportions(self.problem) if name == "std" else 1.0
-        return Interval(
+        return UnknownParameter(
             value * factor, std * factor, low * factor, high * factor, identified & np.ones_like(value, bool)
         )
 
     # What agents have for themselves.
 
-    def _own(self, ends: list[tuple[float, float]]) -> tuple[dict[str, Interval], Vector]:
+    def _own(self, ends: list[tuple[float, float]]) -> tuple[dict[str, UnknownParameter], Vector]:
         """Return the intervals of what agents have for themselves, by name, and the covariance of x̂₀."""
         slopes = self._derivatives()
         united = self._united(ends, slopes)
@@ -229,7 +218,7 @@ class _Profile:
             fine = seen & np.isfinite(low) & np.isfinite(high) & np.isfinite(std)
             factor = _proportions(self.problem) if name == "agent_std" else 1.0
             shown = np.where(seen, value, np.nan)
-            out[name] = Interval(shown * factor, std * factor, low * factor, high * factor, fine)
+            out[name] = UnknownParameter(shown * factor, std * factor, low * factor, high * factor, fine)
         return out, self._opinion_covariance(slopes["hidden"])
 
     def _estimates(self, name: str) -> tuple[Vector, Vector]:

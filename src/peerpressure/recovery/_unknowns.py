@@ -32,6 +32,8 @@ SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "std
 class UnknownParameter:
     """One unknown: all arrays are (replicates,), or (replicates, k) where each agent or piece of time has its own.
 
+    That of a single replicate has arrays of shape (k,).
+
     Attributes
     ----------
     value, std : array
