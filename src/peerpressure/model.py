@@ -6,8 +6,9 @@ of ``statespace``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, final
 
@@ -20,6 +21,7 @@ from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.labels import is_labelled, values_in_order
 from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.networks._classes import limit_state
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
@@ -44,6 +46,8 @@ class Update:
         Hidden opinions x, where they are constant.
     adjacency : sparse array of shape (agents, agents)
         The network A of this step.
+    transposed : sparse array of shape (agents, agents)
+        The transpose of A; A itself where it is symmetric.
     adaptation_rate : array of shape (agents,) or None
         Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
     """
@@ -52,12 +56,19 @@ class Update:
     coupling_scale: Vector
     preferred: Vector
     adjacency: sparse.csr_array
+    transposed: sparse.csr_array
     adaptation_rate: Vector | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
-        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; its rows sum to 1 − gain."""
+        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; the moduli of a row sum to 1 − gain."""
         return sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
+
+    @property
+    def absolute(self) -> Update:
+        """The same map with the moduli of all weights; the map itself where none is negative."""
+        A = self.adjacency
+        return replace(self, adjacency=abs(A), transposed=abs(self.transposed)) if A.nnz and A.data.min() < 0 else self
 
     def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
         """Return the next public opinions, for states of shape (agents,) or (agents, batch).
@@ -81,9 +92,9 @@ class Update:
         return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
 
     def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = A (coupling_scale ∘ v), as A is symmetric."""
-        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is A diag(c).
-        return np.asarray(self.adjacency @ (self._columns(self.coupling_scale, vector) * vector))
+        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v)."""
+        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
+        return np.asarray(self.transposed @ (self._columns(self.coupling_scale, vector) * vector))
 
     @staticmethod
     def _columns(values: Vector, like: Vector) -> Vector:
@@ -237,27 +248,74 @@ class Model:
 
     @cached_property
     def consensus_value(self) -> float:
-        """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough."""
+        """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough.
+
+        On a directed network opinions count by ℓs, with ℓ the left null vector of the Laplacian, and on a balanced
+        signed one v is the value of camp 1. Where there are several closed classes it is the mean of their values with
+        these weights; see ``consensus_state``.
+        """
+        weights = self.opinion_weights
+        opinions = self.network.camps * self.x0 if self.network.signed else self.x0
+        return float(weights @ opinions / weights.sum())
+
+    @cached_property
+    def opinion_weights(self) -> Vector:
+        """Weights ℓs of the opinions in the consensus value, up to their scale; s where the network is symmetric."""
+        weights = self.network.left_null_vector * self.s if self.network.directed else self.s
         # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
-        weights = self.s / self.s.max()
-        return float(weights @ self.x0 / weights.sum())
+        return np.asarray(weights / weights.max())
+
+    @cached_property
+    def mode_weights(self) -> Vector:
+        """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
+
+        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody.
+        """
+        weights = self.network.left_null_vector * self.network.degrees
+        return np.asarray(weights / (weights.sum() or 1.0))
+
+    @cached_property
+    def consensus_state(self) -> Vector:
+        """The limit of the fixed point as ρ → ∞, shape (agents,): v for all agents of one closed class.
+
+        With several closed classes, each has a value of its own, and other agents a mixture of these. On a signed
+        network camps have opposite values, and 0 where there is no balance.
+        """
+        if self.network.is_simple:
+            return np.full(self.n, self.consensus_value)
+        return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
 
     @cached_property
     def kappa(self) -> float:
-        """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions."""
-        return float(self.s.sum() / self.network.degrees.sum())
+        """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
+
+        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody.
+        """
+        ell, degrees = self.network.left_null_vector, self.network.degrees
+        if not self.network.directed:
+            return float(self.s.sum() / degrees.sum()) if degrees.any() else math.inf
+        total = float(ell @ degrees)
+        return float(ell @ self.s) / total if total else math.inf
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1."""
         checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         relief, weight = self.pressure.homogeneous(t)
-        if self.temporal_network is not None:
-            # An agent may be isolated at this step, for which relief 0 would give 0/0. A static network is connected.
+        if self.has_silent_steps:
+            # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
             relief = np.maximum(relief, least_relief(np.float64))
         gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
         # None and not zeros: readers then leave hidden opinions out of the state.
         adaptation_rate = None if self.adaptation is None else self.adaptation.at(t, self.n)
-        return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
+        A = self.adjacency_at(t)
+        # Networks that change are symmetric.
+        transposed = self.network.transposed if self.temporal_network is None else A
+        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate)
+
+    @cached_property
+    def has_silent_steps(self) -> bool:
+        """Whether an agent may listen to nobody at some step, and then shows its own opinion alone."""
+        return self.temporal_network is not None or not bool(self.network.degrees.min())
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
         """Return the adjacency matrix of step t."""
@@ -335,13 +393,10 @@ def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(message("the network must be a Network", got=type(network).__name__, remedy=remedy))
-    # Otherwise there is one consensus per component, and no single consensus value.
-    if not network.is_connected:
-        rule = (
-            "the network must be connected" if temporal_network is None else "all agents must meet, if only over time"
-        )
+    # Of agents who never meet, a record of contacts says nothing about what they would do.
+    if temporal_network is not None and not network.is_connected:
         remedy = "use network.largest_component()"
-        raise ModelError(message(rule, got=repr(network), remedy=remedy))
+        raise ModelError(message("all agents must meet, if only over time", got=repr(network), remedy=remedy))
     return network
 
 

@@ -328,7 +328,7 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
     if not len(times):
         raise network_error("a temporal network must have events", got="none", remedy="give at least one")
     # Positions and labels are resolved, and errors raised, as for the edges of a static network.
-    matrix, names = adjacency_from_edges((sources, targets), None, labels, n)
+    matrix, names = adjacency_from_edges((sources, targets), None, labels, n, directed=False)
     # The matrix lists both directions of every row; the first half is the direction that was given.
     i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
     return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)

@@ -123,7 +123,7 @@ def first_noise(sde: SDE) -> Vector:
 def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Vector], Vector]:
     """Return the right-hand side for the flat state of columns and covariance."""
     n, size = sde.n, shape[0] * shape[1]
-    centred = sde.x0 - sde.consensus_value
+    centred = sde.x0 - sde.centre
 
     def rate(t: float, flat: Vector) -> Vector:
         update = sde.update(t)

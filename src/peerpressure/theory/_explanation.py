@@ -23,7 +23,7 @@ from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
 from peerpressure.theory._stationary import fluctuation, stationary_mean
-from peerpressure.theory._structure import NoiselessLimit
+from peerpressure.theory._structure import NoiselessLimit, is_covered, period_of
 
 # Components that are named with their values.
 NAMED = 3
@@ -179,7 +179,8 @@ def _start_remembered(long_run: LongRun) -> Reasons:
     if long_run.continuous and long_run.model.network.is_bipartite:
         reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
     elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
-        reasons.append(Reason(ReasonCode.APERIODIC))
+        directed = long_run.model.network.directed
+        reasons.append(Reason(ReasonCode.APERIODIC_DIRECTED if directed else ReasonCode.APERIODIC))
     elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
         reasons.append(Reason(ReasonCode.SIDES_AGREE))
     return reasons
@@ -318,6 +319,10 @@ def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if structure.limit is not NoiselessLimit.PERIODIC:
         return [_phases_driven(long_run)]
     reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
+    if long_run.model.network.directed:
+        # Of a static network, whose one class has groups that never mix.
+        rotating = _reason(ReasonCode.ROTATING_PHASES, period=period_of(long_run.model))
+        return [*_start_remembered(long_run)[:1], rotating] if regime is Regime.FAST else [rotating]
     if sources is not None:
         reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]
     decided = regime.reaches_value or sources is not None
@@ -356,6 +361,9 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if not is_covered(long_run.model):
+        classes = len(long_run.model.network.closed_classes)
+        return [_reason(ReasonCode.NETWORK_NOT_COVERED, classes=classes)]
     if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
         code = ReasonCode.UNKNOWN_LAW
     elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:

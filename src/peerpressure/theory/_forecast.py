@@ -190,7 +190,7 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
 
 def mean_flow(sde: SDE, end: float) -> Vector:
     """Return the mean public opinions at a time, and the weights of a start of 1 in them, shape (agents, 2)."""
-    v, shape = sde.consensus_value, (sde.n, 2)
+    v, shape = sde.centre, (sde.n, 2)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         def rate(t: float, flat: Vector) -> Vector:

@@ -33,7 +33,7 @@ from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._fixed_point import balanced_solver
+from peerpressure.theory._fixed_point import balanced_solver, directed_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
 from peerpressure.theory._regime import NoiseEffect, Regime
@@ -63,8 +63,8 @@ def mode_noise(model: Model) -> float:
     1.4142135623730951
     """
     model = discrete_model(model)
-    # Divided by the maximum, as squares of a very large or very small stubbornness leave the range of doubles.
-    weights = model.s / model.s.max()
+    # Scaled to at most 1, as squares of a very large or very small stubbornness leave the range of doubles.
+    weights = model.opinion_weights
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
 
 
@@ -114,13 +114,17 @@ def with_parts(system: Model | SDE, **parts: Any) -> Model | SDE:
 def lag(model: Model) -> float:
     """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
 
-    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d.
+    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d; on a directed network it is
+    Σ ℓs z = 0 and K = Σ π z.
     """
     # The fixed point then has its mode at v for every pressure; solving would return rounding errors instead of 0.
     if is_proportional(model):
         return 0.0
-    d, s = model.network.degrees, model.s / model.s.max()
-    z = balanced_solver(model.network.laplacian, s)(model.s * (model.x0 - model.consensus_value))
+    off, d = model.s * (model.x0 - model.consensus_value), model.network.left_null_vector * model.network.degrees
+    if model.network.directed:
+        z = directed_solver(model.network.laplacian, model.opinion_weights)(off)
+    else:
+        z = balanced_solver(model.network.laplacian, model.opinion_weights)(off)
     found = float(d @ z / d.sum())
     # By symmetry it may be 0, and what is left is rounding.
     return found if abs(found) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
@@ -337,7 +341,7 @@ def _remembered(model: Model, r: float) -> float | None:
     if not isinstance(schedule, Linear | Power):
         return None
     beta = schedule.offset / schedule.slope if isinstance(schedule, Linear) else 0.0
-    d = model.network.degrees
+    d = model.network.left_null_vector * model.network.degrees
     start = float(d @ (model.start_state - model.consensus_value) / d.sum())
     if beta == -1:
         return 0.0  # ρ_1 = 0: the first step forgets the start altogether

@@ -42,6 +42,8 @@ class ReasonCode(StrEnum):
     # Biased consensus and oscillation.
     START_REMEMBERED = "start_remembered"
     APERIODIC = "aperiodic"
+    APERIODIC_DIRECTED = "aperiodic_directed"
+    ROTATING_PHASES = "rotating_phases"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
     LIMIT_IS_V = "limit_is_v"
@@ -97,6 +99,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
+    NETWORK_NOT_COVERED = "network_not_covered"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -229,6 +232,13 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.MEAN_SQUARE: "Agents converge in mean square; whether they do almost surely is not known.",
     ReasonCode.START_REMEMBERED: "{condition} is finite, so that the start and early noise are never forgotten.",
     ReasonCode.APERIODIC: "An odd cycle in the network lets all agents agree.",
+    ReasonCode.APERIODIC_DIRECTED: (
+        "The lengths of the cycles of the network have no common divisor, which lets all agents agree."
+    ),
+    ReasonCode.ROTATING_PHASES: (
+        "The network has period {period:,}: so many groups of agents listen to each other in turn, and pass different "
+        "values on for ever."
+    ),
     ReasonCode.CONTINUOUS_DAMPING: (
         "In continuous time the difference between the two sides of the network fades like e^(−2t)."
     ),
@@ -354,6 +364,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
     ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
+    ReasonCode.NETWORK_NOT_COVERED: (
+        "For hidden opinions that adapt, or noise that grows, no result is known on a network with {classes:,} closed "
+        "classes of agents who listen to themselves only, or with negative weights, and so the outcome is not known."
+    ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
         "the common value."

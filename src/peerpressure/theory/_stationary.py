@@ -26,6 +26,7 @@ from typing import final
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 from scipy.sparse.linalg import spsolve
 
 from peerpressure.model import Model, Vector
@@ -129,9 +130,31 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
     assert scale is not None
     A, d = networks.adjacency[0], networks.degrees[0]
     M, sigma = model.s + rho * d, long_run.deviations * scale
+    if model.network.directed:
+        if model.n <= MOST_AGENTS:
+            return _by_equations(long_run, rho * A.toarray() / M[:, None], model.mode_weights, model.s * sigma / M)
+        back = rho * model.network.transposed
+        return None if long_run.continuous else _by_series(back, model.mode_weights, M, model.s * sigma, phi)
     if model.n <= MOST_AGENTS:
         return _by_eigenvalues(long_run, rho * A.toarray(), d / d.sum(), M, sigma)
     return None if long_run.continuous else _by_series(rho * A, d / d.sum(), M, model.s * sigma, phi)
+
+
+def _by_equations(long_run: LongRun, C: Vector, w: Vector, noise: Vector) -> Fluctuation:
+    """Solve the Lyapunov equation P = C P Cᵀ + GGᵀ, or that of continuous time, where C is not symmetric.
+
+    AR(1) noise u adds the covariance φ(I − φC)⁻¹G of y_{t−1} with u_t to it.
+    """
+    phi, one, G = long_run.phi, np.eye(w.size), np.diag(noise)
+    if phi == 1:
+        root = np.linalg.solve(one - C, G)
+        P = root @ root.T
+    elif long_run.continuous:
+        P = solve_continuous_lyapunov(one - C, G @ G)
+    else:
+        cross = C @ (phi * np.linalg.solve(one - phi * C, G)) @ G
+        P = solve_discrete_lyapunov(C, cross + cross.T + G @ G)
+    return Fluctuation(math.sqrt(max(0.0, float(w @ P @ w))), np.sqrt(np.maximum(np.diag(P), 0.0)))
 
 
 def _by_eigenvalues(long_run: LongRun, coupling: Vector, w: Vector, M: Vector, sigma: Vector) -> Fluctuation:
@@ -152,10 +175,13 @@ def _by_eigenvalues(long_run: LongRun, coupling: Vector, w: Vector, M: Vector, s
 
 
 def _by_series(coupling: sparse.csr_array, w: Vector, M: Vector, s_sigma: Vector, phi: float) -> Fluctuation | None:
-    """Sum over the steps back in time with which noise enters the mode; None if that takes too many."""
+    """Sum over the steps back in time with which noise enters the mode; None if that takes too many.
+
+    ``coupling`` is ρAᵀ.
+    """
     weights, past, variance = w, np.zeros_like(w), 0.0
     # Rows of C sum to at most α < 1, so that the weights fall like α^k.
-    fall = -math.log(float(np.max(1 - (M - coupling @ np.ones_like(w)) / M)))
+    fall = -math.log(float(np.max(1 - (M - coupling.T @ np.ones_like(w)) / M)))
     steps = math.ceil(-math.log(NEGLIGIBLE) / fall) if fall > 0 else math.inf
     if steps * (coupling.nnz + 10 * w.size) > MOST_WORK:
         return None
