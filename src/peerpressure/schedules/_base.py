@@ -123,7 +123,7 @@ class Schedule(ABC):
         Raises
         ------
         ScheduleError
-            If a time is not a number of at least 0, or ρ_t is not one.
+            If a time is not a real number, or ρ_t is negative or not a number.
         """
         times = as_times(t)
         # log of a negative ρ would be NaN without an error, hence the check of ρ itself.
@@ -148,7 +148,7 @@ class Schedule(ABC):
         Raises
         ------
         ScheduleError
-            If a time is not a number of at least 0, or ρ_t is not one.
+            If a time is not a real number, or ρ_t is negative or not a number.
         """
         times = as_times(t)
         return self._inverse(times, self._checked(times))
@@ -175,7 +175,7 @@ class Schedule(ABC):
         Raises
         ------
         ScheduleError
-            If a time is not a number of at least 0, or ρ_t is not one.
+            If a time is not a real number, or ρ_t is negative or not a number.
         """
         times = as_times(t)
         rho = self._checked(times)
