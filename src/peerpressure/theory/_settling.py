@@ -32,6 +32,18 @@ class Settling:
         not at the last step.
     value : int, optional
         First step from which on an agent is within the tolerance of v; None if it is not at the last step.
+
+    See Also
+    --------
+    forecast : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
+    >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
+    Settling(tolerance=0.05, steps=100, each_other=23, value=11)
     """
 
     tolerance: float
