@@ -38,6 +38,17 @@ def check_room(scenario: Scenario, out: Path) -> str:
         If memory or disk has less than that free.
     FileFormatError
         If the folder cannot be written.
+
+    See Also
+    --------
+    Experiment : Carries out a scenario.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from peerpressure.scenario import scenario_from
+    >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
+    '... of memory, up to ... on disk'
     """
     import psutil
 
@@ -96,6 +107,29 @@ def _check_disk(out: Path, needed: int) -> None:
 
 
 def no_place(out: Path, error: OSError) -> FileFormatError:
-    """Return the error for a folder that cannot be written."""
+    """Return the error for a folder that cannot be written.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    error : OSError
+        What the system said.
+
+    Returns
+    -------
+    FileFormatError
+        The error to raise.
+
+    See Also
+    --------
+    check_room : Checks a folder before a run.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> str(no_place(Path("results"), PermissionError(13, "Permission denied")))
+    'results must have a place to go, got results (Permission denied); name a folder that may be written to'
+    """
     rule, remedy = "results must have a place to go", "name a folder that may be written to"
     return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))
