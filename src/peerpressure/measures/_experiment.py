@@ -59,6 +59,17 @@ def check_room(scenario: Scenario, out: Path) -> str:
         If memory or disk has less than that free.
     FileFormatError
         If the folder cannot be written.
+
+    See Also
+    --------
+    Experiment : Carries out a scenario.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from peerpressure.scenario import scenario_from
+    >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
+    '... of memory, up to ... on disk'
     """
     import psutil
 
@@ -117,7 +128,30 @@ def _check_disk(out: Path, needed: int) -> None:
 
 
 def no_place(out: Path, error: OSError) -> FileFormatError:
-    """Return the error for a folder that cannot be written."""
+    """Return the error for a folder that cannot be written.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    error : OSError
+        What the system said.
+
+    Returns
+    -------
+    FileFormatError
+        The error to raise.
+
+    See Also
+    --------
+    check_room : Checks a folder before a run.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> str(no_place(Path("results"), PermissionError(13, "Permission denied")))
+    'results must have a place to go, got results (Permission denied); name a folder that may be written to'
+    """
     rule, remedy = "results must have a place to go", "name a folder that may be written to"
     return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))
 
@@ -258,7 +292,20 @@ class Experiment:
         return self.budget_after(self.steps, recorded=True)
 
     def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
-        """Return the privacy budget up to a step, of one run without y₀ or of all recorded data."""
+        """Return the privacy budget up to a step, of one run without y₀ or of all recorded data.
+
+        Parameters
+        ----------
+        steps : int
+            The number of steps, at least 1.
+        recorded : bool, default False
+            Whether to account for all that was recorded: every replicate, and y₀ if states or summaries are kept.
+
+        Returns
+        -------
+        Budget
+            The account of every agent.
+        """
         # A budget may be asked for without a [privacy] section, as the explorer does; its defaults apply then.
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
         # What is recorded in fact, which ``record`` may override: the guarantee is about the data that exist.
@@ -329,7 +376,31 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
 
 
 def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
-    """Yield all states, in tables of about ``most`` rows: a run can be larger than a table in memory."""
+    """Yield all states in tables, since a run can be larger than a table in memory.
+
+    Parameters
+    ----------
+    run : Trajectory
+        A run with recorded states.
+    most : int
+        Number of rows of a table, up to which whole times are put into it; a table has at least one time.
+
+    Yields
+    ------
+    pandas.DataFrame
+        Rows as ``Trajectory.to_dataframe`` returns them, of one replicate.
+
+    See Also
+    --------
+    summaries : Minimum, maximum and mean over agents.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, simulate
+    >>> from peerpressure.networks import k2
+    >>> [len(table) for table in states(simulate(Model(k2(), hidden=[0.0, 1.0]), steps=4), most=4)]
+    [4, 4, 2]
+    """
     # Tables are cut between times, so that each table has all agents of the times in it.
     assert run.states is not None
     stride = max(1, most // run.agents.size)
@@ -355,6 +426,27 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
 
     Where hidden opinions adapt and all of them are recorded, ``hidden_minimum``, ``hidden_maximum``, ``hidden_mean``
     and ``hidden_spread`` follow.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``replicate``, ``time`` and one for each summary.
+
+    See Also
+    --------
+    states : The opinions of every agent.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import scenario_from
+    >>> parts = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 3}}
+    >>> summaries(Experiment(scenario_from(parts)))["spread"].round(3).tolist()
+    [1.0, 0.0, 0.333, 0.0]
     """
     import pandas as pd
 
@@ -425,7 +517,31 @@ def spent(experiment: Experiment) -> pd.DataFrame:
 
 
 def estimates(experiment: Experiment) -> pd.DataFrame:
-    """Return estimated and true hidden opinions, one row per method, replicate and agent."""
+    """Return estimated and true hidden opinions, one row per method, replicate and agent.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        An experiment whose scenario has an [observe] section.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``method``, ``replicate``, ``agent``, ``hidden``, ``value``, ``std`` and ``identified``.
+
+    See Also
+    --------
+    summaries : The public opinions over time.
+    peerpressure.recover : Estimates hidden opinions from a run.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import scenario_from
+    >>> noise, observe = {"law": "gaussian", "std": 0.5}, {"methods": ["kalman"]}
+    >>> parts = {"network": {"generator": "k2"}, "noise": noise, "observe": observe, "run": {"steps": 9, "seed": 1}}
+    >>> estimates(Experiment(scenario_from(parts))).shape
+    (2, 7)
+    """
     import pandas as pd
 
     parts = [

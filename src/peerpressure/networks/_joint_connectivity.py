@@ -187,6 +187,10 @@ def limit_components(temporal: TemporalNetwork) -> tuple[int, NDArray[np.int32]]
     member : array of int, shape (n,)
         Component of every agent.
 
+    See Also
+    --------
+    joint_connectivity : Connectivity over windows of steps.
+
     Examples
     --------
     >>> limit_components(TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (9, 1, 2, 0)]))

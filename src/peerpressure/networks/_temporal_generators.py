@@ -193,6 +193,11 @@ def activity_driven(
     TooLargeError
         If the expected number of events does not fit into memory.
 
+    See Also
+    --------
+    edge_markovian : Edges that last for more than one step.
+    recorded_contacts : Contacts of people.
+
     References
     ----------
     .. [1] Perra et al. (2012), Activity driven modeling of time varying networks, Sci. Rep. 2, 469.

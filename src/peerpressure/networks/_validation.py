@@ -325,6 +325,17 @@ class Generator(Generic[Built]):
         Number of pairs of a temporal network that may be linked, from the parameters.
     short : str, optional
         Abbreviation for the command line.
+
+    See Also
+    --------
+    peerpressure.networks.GENERATORS : Table of all generators of networks.
+    peerpressure.networks.TEMPORAL : Table of those of temporal networks.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import GENERATORS
+    >>> GENERATORS["cycle"].build(6)
+    Network(6 agents, 6 edges, bipartite, degree 2)
     """
 
     build: Callable[..., Built]
@@ -337,7 +348,20 @@ class Generator(Generic[Built]):
     short: str = ""
 
     def check(self, **values: Any) -> None:
-        """Raise unless each value is in its legal range and the network fits into memory."""
+        """Raise unless each value is in its legal range and the network fits into memory.
+
+        Parameters
+        ----------
+        **values : object
+            Values of the declared parameters, and ``steps`` and ``edges`` where they apply.
+
+        Raises
+        ------
+        NetworkError
+            If a value is out of its range.
+        TooLargeError
+            If the network does not fit into memory.
+        """
         # Ranges come first, since the estimate of the size assumes legal values.
         for one in self.parameters:
             # Flags such as ``connected`` have no range, and callers leave them out.

@@ -297,7 +297,30 @@ LARGEST_COVARIANCE = 1_000
 
 
 class GaussianMoments(NamedTuple):
-    """Mean and variance (times, names), and the covariance (names, names) at the last time."""
+    """Mean and variance of agents or of weighted sums over time, with the covariance at the last time.
+
+    Attributes
+    ----------
+    mean : array of shape (times, names)
+        Mean, in units of opinion.
+    variance : array of shape (times, names)
+        Variance, in squared units of opinion.
+    covariance : array of shape (names, names)
+        Covariance at the last time.
+
+    See Also
+    --------
+    moments_at : Moments of all agents.
+    moments_of : Moments of weighted sums.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure.networks import k2
+    >>> found = moments_at(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [1.0, 2.0])
+    >>> found.mean.shape, found.covariance.shape
+    ((2, 2), (2, 2))
+    """
 
     mean: Vector
     variance: Vector
@@ -309,6 +332,30 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
 
     They solve m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ from the start, which is known and has no variance.
 
+    Parameters
+    ----------
+    sde : SDE
+        The equation, of up to 1,000 agents.
+    times : float or array_like of float
+        Increasing times from 0 on.
+
+    Returns
+    -------
+    GaussianMoments
+        Mean and variance of shape (times, n), and the covariance at the last time.
+
+    Raises
+    ------
+    InvalidInputError
+        If times are not increasing, or there are more than 1,000 agents.
+
+    See Also
+    --------
+    moments_of : Moments of weighted sums, for any number of agents.
+    stationary : The law for t → ∞ under constant pressure.
+
+    Examples
+    --------
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian
@@ -328,11 +375,36 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
 
 
 def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoments:
-    """Return mean and variance of the sums cᵀy with these weights, shape (sums, agents), at increasing real times.
+    """Return mean and variance of weighted sums cᵀy of agents at increasing real times.
 
     Few sums of many agents come from the adjoint equation, in sparse products only; many times of few agents come
     from the whole covariance.
 
+    Parameters
+    ----------
+    sde : SDE
+        The equation.
+    weights : array_like of shape (sums, n) or (n,)
+        Weights c of each sum.
+    times : float or array_like of float
+        Increasing times from 0 on.
+
+    Returns
+    -------
+    GaussianMoments
+        Mean and variance of shape (times, sums), and the covariance at the last time.
+
+    Raises
+    ------
+    InvalidInputError
+        If times are not increasing, or weights are not one number for each agent.
+
+    See Also
+    --------
+    moments_at : Moments of all agents.
+
+    Examples
+    --------
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import cycle
     >>> moments_of(SDE(Model(cycle(1001), hidden=range(1001))), np.full(1001, 1 / 1001), 5.0).mean.round(9)
@@ -351,7 +423,41 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
 
 
 def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
-    """Yield mean (agents,) and covariance (agents, agents) at each of the times."""
+    """Yield mean and covariance of all agents at each of the times.
+
+    Parameters
+    ----------
+    sde : SDE
+        The equation, of up to 1,000 agents.
+    times : array of float
+        Increasing times from 0 on.
+
+    Yields
+    ------
+    mean : array of shape (n,)
+        Mean, in units of opinion.
+    covariance : array of shape (n, n)
+        Covariance.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are more than 1,000 agents.
+
+    See Also
+    --------
+    moments_at : The same without the covariances of earlier times.
+    moments_of : Moments of weighted sums of any number of agents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure.networks import k2
+    >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0, noise=Gaussian(0.5)))
+    >>> [float(mean[0].round(4)) for mean, _ in gaussian_path(sde, np.array([1.0, 20.0]))]
+    [1.259, 1.3333]
+    """
     n, v = sde.n, sde.consensus_value
     if n > LARGEST_COVARIANCE:
         rule = f"the covariance of all agents is worked out for up to {LARGEST_COVARIANCE:,} of them"
@@ -380,11 +486,37 @@ def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
 
 
 def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
-    """Return mean (agents,) and covariance (agents, agents) that pressure and noise of time t would settle at.
+    """Return the mean and the covariance at which pressure and noise of time t would settle.
 
     The mean is the fixed point (S + ρL)⁻¹S x₀. The covariance solves BP + PBᵀ = GGᵀ: with M = S + ρD, the matrix
     M^½ B M^(−½) is symmetric, and in its eigenvectors with eigenvalues λ the solution is a division by λ_i + λ_j.
 
+    Parameters
+    ----------
+    sde : SDE
+        The equation, of up to 1,000 agents.
+    t : float
+        Time at which pressure and noise are read.
+
+    Returns
+    -------
+    mean : array of shape (n,)
+        Mean of the stationary law, in units of opinion.
+    covariance : array of shape (n, n)
+        Covariance of the stationary law.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are more than 1,000 agents, or the law is not stationary to working precision.
+
+    See Also
+    --------
+    moments_at : The law at a finite time.
+    theory.fixed_point : The mean, in discrete time as well.
+
+    Examples
+    --------
     >>> from peerpressure.model import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.noise import Gaussian

@@ -42,6 +42,18 @@ class Settling:
         not at the last step.
     value : int, optional
         First step from which on an agent is within the tolerance of v; None if it is not at the last step.
+
+    See Also
+    --------
+    forecast : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
+    >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
+    Settling(tolerance=0.05, steps=100, each_other=23, value=11)
     """
 
     tolerance: float
@@ -132,6 +144,19 @@ class Forecast:
     rms_distance_stderr, disagreement_stderr, hidden_disagreement_stderr : float
         Standard errors of these numbers; 0 where they are exact. On large networks the trace of the covariance is
         estimated with random probes.
+
+    See Also
+    --------
+    forecast : Computes it.
+    Moments : The law at all times.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> ahead = forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 99)
+    >>> round(ahead.mode_mean, 6), round(ahead.mode_std, 4)
+    (0.5, 0.0352)
     """
 
     steps: int
@@ -401,12 +426,17 @@ def mode_error(model: Model | SDE, steps: int) -> float:
     model : Model or SDE
         Any model.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
 
     Returns
     -------
     float
         √(bias² + variance) of Σ d y/Σ d about v.
+
+    See Also
+    --------
+    forecast : Also the distances of the agents.
+    consensus_rate : Its decay as t → ∞.
 
     Examples
     --------

@@ -149,9 +149,15 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     InvalidInputError
         If all agents of a connected group adapt: every consensus of the group is a fixed point then.
 
+    See Also
+    --------
+    sde.stationary : Mean and covariance in continuous time.
+
     References
     ----------
-    .. [1] Friedkin & Johnsen (1990), Social influence and opinions, J. Math. Sociol. 15, 193–206.
+    .. [1] N. E. Friedkin and E. C. Johnsen (1990), "Social influence and opinions", Journal of Mathematical Sociology
+    15,
+       193–206.
 
     Examples
     --------
