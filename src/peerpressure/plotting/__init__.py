@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
 from peerpressure.plotting._recovery import fit_diagnostics
 from peerpressure.plotting.style import render, save
+from peerpressure.plotting.sweep import sweep_plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,4 +95,4 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     return function(*(tables[table] for table in needed))
 
 
-__all__ = ["ANIMATIONS", "FIGURES", "draw", "fit_diagnostics", "render", "save"]
+__all__ = ["ANIMATIONS", "FIGURES", "draw", "fit_diagnostics", "render", "save", "sweep_plot"]
