@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple
 
+import matplotlib as mpl
+
 from peerpressure.plotting.style import render, styled
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image, image
@@ -71,6 +73,10 @@ def _draw(job: tuple[str, bool, bool]) -> tuple[str, Drawing]:
 @styled
 def settled(figure: Figure) -> Figure:
     """Return the figure with its layout computed once instead of once per format."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    # Not "none", which leaves a placeholder: Matplotlib would draw the figure twice per format to compute its layout.
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
     return figure

@@ -22,7 +22,6 @@ from peerpressure.privacy import Budget
 from peerpressure.report.drawing import draw
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
-from peerpressure.storage import write_netcdf
 from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
@@ -254,7 +253,7 @@ def run_files(
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
     # As functions, called while the file is written, so that no second copy of the states is in memory.
-    files["run.nc"] = lambda file: write_netcdf(experiment.run.to_xarray(), file)
+    files["run.nc"] = experiment.run.write_netcdf
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:
