@@ -54,6 +54,7 @@ class Experiment:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment
     >>> from peerpressure.scenario import scenario_from
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
@@ -219,6 +220,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, results
     >>> from peerpressure.scenario import scenario_from
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
@@ -263,6 +265,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
     Examples
     --------
     >>> from peerpressure import Model, simulate
+    >>> from peerpressure.measures import states
     >>> from peerpressure.networks import k2
     >>> [len(table) for table in states(simulate(Model(k2(), hidden=[0.0, 1.0]), steps=4), most=4)]
     [4, 4, 2]
@@ -309,6 +312,7 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, summaries
     >>> from peerpressure.scenario import scenario_from
     >>> parts = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 3}}
     >>> summaries(Experiment(scenario_from(parts)))["spread"].round(3).tolist()
@@ -402,6 +406,7 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, estimates
     >>> from peerpressure.scenario import scenario_from
     >>> noise, observe = {"law": "gaussian", "std": 0.5}, {"methods": ["kalman"]}
     >>> parts = {"network": {"generator": "k2"}, "noise": noise, "observe": observe, "run": {"steps": 9, "seed": 1}}

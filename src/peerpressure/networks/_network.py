@@ -68,6 +68,7 @@ class Network:
 
     Examples
     --------
+    >>> from peerpressure import Network
     >>> Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["ann", "bob", "cat"])
     Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
     """
@@ -112,6 +113,7 @@ class Network:
         Examples
         --------
         >>> import networkx as nx
+        >>> from peerpressure import Network
         >>> Network.from_networkx(nx.path_graph(4))
         Network(4 agents, 3 edges, bipartite, degrees 1–2)
         """
@@ -144,6 +146,7 @@ class Network:
         Examples
         --------
         >>> from scipy.sparse import coo_array
+        >>> from peerpressure import Network
         >>> Network.from_scipy(coo_array([[0, 1], [1, 0]]))
         Network(2 agents, 1 edge, bipartite, degree 1)
         """
@@ -190,6 +193,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([("ann", "bob"), ("bob", "cat")]).labels
         ('ann', 'bob', 'cat')
         >>> import pandas as pd
@@ -325,6 +329,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network([[0, 1], [1, 0]], labels=["ann", "bob"]).indices(["bob", "ann"])
         array([1, 0])
         """
@@ -357,6 +362,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> i, j, weights = Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]]).edges()
         >>> i.tolist(), j.tolist(), weights.tolist()
         ([0, 1], [1, 2], [1.0, 2.0])
@@ -402,6 +408,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([("a", "b"), ("b", "c"), ("d", "e")], connected=False).largest_component().labels
         ('a', 'b', 'c')
         """
