@@ -24,7 +24,7 @@ LAYERS = (
     ("networks", "schedules"),
     ("noise", "adaptation"),
     ("model",),
-    ("engine", "outputs", "storage", "trajectory"),
+    ("engine", "storage", "trajectory"),
     ("sde",),
     ("statespace",),
     ("simulation",),

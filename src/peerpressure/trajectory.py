@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import outputs, storage
+from peerpressure import storage
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import naming
 from peerpressure.model import Model
@@ -422,8 +422,8 @@ class Trajectory:
         >>> Trajectory.from_dataframe(days, model, step="1 day").times
         array([1, 3])
         """
-        frame, _ = outputs.on_steps(outputs.with_roles(frame, model), step, origin)
-        parts = outputs.outputs_from_frame(frame, model)
+        frame, _ = storage.on_steps(storage.with_roles(frame, model), step, origin)
+        parts = storage.outputs_from_frame(frame, model)
         # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
         return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
@@ -459,7 +459,7 @@ class Trajectory:
             If a column is missing, or an agent, a time or a number is not valid.
         """
         with naming(path, "a file of outputs"):
-            return cls.from_dataframe(outputs.read_frame(path, model)[0], model, step, origin)
+            return cls.from_dataframe(storage.read_frame(path, model)[0], model, step, origin)
 
     def __repr__(self) -> str:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]

@@ -12,8 +12,8 @@ from peerpressure.dates import ROUNDING
 from peerpressure.errors import InvalidInputError, first_few, message
 from peerpressure.files import naming
 from peerpressure.model import Model
-from peerpressure.outputs import by_topic, on_steps, read_frame
 from peerpressure.sde import SDE
+from peerpressure.storage import by_topic, on_steps, read_frame
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:

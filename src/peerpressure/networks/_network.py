@@ -17,9 +17,11 @@ from peerpressure.networks._adjacency import (
     adjacency_from_arrays,
     adjacency_from_edges,
     adjacency_from_graph,
+    components,
+    is_connected,
     labels_to_json,
+    two_colouring,
 )
-from peerpressure.networks._connectivity import components, is_connected, two_colouring
 from peerpressure.networks._validation import (
     Label,
     canonical_adjacency,

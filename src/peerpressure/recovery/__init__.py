@@ -22,13 +22,13 @@ from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import invert
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
+from peerpressure.recovery._limits import few_threads
 from peerpressure.recovery._network_estimate import NetworkEstimate, average_precision
 from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnose_fit, diagnostics_of
-from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import System, model_of, state_layout, transitions
 from peerpressure.trajectory import Trajectory
 

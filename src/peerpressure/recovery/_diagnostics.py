@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.recovery._fit_tests import TESTS, agent_probabilities, at_least_one, autocorrelations, holm
+from peerpressure.recovery._limits import few_threads
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import System, model_of, step_length
 
 if TYPE_CHECKING:

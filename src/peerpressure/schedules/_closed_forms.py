@@ -134,7 +134,7 @@ class Linear(Schedule):
             raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
 
     @classmethod
-    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike, noise_exponent: float = 0.0) -> Self:
+    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike = 1.0, noise_exponent: float = 0.0) -> Self:
         """Return ρ_t = κt/(1 − 2γ) with κ = Σs/Σd, the line that averages noise of scale t^γ away at the optimal rate.
 
         For γ = 0 the consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it
@@ -144,7 +144,7 @@ class Linear(Schedule):
         ----------
         network : Network
             Network with at least one edge.
-        stubbornness : float or array_like of shape (n,)
+        stubbornness : float or array_like of shape (n,), default 1.0
             Stubbornness s of the agents, above 0.
         noise_exponent : float, default 0.0
             Exponent γ < ½ of the noise's scale over time; from ½ on, no line averages noise away.

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
-from peerpressure.sde._flow import real_times
-from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of
+from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of, real_times
 
 # Share of the largest eigenvalue up to which one counts as 0: the covariance is known to some 1e-11 of it, and a law
 # along a direction below that would be one of the solver's errors.

@@ -16,7 +16,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde._equation import SDE
-from peerpressure.sde._flow import real_times
+from peerpressure.sde._moments import real_times
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0

@@ -28,7 +28,7 @@ from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, SDE
-from peerpressure.sde._flow import first_noise, smooth_pieces
+from peerpressure.sde._moments import first_noise, smooth_pieces
 
 if TYPE_CHECKING:
     from peerpressure.engine.taylor import Part

@@ -25,7 +25,7 @@ from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, SDE
-from peerpressure.sde._flow import first_noise, real_times, smooth_pieces
+from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
 
 ROUGHNESS = 1e-12  # error of a polynomial over a whole step, as a share of the coefficient that it stands for
 LONGEST = 1.0  # length of a piece, over which Taylor's series and Gauss's integrals of e^(−2t) are right to 1e-14

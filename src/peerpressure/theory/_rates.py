@@ -33,10 +33,10 @@ from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
 from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._stationary import balanced_solver
 from peerpressure.theory._structure import NoiselessLimit
 
 _FAR = 1e100  # a time at which a power law dominates its corrections

@@ -12,7 +12,7 @@ from peerpressure.schedules import Table
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
-from peerpressure.theory._forecast import Forecast
+from peerpressure.theory._forecast import Forecast, Settling
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._onset import Law
@@ -26,7 +26,6 @@ from peerpressure.theory._reasons import (
     shown_digit,
     with_deviation,
 )
-from peerpressure.theory._settling import Settling
 
 WIDTH = 88
 # Intervals without joint connectivity that are named.
