@@ -67,6 +67,7 @@ def check_room(scenario: Scenario, out: Path) -> str:
     Examples
     --------
     >>> from pathlib import Path
+    >>> from peerpressure.measures import check_room
     >>> from peerpressure.scenario import scenario_from
     >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
     '... of memory, up to ... on disk'
@@ -149,6 +150,7 @@ def no_place(out: Path, error: OSError) -> FileFormatError:
     Examples
     --------
     >>> from pathlib import Path
+    >>> from peerpressure.measures import no_place
     >>> str(no_place(Path("results"), PermissionError(13, "Permission denied")))
     'results must have a place to go, got results (Permission denied); name a folder that may be written to'
     """
