@@ -43,6 +43,7 @@ class Adaptation:
 
     Examples
     --------
+    >>> from peerpressure import Adaptation
     >>> Adaptation("0.1/t", adaptation_weight=[1.0, 0.5]).at(2, agents=2)
     array([0.05 , 0.025])
     """

@@ -159,6 +159,7 @@ class Model:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
     >>> model.consensus_value

@@ -55,6 +55,7 @@ class Record:
 
     Examples
     --------
+    >>> from peerpressure import Record
     >>> Record(every=10, agents=[0, 3])
     Record(states=True, summaries=True, every=10, agents=(0, 3))
     """
@@ -158,7 +159,7 @@ def simulate(
 
     Examples
     --------
-    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
     >>> run.states.shape

@@ -423,7 +423,7 @@ class Trajectory:
         Examples
         --------
         >>> import pandas
-        >>> from peerpressure.networks import Network
+        >>> from peerpressure import Model, Network, Trajectory
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)

@@ -67,6 +67,7 @@ def check_room(scenario: Scenario, out: Path) -> str:
     Examples
     --------
     >>> from pathlib import Path
+    >>> from peerpressure.measures import check_room
     >>> from peerpressure.scenario import scenario_from
     >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
     '... of memory, up to ... on disk'
@@ -149,6 +150,7 @@ def no_place(out: Path, error: OSError) -> FileFormatError:
     Examples
     --------
     >>> from pathlib import Path
+    >>> from peerpressure.measures import no_place
     >>> str(no_place(Path("results"), PermissionError(13, "Permission denied")))
     'results must have a place to go, got results (Permission denied); name a folder that may be written to'
     """
@@ -188,6 +190,7 @@ class Experiment:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment
     >>> from peerpressure.scenario import scenario_from
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
@@ -353,6 +356,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, results
     >>> from peerpressure.scenario import scenario_from
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
@@ -397,6 +401,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
     Examples
     --------
     >>> from peerpressure import Model, simulate
+    >>> from peerpressure.measures import states
     >>> from peerpressure.networks import k2
     >>> [len(table) for table in states(simulate(Model(k2(), hidden=[0.0, 1.0]), steps=4), most=4)]
     [4, 4, 2]
@@ -443,6 +448,7 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, summaries
     >>> from peerpressure.scenario import scenario_from
     >>> parts = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 3}}
     >>> summaries(Experiment(scenario_from(parts)))["spread"].round(3).tolist()
@@ -536,6 +542,7 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, estimates
     >>> from peerpressure.scenario import scenario_from
     >>> noise, observe = {"law": "gaussian", "std": 0.5}, {"methods": ["kalman"]}
     >>> parts = {"network": {"generator": "k2"}, "noise": noise, "observe": observe, "run": {"steps": 9, "seed": 1}}

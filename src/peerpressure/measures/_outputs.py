@@ -36,6 +36,7 @@ class ObservedOutputs(NamedTuple):
 
     Examples
     --------
+    >>> from peerpressure.measures import ObservedOutputs
     >>> ObservedOutputs(runs={}, description="separated by commas").description
     'separated by commas'
     """
@@ -77,6 +78,9 @@ def read_outputs(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from peerpressure import Model
+    >>> from peerpressure.measures import read_outputs
     >>> from peerpressure.networks import k2
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "outputs.csv")

@@ -237,6 +237,7 @@ class TemporalNetwork:
 
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
     >>> TemporalNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0])
     TemporalNetwork(3 agents, 2 pairs, 1 change over 1…4, on average 1.75 edges)
     """
@@ -303,6 +304,7 @@ class TemporalNetwork:
 
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> friends = TemporalNetwork.from_events([(1, "ann", "bob"), (3, "bob", "cat"), (5, "ann", "bob", 0)])
         >>> friends.at(2).toarray()
         array([[0., 1., 0.],
@@ -367,6 +369,7 @@ class TemporalNetwork:
 
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> TemporalNetwork.from_contacts([(0, "ann", "bob"), (20, "ann", "bob"), (70, "bob", "cat")], 60)
         TemporalNetwork(3 agents, 2 pairs, 3 changes over 1…3, on average 0.6667 edges)
         """
@@ -402,6 +405,7 @@ class TemporalNetwork:
 
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> from peerpressure.networks import path, star
         >>> TemporalNetwork.from_snapshots([path(4), star(4)], period=2)
         TemporalNetwork(4 agents, 5 pairs, 4 changes over 1…2, repeated, on average 3 edges)

@@ -73,7 +73,7 @@ def failing_edges(
 
     Examples
     --------
-    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.networks import cycle, failing_edges
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
@@ -128,6 +128,7 @@ def edge_markovian(
 
     Examples
     --------
+    >>> from peerpressure.networks import edge_markovian
     >>> edge_markovian(100, 0.001, 0.1, 50, seed=1)
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
@@ -204,6 +205,7 @@ def activity_driven(
 
     Examples
     --------
+    >>> from peerpressure.networks import activity_driven
     >>> activity_driven(100, 50, seed=1)
     TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
     """
@@ -265,7 +267,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
 
     Examples
     --------
-    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.networks import cycle, rewiring
     >>> rewiring(cycle(100), 0.01, 50, seed=1)
     TemporalNetwork(100 agents, 143 pairs, 86 changes over 1…50, on average 100 edges)
     """
@@ -321,6 +323,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
 
     Examples
     --------
+    >>> from peerpressure.networks import growing
     >>> growing(100, 2, 50, seed=1)
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """

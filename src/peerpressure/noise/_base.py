@@ -32,6 +32,7 @@ class White:
 
     Examples
     --------
+    >>> from peerpressure.noise import White
     >>> White().correlation([1, 2])
     array([[1., 0.],
            [0., 1.]])
@@ -85,7 +86,7 @@ class Frozen:
 
     Examples
     --------
-    >>> from peerpressure import Gaussian
+    >>> from peerpressure import Frozen, Gaussian
     >>> Gaussian(1.0, temporal=Frozen()) == Gaussian(1.0, temporal="frozen")
     True
     """
@@ -153,6 +154,7 @@ class AR1:
 
     Examples
     --------
+    >>> from peerpressure import AR1
     >>> AR1(0.5).correlation([1, 2, 4])
     array([[1.   , 0.5  , 0.125],
            [0.5  , 1.   , 0.25 ],

@@ -53,7 +53,7 @@ class Gaussian(Noise):
 
     Examples
     --------
-    >>> from peerpressure.noise import AR1
+    >>> from peerpressure import AR1, Gaussian
     >>> print(Gaussian(0.5, temporal=AR1(0.8)))
     Gaussian, standard deviation 0.5, AR(1) with φ = 0.8
     """
@@ -100,6 +100,7 @@ class Laplace(Noise):
 
     Examples
     --------
+    >>> from peerpressure import Laplace
     >>> Laplace(1.0).fisher_information()
     2.0
     """
@@ -142,6 +143,7 @@ class Uniform(Noise):
 
     Examples
     --------
+    >>> from peerpressure.noise import Uniform
     >>> Uniform(2.0).unit_quantiles([0.0, 0.5, 1.0]).round(3) + 0.0
     array([-1.732,  0.   ,  1.732])
     """
@@ -185,6 +187,7 @@ class StudentT(Noise):
 
     Examples
     --------
+    >>> from peerpressure import StudentT
     >>> round(StudentT(1.0, df=4.0).fisher_information(), 4)
     1.4286
     """
@@ -244,6 +247,7 @@ class Rademacher(Noise):
 
     Examples
     --------
+    >>> from peerpressure.noise import Rademacher
     >>> Rademacher(2.0).unit_quantiles([0.25, 0.75])
     array([-1.,  1.])
     """
@@ -270,6 +274,7 @@ class NoNoise(Noise):
 
     Examples
     --------
+    >>> from peerpressure import NoNoise
     >>> NoNoise().is_zero
     True
     """
@@ -321,6 +326,7 @@ class Custom(Noise):
     Examples
     --------
     >>> from scipy import stats
+    >>> from peerpressure.noise import Custom
     >>> Custom(stats.logistic(scale=0.2)).std
     0.3627...
     """

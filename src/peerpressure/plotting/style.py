@@ -196,6 +196,8 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
 
     Examples
     --------
+    >>> from matplotlib.figure import Figure
+    >>> from peerpressure.plotting import render
     >>> render(Figure(), "pdf")[:4]
     b'%PDF'
     """
@@ -234,6 +236,8 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     Examples
     --------
     >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> from peerpressure.plotting import save
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in save(Figure(), folder, "empty")]
     ['empty.pdf', 'empty.png']

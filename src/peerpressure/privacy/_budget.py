@@ -74,6 +74,7 @@ class Budget:
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import budget
     >>> account = budget(Model(k2(), hidden=[0.0, 1.0], start=0.0, noise=Gaussian(1.0)), 100)
     >>> account.table[["information", "mu", "zcdp"]].round(6)
            information    mu  zcdp
@@ -218,8 +219,9 @@ def budget(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.privacy import budget
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(10.0), start=[0.0, 0.0])
     >>> account = budget(model, 100)
     >>> round(account.mu, 6), round(account.epsilon, 4)

@@ -84,7 +84,9 @@ class Definition:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition
     >>> Definition(Model(k2(), hidden=[0.0, 1.0]), 10).terms["runs"]
     'One run is released.'
     """

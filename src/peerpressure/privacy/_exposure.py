@@ -62,6 +62,7 @@ class Exposure:
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import path
+    >>> from peerpressure.privacy import exposure
     >>> model = Model(path(3), hidden=[0.0, 0.5, 1.0], start=0.5, noise=Gaussian(1.0))
     >>> exposure(model, 10, observed=[0]).table[["seen", "ratio"]].round(3)
             seen  ratio
@@ -151,7 +152,9 @@ def exposure(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, Prior
     >>> from peerpressure.networks import star
+    >>> from peerpressure.privacy import exposure
     >>> model = Model(star(4), hidden=[0, 1, 2, 3], noise=Gaussian(1.0), start=[0.0] * 4)
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]

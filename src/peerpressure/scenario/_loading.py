@@ -242,6 +242,7 @@ def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> 
 
     Examples
     --------
+    >>> from peerpressure.scenario import parse_scenario
     >>> parse_scenario("[network]\ngenerator = 'cycle'\nn = 5\n[run]\nsteps = 9").graph
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
@@ -288,6 +289,7 @@ def scenario_from(
 
     Examples
     --------
+    >>> from peerpressure.scenario import scenario_from
     >>> scenario_from({"network": {"generator": "cycle", "n": 5}, "run": {"steps": 9}}).graph
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """

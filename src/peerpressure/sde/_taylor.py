@@ -88,8 +88,9 @@ class TaylorScheme:
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import star
+    >>> from peerpressure.sde import TaylorScheme
     >>> scheme = TaylorScheme(SDE(Model(star(50), hidden=range(50))))
     >>> [len(list(scheme.parts(k))) for k in (1, 2, 10)], f"{scheme.error:.0e}"
     ([7, 4, 1], '2e-04')

@@ -67,8 +67,9 @@ class StepLaw:
 
     Examples
     --------
-    >>> from peerpressure import Model, SDE
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import transition
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0))
     >>> both = transition(sde, 0.0, 1.0).then(transition(sde, 1.0, 3.0))
     >>> bool(abs(both.matrix - transition(sde, 0.0, 3.0).matrix).max() < 1e-12)
@@ -159,8 +160,9 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import transition
     >>> step = transition(SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0)), 0.0, 1.0)
     >>> (step.matrix @ [1.0, 2.0] + step.shift).round(4)
     array([1.259, 1.741])
@@ -295,8 +297,9 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
 
     Examples
     --------
-    >>> from peerpressure import Model, SDE
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import exact_transitions
     >>> [(round(law.begin, 1), round(law.end, 1)) for law in exact_transitions(SDE(Model(k2(), hidden=[1, 2])), 1, 2)]
     [(0.0, 0.1), (0.1, 0.2)]
     """

@@ -52,6 +52,7 @@ class Range:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Range
     >>> Range(0.0, 0.4, 5).values()
     (0.0, 0.1, 0.2, 0.3, 0.4)
     >>> Range(10, 1000, 3, spacing="log", whole=True).values()
@@ -111,6 +112,7 @@ class Draws:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Draws
     >>> Draws(0.0, 1.0, 3).values(0, "noise")[:2] == Draws(0.0, 1.0, 2).values(0, "noise")
     True
     """
@@ -314,6 +316,7 @@ class Plan:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Plan, Range
     >>> len(Plan("mymodule:task", axes={"noise": [0.1, 1.0], "n": Range(10, 30, 3, whole=True)}, replications=5))
     30
     """

@@ -154,6 +154,7 @@ class Forecast:
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
     >>> ahead = forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 99)
     >>> round(ahead.mode_mean, 6), round(ahead.mode_std, 4)
     (0.5, 0.0352)
@@ -208,8 +209,9 @@ def forecast(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import forecast
     >>> after = forecast(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99)
     >>> round(float(after.std[0]), 6)  # √99/100
     0.099499
@@ -440,8 +442,9 @@ def mode_error(model: Model | SDE, steps: int) -> float:
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import mode_error
     >>> round(mode_error(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99), 6)  # √(99/2)/100
     0.070356
     """

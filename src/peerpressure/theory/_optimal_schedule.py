@@ -227,6 +227,7 @@ class Alternative:
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import optimal_schedule
     >>> found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
     >>> print(found.alternatives["t"].schedule)
     ρ_t = t
@@ -267,6 +268,7 @@ class OptimalSchedule:
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import optimal_schedule
     >>> found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
     >>> found.schedule.values.shape, found.rms_distance <= found.alternatives["line"].rms_distance
     ((5,), True)
@@ -345,8 +347,9 @@ def optimal_schedule(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import complete
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import optimal_schedule
     >>> found = optimal_schedule(Model(complete(5), hidden=[0, 0, 1, 2, 2], noise=Gaussian(0.1)), 20)
     >>> found.rms_distance < found.alternatives["averaging"].rms_distance < found.alternatives["line"].rms_distance
     True

@@ -19,6 +19,7 @@ class ReasonCode(StrEnum):
 
     Examples
     --------
+    >>> from peerpressure.theory import ReasonCode
     >>> ReasonCode.NOISE_AVERAGES
     <ReasonCode.NOISE_AVERAGES: 'noise_averages'>
     """
@@ -138,6 +139,7 @@ class Reason:
 
     Examples
     --------
+    >>> from peerpressure.theory import Reason, ReasonCode
     >>> print(Reason(ReasonCode.STATIONARY_MEAN, {"low": 0.25, "high": 0.75}))
     Bounded pressure leaves agents apart: their mean public opinions span 0.25 to 0.75.
     """

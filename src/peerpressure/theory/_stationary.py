@@ -161,7 +161,9 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import fixed_point
     >>> fixed_point(Model(k2(), hidden=[0.0, 1.0]), [1, 2])
     array([[0.33333333, 0.66666667],
            [0.4       , 0.6       ]])
