@@ -15,7 +15,7 @@ from tests.cli.calling import run
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: str) -> list[str]:
@@ -33,14 +33,14 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_python_of_the_observer_page_runs() -> None:
     model = pp.Model(pp.networks.cycle(12), hidden=range(12), noise=pp.Gaussian(1.0))
     names: dict[str, Any] = {"pp": pp, "model": model, "run": pp.simulate(model, steps=100, seed=1)}
-    for code in blocks("docs/observer.md"):
+    for code in blocks("docs/explanation/observer.md"):
         exec(code, names)
     assert names["bound"].shape == (12,)
 
 
 def test_the_python_of_the_page_on_networks_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
-    for code in blocks("docs/network-inference.md"):
+    for code in blocks("docs/explanation/network-inference.md"):
         exec(code, names)
     assert names["found"].average_precision(names["network"]) == 1.0
     assert "30 agents" in capsys.readouterr().out
@@ -51,7 +51,7 @@ def test_the_walk_through_own_data(
 ) -> None:
     shutil.copytree(ROOT / "src" / "peerpressure" / "examples" / "own_data", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "data.md").read_text(encoding="utf-8")
     shown = "".join(re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)).splitlines()
     checked, recovered = (
         run(capfd, "check", "study.toml"),
@@ -66,12 +66,12 @@ def test_the_walk_through_own_data(
     assert [line for line in told if " ".join(line.split()) not in words] == []
     assert run(capfd, "check", "sweep.toml").status == 0
     names: dict[str, Any] = {}
-    for code in blocks("docs/data.md"):
+    for code in blocks("docs/howto/data.md"):
         exec(code, names)
     assert "tax [[0.99" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_paths_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = {link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link}

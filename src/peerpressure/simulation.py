@@ -39,7 +39,7 @@ class Record:
         Whether the minimum, maximum and mean over agents are kept, from which spread and distance to the consensus
         value follow.
     every : int, default 1
-        Interval between recorded steps.
+        Number of steps between records, 1 or more.
     agents : sequence of labels, optional
         The agents whose states are kept; all by default.
 
@@ -47,6 +47,11 @@ class Record:
     ------
     InvalidInputError
         If ``every`` is not a whole number of at least 1.
+
+    See Also
+    --------
+    simulate : Takes a record, or a word for a common one.
+    Trajectory : What was recorded.
 
     Examples
     --------

@@ -132,8 +132,12 @@ def recorded_contacts(
     resolution : float, default 300.0
         Length of a step in seconds.  99 % of contacts are shorter than 160 s (primary school) to 320 s (high school),
         so with the default a conversation is an edge of one or two steps.
-    weighted, skip_quiet, repeat
-        As in `TemporalNetwork.from_contacts`; ``skip_quiet=12`` removes the nights.
+    weighted : bool, default True
+        Whether the weight of an edge is the number of records of the pair in a step; otherwise it is 1.
+    skip_quiet : int, optional
+        Remove gaps of more than this many steps without contacts; 12 removes the nights.
+    repeat : bool, default False
+        Whether to repeat after the last contact; otherwise all agents are isolated then.
 
     Returns
     -------

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._declarations import Generator, number_of_agents
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks._validation import network_error, random_generator
+from peerpressure.networks._validation import Generator, network_error, number_of_agents, random_generator
 from peerpressure.parameters import Parameter, Slider
 
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba

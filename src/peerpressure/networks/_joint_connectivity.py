@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._connectivity import components
+from peerpressure.networks._adjacency import components
 from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import check_integer, check_memory
@@ -186,6 +186,10 @@ def limit_components(temporal: TemporalNetwork) -> tuple[int, NDArray[np.int32]]
         Number of components.
     member : array of int, shape (n,)
         Component of every agent.
+
+    See Also
+    --------
+    joint_connectivity : Connectivity over windows of steps.
 
     Examples
     --------

@@ -99,6 +99,10 @@ def describe_network_file(path: str | PathLike[str]) -> str | None:
     str or None
         None for formats in which nothing has to be detected.
 
+    See Also
+    --------
+    read_network : Read such a file.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

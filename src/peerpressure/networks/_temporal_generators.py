@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.networks._contacts import one_step_events
-from peerpressure.networks._declarations import Generator
+from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
-from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._sampling import (
     AllPairs,
     EdgesOf,
@@ -30,8 +28,8 @@ from peerpressure.networks._sampling import (
     rewiring_events,
     switches,
 )
-from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import network_error, random_generator
+from peerpressure.networks._temporal import NetworkLaw, TemporalNetwork
+from peerpressure.networks._validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
 
 
@@ -194,6 +192,11 @@ def activity_driven(
         If a parameter is out of range.
     TooLargeError
         If the expected number of events does not fit into memory.
+
+    See Also
+    --------
+    edge_markovian : Edges that last for more than one step.
+    recorded_contacts : Contacts of people.
 
     References
     ----------

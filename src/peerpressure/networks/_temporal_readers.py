@@ -116,11 +116,23 @@ def read_contacts(
         Time stamps are numbers, or ISO dates such as 2024-01-31T12:00:00, which become seconds since 1970; without a
         zone they are UTC.
     resolution : float, default 1.0
-        Length of a step in the units of the time stamps.
-    columns, labels
-        As in `read_events`.
-    origin, duration, weighted, skip_quiet, period, repeat
-        As in `TemporalNetwork.from_contacts`.
+        Length of a step in the units of the time stamps, above 0.
+    columns : sequence of str, optional
+        What the columns hold, as in `read_events`; by default it is detected.
+    labels : iterable of hashable, optional
+        All agents, if some may have no line.
+    origin : float, optional
+        Time at which step 1 begins; by default the first time stamp.
+    duration : float, optional
+        Duration of every contact; by default contacts are instantaneous.
+    weighted : bool, default True
+        Whether contacts of a pair within one step add up to its weight; otherwise the weight is 1.
+    skip_quiet : int, optional
+        Remove gaps of more than this many steps without contacts, such as nights.
+    period : int, optional
+        Number of steps after which the sequence repeats.
+    repeat : bool, default False
+        Whether to repeat after the last contact if no period is given; otherwise all agents are isolated then.
 
     Returns
     -------
@@ -200,6 +212,10 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
     -------
     str or None
         None for formats in which nothing has to be detected.
+
+    See Also
+    --------
+    read_events, read_contacts : Read such a file.
 
     Examples
     --------

@@ -56,6 +56,10 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
     NoiseError
         If the law or a value is not legal.
 
+    See Also
+    --------
+    Noise.to_dict : The description that this function reads.
+
     Examples
     --------
     >>> noise_from_dict(Laplace(2.0, temporal="frozen").to_dict()) == Laplace(2.0, temporal="frozen")

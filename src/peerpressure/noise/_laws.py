@@ -46,6 +46,11 @@ class Gaussian(Noise):
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
+    See Also
+    --------
+    Laplace : Heavier tails, with privacy in its strict sense.
+    noise.Uniform : Bounded noise.
+
     Examples
     --------
     >>> from peerpressure.noise import AR1
@@ -81,6 +86,22 @@ class Laplace(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+    StudentT : Still heavier tails.
+    privacy.budget : Privacy that the noise gives.
+
+    References
+    ----------
+    .. [1] C. Dwork, F. McSherry, K. Nissim and A. Smith (2006), "Calibrating Noise to Sensitivity in Private Data
+       Analysis", Theory of Cryptography Conference, 265–284.
+
+    Examples
+    --------
+    >>> Laplace(1.0).fisher_information()
+    2.0
     """
 
     law: ClassVar[str] = "laplace"
@@ -113,6 +134,16 @@ class Uniform(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    noise.Rademacher : The other bounded law, of two values.
+    Gaussian : Noise without bounds.
+
+    Examples
+    --------
+    >>> Uniform(2.0).unit_quantiles([0.0, 0.5, 1.0]).round(3) + 0.0
+    array([-1.732,  0.   ,  1.732])
     """
 
     law: ClassVar[str] = "uniform"
@@ -142,6 +173,20 @@ class StudentT(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    Raises
+    ------
+    NoiseError
+        If a standard deviation is negative, or ``df`` is not above 2.
+
+    See Also
+    --------
+    Laplace : Tails that decay exponentially.
+
+    Examples
+    --------
+    >>> round(StudentT(1.0, df=4.0).fisher_information(), 4)
+    1.4286
     """
 
     law: ClassVar[str] = "student"
@@ -192,6 +237,15 @@ class Rademacher(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    noise.Uniform : Bounded noise with a density.
+
+    Examples
+    --------
+    >>> Rademacher(2.0).unit_quantiles([0.25, 0.75])
+    array([-1.,  1.])
     """
 
     law: ClassVar[str] = "rademacher"
@@ -208,7 +262,17 @@ class Rademacher(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class NoNoise(Noise):
-    """No noise: public opinions follow from hidden opinions without error."""
+    """No noise: public opinions follow from hidden opinions without error.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+
+    Examples
+    --------
+    >>> NoNoise().is_zero
+    True
+    """
 
     law: ClassVar[str] = "none"
     title: ClassVar[str] = "None"
@@ -244,6 +308,15 @@ class Custom(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    Raises
+    ------
+    NoiseError
+        If the distribution has no finite standard deviation above 0, or its mean is not 0 and it is not centred.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
 
     Examples
     --------
@@ -290,7 +363,18 @@ class Custom(Noise):
         return self.standardise(self.distribution.ppf(shares))
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map draws from the distribution to mean zero and unit variance."""
+        """Map draws from the distribution to mean zero and unit variance.
+
+        Parameters
+        ----------
+        values : array of float
+            Draws from ``distribution``.
+
+        Returns
+        -------
+        array of float
+            The draws, centred and scaled, in the same shape.
+        """
         mean, deviation = _moments_of(self.distribution)
         return (values - mean) / deviation
 

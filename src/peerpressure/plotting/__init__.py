@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.plotting import _convergence, _extensions, _network_leak, _recovery, continuous, network, sweep
-from peerpressure.plotting.fit import fit_diagnostics
+from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
+from peerpressure.plotting._recovery import fit_diagnostics
 from peerpressure.plotting.style import render, save
 from peerpressure.plotting.sweep import sweep_plot
 
@@ -37,7 +37,7 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "observers": (_recovery.observers, ("observers",)),
         "partial_observers": (_recovery.partial_observers, ("partial_observers",)),
         "privacy_over_time": (_recovery.privacy_over_time, ("privacy_over_time",)),
-        "network_leak": (_network_leak.network_leak, ("network_leak", "network_defence")),
+        "network_leak": (_extensions.network_leak, ("network_leak", "network_defence")),
         "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
         "adaptation": (_extensions.adaptation, ("timescale_opinions",)),
         "consensus_limit": (

@@ -64,7 +64,7 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     Returns
     -------
     numpy.ndarray
-        δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
+        The probability Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
 
     See Also
     --------
@@ -72,7 +72,9 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
 
     References
     ----------
-    .. [1] Balle & Wang (2018), Improving the Gaussian mechanism for differential privacy. ICML 2018.
+    .. [1] B. Balle and Y.-X. Wang (2018), "Improving the Gaussian mechanism for differential privacy: analytical
+    calibration
+       and optimal denoising", International Conference on Machine Learning.
 
     Examples
     --------

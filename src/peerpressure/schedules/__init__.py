@@ -44,10 +44,25 @@ __all__ = [
 def as_schedule(value: object) -> Schedule:
     """Return a schedule unchanged, a number as `Constant`, text as `Formula`, a sequence as `Table`.
 
+    Parameters
+    ----------
+    value : Schedule, float, str or sequence of float
+        A pressure: its schedule, its constant value, a formula in t, or ρ_1, ρ_2, ….
+
+    Returns
+    -------
+    Schedule
+        The same pressure.
+
     Raises
     ------
     ScheduleError
         If the value is none of these.
+
+    See Also
+    --------
+    Formula : Pressure given by text.
+    Table : Pressure given by values.
 
     Examples
     --------
@@ -85,6 +100,10 @@ def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
     ------
     ScheduleError
         If the kind is unknown, or the parameters are not those of its declaration.
+
+    See Also
+    --------
+    Schedule.to_dict : The description that this function reads.
 
     Examples
     --------

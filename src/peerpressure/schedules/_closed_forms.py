@@ -40,6 +40,15 @@ class Constant(Schedule):
     value : float
         Pressure at every step, at least 0.
 
+    Raises
+    ------
+    ScheduleError
+        If the value is not a finite number of at least 0.
+
+    See Also
+    --------
+    Logarithmic : The slowest growth, under which agents agree.
+
     Examples
     --------
     >>> print(Constant(3))
@@ -86,6 +95,16 @@ class Linear(Schedule):
         Growth per step, above 0.
     offset : float, default 0.0
         Pressure at t = 0, at least −slope, so that ρ_1 ≥ 0.
+
+    Raises
+    ------
+    ScheduleError
+        If the slope is not above 0, or the offset is below −slope.
+
+    See Also
+    --------
+    Power : Other powers of time.
+    theory.optimal_schedule : The slope under which the consensus mode has the least variance.
 
     Examples
     --------
@@ -188,9 +207,19 @@ class Power(Schedule):
     Parameters
     ----------
     exponent : float
-        Power of t; the consensus value is reached for exponents up to 1.
+        Power of t, any finite number; the consensus value is reached for exponents above 0 and up to 1.
     scale : float, default 1.0
         Factor in front, above 0.
+
+    Raises
+    ------
+    ScheduleError
+        If a parameter is not finite, or the scale is not above 0.
+
+    See Also
+    --------
+    Linear : The power 1, with an offset.
+    StretchedExponential : Faster growth.
 
     Examples
     --------
@@ -252,6 +281,15 @@ class Logarithmic(Schedule):
     scale : float, default 1.0
         Factor in front, above 0.
 
+    Raises
+    ------
+    ScheduleError
+        If the scale is not a finite number above 0.
+
+    See Also
+    --------
+    Power : Faster growth.
+
     Examples
     --------
     >>> print(Logarithmic(2))
@@ -298,6 +336,15 @@ class StretchedExponential(Schedule):
         Above 1; with a base of at most 1 the pressure would not grow.
     exponent : float, default 0.5
         Power of t, above 0.
+
+    Raises
+    ------
+    ScheduleError
+        If the base is not above 1, or the exponent not above 0.
+
+    See Also
+    --------
+    Power : Slower growth.
 
     Examples
     --------

@@ -28,6 +28,16 @@ class Table(Schedule):
     values : array_like of shape (T,)
         Finite pressures, at least 0.
 
+    Raises
+    ------
+    ScheduleError
+        If a value is negative, infinite or not a number, or there is none. A pressure beyond the table is an error
+        when it is read.
+
+    See Also
+    --------
+    Formula : Pressure at all times.
+
     Examples
     --------
     >>> Table([1, 2, 4])([1, 3])
@@ -115,6 +125,17 @@ class Formula(Schedule):
     ----------
     formula : str
         Arithmetic in t. It is parsed, never evaluated as code.
+
+    Raises
+    ------
+    FormulaError
+        If the text is not arithmetic in t.
+    ScheduleError
+        If ρ_1 is negative or not a number.
+
+    See Also
+    --------
+    as_schedule : Converts text to a formula.
 
     Examples
     --------

@@ -68,7 +68,13 @@ class Range:
         _check(self.start, self.stop, self.count, self.spacing)
 
     def values(self) -> tuple[Value, ...]:
-        """Return the values in order."""
+        """Return the values in order.
+
+        Returns
+        -------
+        tuple of int or float
+            Distinct values; fewer than ``count`` where rounding to whole numbers makes some of them equal.
+        """
         # Integer ratios, not accumulated steps: the last share is exactly 1, and no error builds up along the axis.
         shares = [i / (self.count - 1) for i in range(self.count)] if self.count > 1 else [0.0]
         placed = (_place(share, self.start, self.stop, self.spacing, self.whole) for share in shares)
@@ -131,7 +137,20 @@ class Draws:
             raise InvalidInputError(message(rule, got=f"{self.count} of about {available:.3g}", remedy=remedy))
 
     def values(self, root: int, name: str) -> tuple[Value, ...]:
-        """Return the draws in the order of generation."""
+        """Return the draws in the order of generation.
+
+        Parameters
+        ----------
+        root : int
+            Root seed of the plan.
+        name : str
+            Name of the axis.
+
+        Returns
+        -------
+        tuple of int or float
+            Distinct values, ``count`` of them.
+        """
         found: dict[Value, None] = {}
         for share in _shares(root, name):
             found[_place(share, self.low, self.high, self.spacing, self.whole)] = None
@@ -200,7 +219,29 @@ _TASK = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 class Unit(NamedTuple):
-    """One call of the task: key, parameters as canonical JSON, replication and 64-bit seed."""
+    """One call of the task.
+
+    Attributes
+    ----------
+    key : str
+        Hash of task, parameters and replication.
+    parameters : str
+        Parameters as canonical JSON.
+    replication : int
+        Number of the replication, from 0.
+    seed : int
+        Seed of 64 bits.
+
+    See Also
+    --------
+    Plan.units : The units of a plan.
+
+    Examples
+    --------
+    >>> from peerpressure.sweep import Plan
+    >>> Plan("mymodule:task", axes={"noise": [0.1, 1.0]}).units[0].parameters
+    '{"noise":0.1}'
+    """
 
     key: str
     parameters: str
@@ -209,7 +250,27 @@ class Unit(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """What all results of one table have in common."""
+    """What all results of one table have in common.
+
+    Attributes
+    ----------
+    task : str
+        Path ``module:function`` of the task.
+    version : str
+        Version of the package.
+    seed : int
+        Root seed.
+
+    See Also
+    --------
+    Plan.fingerprint : That of a plan.
+
+    Examples
+    --------
+    >>> from peerpressure.sweep import Plan
+    >>> Plan("mymodule:task", seed=7).fingerprint.seed
+    7
+    """
 
     task: str
     version: str

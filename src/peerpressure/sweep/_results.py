@@ -247,7 +247,28 @@ def _column(values: Sequence[Any]) -> pd.Series:
 
 
 class Failure(NamedTuple):
-    """A unit that raised: key, parameters as JSON, replication and first line of the error."""
+    """A unit that raised.
+
+    Attributes
+    ----------
+    key : str
+        Key of the unit.
+    parameters : str
+        Its parameters as JSON.
+    replication : int
+        Its replication, from 0.
+    error : str
+        First line of the error.
+
+    See Also
+    --------
+    SweepStatus : Has the first failures.
+
+    Examples
+    --------
+    >>> Failure("3f2a", '{"noise": 0.1}', 0, "ValueError: no").error
+    'ValueError: no'
+    """
 
     key: str
     parameters: str
@@ -260,7 +281,25 @@ class Failure(NamedTuple):
 class SweepStatus:
     """The number of units in each state, the first failures, and an estimate of the remaining time.
 
-    ``active`` is True while a process runs the sweep; ``seconds_left`` is None before the first unit is done.
+    Attributes
+    ----------
+    planned, running, done, failed : int
+        Number of units in each state.
+    failures : tuple of Failure
+        The first failures.
+    seconds_left : float or None
+        Estimate in seconds; None before the first unit is done.
+    active : bool
+        Whether a process runs the sweep.
+
+    See Also
+    --------
+    status : Returns it.
+
+    Examples
+    --------
+    >>> print(SweepStatus(planned=0, running=0, done=2, failed=0, failures=(), seconds_left=0.0, active=False))
+    2 of 2 done, 0 failed, 0 running
     """
 
     planned: int

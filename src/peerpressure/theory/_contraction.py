@@ -96,6 +96,10 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
     InvalidInputError
         If a time is not legal, or hidden opinions adapt and ``exact`` is False.
 
+    See Also
+    --------
+    contraction_product : Product of the bounds over all steps.
+
     Examples
     --------
     >>> from peerpressure.networks import k2
@@ -138,6 +142,16 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
     -------
     array of shape (steps,)
         A bound on the weight that the start still has after each step.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``steps`` is not a whole number of at least 1, or hidden opinions adapt.
+
+    See Also
+    --------
+    contraction : The factor of one step.
+    start_weight : The weight of the start in the consensus mode, exactly.
 
     Examples
     --------
