@@ -21,8 +21,8 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
+    discard_stale_caches,
 )
-from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import fma, prefetch_once
 from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
 from peerpressure.engine.random import U64, fill_narrow

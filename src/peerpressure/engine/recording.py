@@ -8,8 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, SummaryArrays
-from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.arguments import CHUNK, SummaryArrays, discard_stale_caches
 from peerpressure.engine.intrinsics import larger, smaller
 from peerpressure.engine.random import GROUP, U64
 

@@ -20,8 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Graph, coefficients
-from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.arguments import CHUNK, Graph, coefficients, discard_stale_caches
 from peerpressure.engine.intrinsics import fma, update_row
 from peerpressure.engine.layout import Block, aligned, graph_of
 from peerpressure.engine.narrow import draw_narrow

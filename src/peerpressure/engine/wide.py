@@ -13,8 +13,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import AgentArrays, Changes, Clock, Graph, SummaryArrays, adapted, coefficients
-from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.arguments import (
+    AgentArrays,
+    Changes,
+    Clock,
+    Graph,
+    SummaryArrays,
+    adapted,
+    coefficients,
+    discard_stale_caches,
+)
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
 from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from peerpressure.engine.random import GROUP, U64, fill_wide

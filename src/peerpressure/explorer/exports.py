@@ -146,7 +146,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
 
 def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:
     """Draw the edges that are inferred up to a time, and how well they are over time."""
-    from peerpressure.plotting._network_leak import inferred_network
+    from peerpressure.plotting._extensions import inferred_network
 
     found = inferred_edges(built, limits)
     if found.failed is not None:

@@ -15,19 +15,20 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
-from peerpressure.recovery._diagnostics import FitDiagnostics, diagnose_fit
+from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import invert
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
+from peerpressure.recovery._limits import few_threads
 from peerpressure.recovery._network_estimate import NetworkEstimate, average_precision
 from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
-from peerpressure.recovery._threads import few_threads
+from peerpressure.recovery._residuals import diagnose_fit, diagnostics_of
 from peerpressure.statespace import System, model_of, state_layout, transitions
 from peerpressure.trajectory import Trajectory
 
@@ -183,7 +184,7 @@ def _recover(
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
         found = known_estimate(model_of(model), data, method)
-        return replace(found, target=which, diagnostics=FitDiagnostics(model, data))
+        return replace(found, target=which, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
         return (
@@ -197,7 +198,7 @@ def _recover(
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
         invert(model, data)
     note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
-    return replace(found, target=which, note=note, diagnostics=FitDiagnostics(model, data))
+    return replace(found, target=which, note=note, diagnostics=diagnostics_of(model, data))
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:

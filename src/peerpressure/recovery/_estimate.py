@@ -14,6 +14,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR
 from peerpressure.recovery._observation import Outputs
@@ -21,8 +22,6 @@ from peerpressure.statespace import state_layout
 
 if TYPE_CHECKING:
     import pandas
-
-    from peerpressure.recovery._diagnostics import FitDiagnostics
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = list[tuple[str, str]]

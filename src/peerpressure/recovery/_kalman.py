@@ -33,11 +33,17 @@ from peerpressure.recovery._information_state import (
     masks_of,
     prior_information,
 )
-from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERANCE, PATH_BYTES, WRONG_DIGITS
+from peerpressure.recovery._limits import (
+    FILTER_LIMIT,
+    NEGLIGIBLE,
+    NOISE_TOLERANCE,
+    PATH_BYTES,
+    WRONG_DIGITS,
+    few_threads,
+)
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
-from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import (
     System,
     Transition,

@@ -20,12 +20,11 @@ from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import ObservedSteps, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._limits import FIT_NUMBERS
+from peerpressure.recovery._limits import FIT_NUMBERS, few_threads
 from peerpressure.recovery._locations import LOCATIONS, LocationInterval, Present, numerical
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
-from peerpressure.recovery._threads import few_threads
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
 from peerpressure.schedules import Constant
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import ndtri
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
@@ -93,7 +93,7 @@ class NetworkEstimate:
         """Return the lower and upper ends of confidence intervals; those of weights and σ are never negative."""
         if not 0 < level < 1:
             raise InvalidInputError(message("a level must be between 0 and 1", got=level, remedy="for instance 0.95"))
-        z = float(stats.norm.ppf((1 + level) / 2))
+        z = float(ndtri((1 + level) / 2))
         if of == "noise_std":
             # On the scale of log σ, whose law is closer to the normal one.
             return self.noise_std * np.exp(-z * self.scale_std), self.noise_std * np.exp(z * self.scale_std)

@@ -28,7 +28,7 @@ from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, SDE
-from peerpressure.sde._flow import first_noise, smooth_pieces
+from peerpressure.sde._moments import first_noise, smooth_pieces
 
 if TYPE_CHECKING:
     from peerpressure.engine.taylor import Part
@@ -67,11 +67,30 @@ def gains_of(ratios: Vector, relief: Vector, weight: Vector) -> Vector:
 class TaylorScheme:
     """The parts of every step of an equation, and the error that they leave.
 
-    ``error`` is an estimate from above for the steps asked for so far: of each variance as a share of itself, or of the
-    largest one for agents without noise of their own; and of the means as a share of the range of opinions.
+    Parameters
+    ----------
+    sde : SDE
+        The equation.
 
-    >>> from peerpressure.model import Model
+    Attributes
+    ----------
+    error : float
+        Estimate from above for the steps asked for so far: of each variance as a share of itself, or of the largest
+        one for agents without noise of their own; and of the means as a share of the range of opinions.
+
+    See Also
+    --------
+    simulate : Draws paths by these steps where ``SDE.method`` is "taylor".
+
+    References
+    ----------
+    .. [1] P. E. Kloeden and E. Platen (1992), Numerical Solution of Stochastic Differential Equations, Springer.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import star
+    >>> from peerpressure.sde import TaylorScheme
     >>> scheme = TaylorScheme(SDE(Model(star(50), hidden=range(50))))
     >>> [len(list(scheme.parts(k))) for k in (1, 2, 10)], f"{scheme.error:.0e}"
     ([7, 4, 1], '2e-04')
@@ -89,7 +108,18 @@ class TaylorScheme:
         self._same: list[Part] | None = [] if steady else None
 
     def parts(self, k: int) -> Iterator[Part]:
-        """Yield the parts of step k, which depend on the equation and on k only."""
+        """Yield the parts of step k, which depend on the equation and on k only.
+
+        Parameters
+        ----------
+        k : int
+            Number of the step, from 1.
+
+        Yields
+        ------
+        Part
+            Coefficients of the terms of the series, one number per agent each.
+        """
         checkpoint()
         if self._same:
             yield from self._same

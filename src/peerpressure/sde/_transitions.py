@@ -25,7 +25,7 @@ from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, SDE
-from peerpressure.sde._flow import first_noise, real_times, smooth_pieces
+from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
 
 ROUGHNESS = 1e-12  # error of a polynomial over a whole step, as a share of the coefficient that it stands for
 LONGEST = 1.0  # length of a piece, over which Taylor's series and Gauss's integrals of e^(−2t) are right to 1e-14
@@ -45,9 +45,35 @@ _AT_CHECKS = np.array(
 @final
 @dataclass(frozen=True, eq=False)
 class StepLaw:
-    """The law y_end given y_begin ~ N(F y_begin + M x₀, Q), whatever the length of the step.
+    """The law of a state given an earlier one, y_end | y_begin ~ N(F y_begin + M x₀, Q), for a step of any length.
 
-    ``matrix`` F, ``hidden`` M and ``covariance`` Q have shape (agents, agents), ``shift`` M x₀ has shape (agents,).
+    Attributes
+    ----------
+    begin, end : float
+        Times at which the step begins and ends.
+    matrix : array of shape (n, n)
+        Matrix F.
+    hidden : array of shape (n, n)
+        Matrix M.
+    shift : array of shape (n,)
+        The product M x₀.
+    covariance : array of shape (n, n)
+        Covariance Q.
+
+    See Also
+    --------
+    transition : The law of one step.
+    exact_transitions : The laws of many steps of equal length.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import transition
+    >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0))
+    >>> both = transition(sde, 0.0, 1.0).then(transition(sde, 1.0, 3.0))
+    >>> bool(abs(both.matrix - transition(sde, 0.0, 3.0).matrix).max() < 1e-12)
+    True
     """
 
     begin: float
@@ -72,7 +98,23 @@ class StepLaw:
             return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def then(self, later: StepLaw) -> StepLaw:
-        """Return the law of both steps taken one after the other."""
+        """Return the law of both steps taken one after the other.
+
+        Parameters
+        ----------
+        later : StepLaw
+            A step that begins where this one ends.
+
+        Returns
+        -------
+        StepLaw
+            From ``self.begin`` to ``later.end``.
+
+        Raises
+        ------
+        InvalidInputError
+            If the steps are not adjacent.
+        """
         if later.begin != self.end:
             rule = f"a step that follows one until t = {self.end:g} must begin there"
             raise InvalidInputError(message(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
@@ -93,8 +135,34 @@ class StepLaw:
 def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     """Return the exact law of the state at ``end`` given that at ``begin``.
 
-    >>> from peerpressure.model import Model
+    Parameters
+    ----------
+    sde : SDE
+        The equation.
+    begin, end : float
+        Times, 0 ≤ begin < end.
+
+    Returns
+    -------
+    StepLaw
+        The law of the state at ``end``.
+
+    Raises
+    ------
+    InvalidInputError
+        If times are not increasing.
+    TooLargeError
+        If the matrices do not fit in memory.
+
+    See Also
+    --------
+    exact_transitions : The laws of all steps of a run.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import transition
     >>> step = transition(SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0)), 0.0, 1.0)
     >>> (step.matrix @ [1.0, 2.0] + step.shift).round(4)
     array([1.259, 1.741])
@@ -209,7 +277,32 @@ def _require_memory(n: int) -> None:
 
 
 def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
-    """Yield the laws of the steps of length h that end at first·h, …, last·h."""
+    """Yield the laws of the steps of length h that end at first·h, …, last·h.
+
+    Parameters
+    ----------
+    sde : SDE
+        The equation, with its step h.
+    first, last : int
+        Numbers of the first and the last step, counted from 1.
+
+    Yields
+    ------
+    StepLaw
+        Law of each step; the same object for all of them where pressure and noise are constant.
+
+    See Also
+    --------
+    transition : The law between any two times.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import exact_transitions
+    >>> [(round(law.begin, 1), round(law.end, 1)) for law in exact_transitions(SDE(Model(k2(), hidden=[1, 2])), 1, 2)]
+    [(0.0, 0.1), (0.1, 0.2)]
+    """
     if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):
         # Nothing changes from step to step, and so the first one's law serves all.
         # The same object each time: callers recognise it by identity and keep what they derive from it.

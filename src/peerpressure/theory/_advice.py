@@ -62,6 +62,19 @@ class Suggestion:
         How many times smaller that is than under the schedule of the model; ∞ where only rounding errors are left.
     outcome : Outcome, optional
         The outcome under it in the long run; None for a schedule that is made for the horizon only.
+
+    See Also
+    --------
+    Advice : All suggestions for a model.
+    optimal_schedule : The best schedule for a horizon.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import star
+    >>> best = diagnose(Model(star(4), hidden=[0.0, 1.0, 2.0, 3.0]), steps=20).advice.suggestions[0]
+    >>> best.name, best.gain > 1
+    ('optimal', True)
     """
 
     name: Name
@@ -76,9 +89,26 @@ class Suggestion:
 class Advice:
     """What would bring the agents closer to v at the horizon.
 
-    ``rms_distance`` is their root mean square distance to v as it is; ``suggestions`` are the schedules that make it
-    smaller, the best first, and are empty where none that was tried does; ``omitted`` is why the optimal schedule was
-    not tried, None where it was.
+    Attributes
+    ----------
+    rms_distance : float
+        Root mean square distance of the agents to v under the model's own schedule.
+    suggestions : tuple of Suggestion
+        Schedules that make it smaller, the best first; empty where none that was tried does.
+    omitted : Reason or None
+        Why the optimal schedule was not tried; None where it was.
+
+    See Also
+    --------
+    diagnose : Computes it where a number of steps is given.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import star
+    >>> advice = diagnose(Model(star(4), hidden=[0.0, 1.0, 2.0, 3.0]), steps=20).advice
+    >>> advice.suggestions[0].rms_distance < advice.rms_distance
+    True
     """
 
     rms_distance: float
