@@ -35,10 +35,12 @@ nb_execution_timeout = 300
 nb_merge_streams = True
 html_theme = "furo"
 html_title = "Peer Pressure"
+html_css_files = ["custom.css"]
 templates_path = ["_templates"]
 # Written here and not in an event, because files are searched for before the first event.
 pages.write(Path(__file__).parent)
 autosummary_generate = [str(path) for path in Path(__file__).parent.glob("reference/api/*.rst")]
+autosummary_context = {"enumerations": pages.enumerations()}
 autodoc_typehints = "none"  # types stand in the sections of the docstrings
 numpydoc_show_class_members = False
 python_use_unqualified_type_names = True

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import json
 import re
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import typer
 
 import peerpressure
 from peerpressure.cli import app
+from peerpressure.measures import MEASURES
 from peerpressure.scenario import schema_text
 
 # The namespaces of the public interface, in the order in which a study needs them.
@@ -68,6 +70,16 @@ def _kind(namespace: str, name: str) -> str:
     return "Functions" if inspect.isroutine(value) else "Data"
 
 
+def enumerations() -> list[str]:
+    """Return the full names of all enumerations, whose members have no docstrings of their own."""
+    return [
+        f"{namespace}.{name}"
+        for namespace, names in documented().items()
+        for name in names
+        if isinstance(getattr(importlib.import_module(namespace), name), enum.EnumType)
+    ]
+
+
 def _namespace_page(namespace: str, names: list[str]) -> str:
     lines = [namespace, "=" * len(namespace), "", f".. currentmodule:: {namespace}", ""]
     lines += [(inspect.getdoc(importlib.import_module(namespace)) or "").partition("\n\n")[0], ""]
@@ -92,6 +104,8 @@ def _data(namespace: str, name: str) -> list[str]:
         text = "Table with the keys " + ", ".join(f"``{key}``" for key in value) + "."
     elif isinstance(value, tuple | frozenset | set):
         text = "The names " + ", ".join(f"``{key}``" for key in value) + "."
+    elif typing.get_origin(value) is Callable:
+        text = "Type of functions."
     elif choices := typing.get_args(value):
         text = "One of " + ", ".join(f"``{getattr(one, '__name__', repr(one))}``" for one in choices) + "."
     else:
@@ -244,9 +258,16 @@ def _section(name: str, sections: Mapping[str, Any], *, heading: bool) -> list[s
     ]
 
 
+def measures_page() -> str:
+    """Return the page on the measures of sweeps."""
+    rows = [f"| `{name}` | {_cell(measure.help)} |" for name, measure in MEASURES.items()]
+    opening = "`[measure]` in a sweep names what is computed at each point; `peerpressure sweep measures` prints this list."
+    return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
+
+
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
-    pages = {**dict(api_pages()), "cli.md": command_page(), "scenario.md": schema_page()}
+    pages = {**dict(api_pages()), "cli.md": command_page(), "scenario.md": schema_page(), "measures.md": measures_page()}
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -26,15 +26,8 @@ from peerpressure import (
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.networks import barabasi_albert, cycle, edge_markovian, watts_strogatz
 from peerpressure.recovery import _limits, average_precision, infer_network
-from peerpressure.recovery._network_likelihood import (
-    AgentProblem,
-    Steps,
-    SymmetricProblem,
-    gradient,
-    objective,
-    solve,
-    sum_products,
-)
+from peerpressure.recovery._network_fit import AgentProblem, SymmetricProblem, gradient, objective, solve
+from peerpressure.recovery._network_likelihood import Steps, sum_products
 from peerpressure.schedules import Constant, Linear, Power
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -386,7 +379,7 @@ def test_other_runs_and_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
             infer_network(run, pressure, **arguments)
     with pytest.raises(CancelledError):
         infer_network(run, pressure, should_stop=lambda: True)
-    monkeypatch.setattr("peerpressure.recovery._network_likelihood.JOINT_PAIRS", 3)
+    monkeypatch.setattr("peerpressure.recovery._network_fit.JOINT_PAIRS", 3)
     with pytest.raises(TooLargeError, match="3 edges or fewer"):
         infer_network(run, pressure, symmetric=True)
     assert _limits.JOINT_PAIRS == 4_000

@@ -14,17 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.networks._adjacency import components
-from peerpressure.networks._contacts import Binning, events_from_contacts
-from peerpressure.networks._cursor import Cursor, Spells, StepNetwork
+from peerpressure.networks._event_sources import Binning, event_table, events_from_contacts, events_from_snapshots
 from peerpressure.networks._events import (
     COLUMNS,
+    Cursor,
     Events,
+    Spells,
+    StepNetwork,
     Times,
     arrays_from_events,
     canonical_events,
-    event_table,
     events_from_arrays,
-    events_from_snapshots,
     validate_names,
     validate_period,
 )

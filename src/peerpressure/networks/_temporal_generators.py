@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.networks._contacts import one_step_events
+from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import ndtri
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
@@ -130,7 +130,7 @@ class NetworkEstimate:
         if of not in ("weights", "hidden", "noise_std"):
             rule = "intervals are of weights, hidden or noise_std"
             raise InvalidInputError(message(rule, got=repr(of), remedy="check the spelling"))
-        z = float(stats.norm.ppf((1 + level) / 2))
+        z = float(ndtri((1 + level) / 2))
         if of == "noise_std":
             # On the scale of log σ, whose law is closer to the normal one.
             return self.noise_std * np.exp(-z * self.scale_std), self.noise_std * np.exp(z * self.scale_std)

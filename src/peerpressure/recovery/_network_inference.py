@@ -16,24 +16,27 @@ from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._network_estimate import NetworkEstimate
-from peerpressure.recovery._network_fit import Penalty, covariance_of, fit, hidden_opinion
-from peerpressure.recovery._network_likelihood import (
+from peerpressure.recovery._network_fit import (
     AgentProblem,
+    Penalty,
+    SymmetricProblem,
+    covariance_of,
+    fit,
+    hidden_opinion,
+    objective,
+)
+from peerpressure.recovery._network_likelihood import (
     Index,
     Mask,
     ProductSums,
     Steps,
-    SymmetricProblem,
-    objective,
-    residual_tests,
-    sum_products,
-)
-from peerpressure.recovery._network_unbounded import (
     Unbounded,
     common_scale,
     confidence,
     edge_tests,
     own_scales,
+    residual_tests,
+    sum_products,
     unbounded,
 )
 from peerpressure.recovery._observation import Observation, outputs_of

@@ -492,7 +492,10 @@ def best_averaging(distance: HorizonDistance, line: Linear) -> tuple[Linear | Fo
         log_c = _least(partial(value, best), log_c - 1.5, log_c + 0.5, grid=3)
         between = (best, round(0.7 * best), best - 1, best + 1, round(1.4 * best))
         near = {k: value(k, log_c) for k in set(between) if 0 <= k < steps}
-        best = min(near, key=near.__getitem__)
+        before, best = best, min(near, key=near.__getitem__)
+        # The slope is the best one for the number before, and hardly changes with it.
+        if near[best] > 0.999 * near[before]:
+            break
     return averaging_schedule(model, math.exp(log_c), steps, best), best
 
 

@@ -1,20 +1,195 @@
-"""Time-stamped contacts converted to edges that last for one step."""
+"""Events of a temporal network from what users have: rows and data frames, snapshots, and time-stamped contacts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, issparse
 
 from peerpressure.dates import DateError, as_seconds
-from peerpressure.errors import first_few
-from peerpressure.networks._events import Events, EventTable
-from peerpressure.networks._validation import check_integer, check_memory, network_error
+from peerpressure.errors import FileFormatError, NetworkError, first_few
+from peerpressure.networks._adjacency import adjacency_from_edges, adjacency_from_graph, is_graph
+from peerpressure.networks._event_lists import ROLES, places_by_name
+from peerpressure.networks._events import Events, integer_column
+from peerpressure.networks._network import Network
+from peerpressure.networks._validation import (
+    Label,
+    canonical_adjacency,
+    check_integer,
+    check_memory,
+    is_frame,
+    labelled_square,
+    network_error,
+)
 
+ROWS = "give (time, source, target) or (time, source, target, weight)"
 LONGEST = 2**53  # steps beyond which floats no longer represent every integer
+
+
+# Snapshots
+
+
+def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tuple[Events, Sequence[Label]]:
+    """Return the differences between consecutive graphs, and all labels in the order of their first appearance.
+
+    ``times`` holds the first step of each graph; None stands for 1, 2, ….
+    """
+    parts = [_snapshot_adjacency(graph) for graph in graphs]
+    if not parts:
+        raise network_error("a temporal network must have snapshots", got="none", remedy="give at least one graph")
+    steps = np.arange(1, len(parts) + 1) if times is None else _increasing(integer_column("times", times), len(parts))
+    labels = _union([labels for _, labels in parts])
+    n, place = len(labels), {label: k for k, label in enumerate(labels)}
+    # Before the first snapshot there are no edges.
+    before = (np.empty(0, np.int64), np.empty(0))
+    changes = []
+    for step, (matrix, names) in zip(steps.tolist(), parts, strict=True):
+        # Snapshots with the same agents need no look-up of labels, which dominates for large networks.
+        position = np.arange(n) if names == labels else np.array([place[name] for name in names], dtype=np.int64)
+        now = _edges(matrix, position, n)
+        codes, weights = _differences(before, now)
+        changes.append(Events(np.full(codes.size, step), codes // n, codes % n, weights))
+        before = now
+    return Events.joined(changes), labels
+
+
+def _snapshot_adjacency(graph: Any) -> tuple[coo_array, Sequence[Label]]:
+    """Return the checked adjacency of one snapshot, and its labels."""
+    if isinstance(graph, Network):
+        return graph.adjacency.tocoo(), graph.labels
+    if is_graph(graph):
+        matrix, labels = adjacency_from_graph(graph, "weight")
+        # A graph without nodes or edges is a valid snapshot, though not a valid Network.
+        return (canonical_adjacency(matrix, labels).tocoo() if matrix.nnz else matrix), labels
+    if issparse(graph) or isinstance(graph, np.ndarray | list) or is_frame(graph):
+        matrix, labels = labelled_square(graph, None)
+        return canonical_adjacency(matrix, labels).tocoo(), labels
+    rule = "a snapshot must be a Network, a graph of NetworkX or igraph, or a matrix"
+    raise network_error(rule, got=type(graph).__name__, remedy="convert it first")
+
+
+def _increasing(times: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    if times.shape != (count,):
+        got = f"shape {times.shape} for {count} snapshots"
+        raise network_error("there must be one time per snapshot", got=got, remedy="list them in the snapshots' order")
+    back = np.flatnonzero(np.diff(times) <= 0)
+    if back.size:
+        k = int(back[0])
+        got = f"{times[k + 1]} after {times[k]}"
+        raise network_error(
+            "snapshots must come in the order of their times", got=got, remedy="sort them by time first"
+        )
+    return times
+
+
+def _union(families: Sequence[Sequence[Label]]) -> Sequence[Label]:
+    # Default labels 0..n-1 are the first agents of the longest range.
+    if all(isinstance(labels, range) for labels in families):
+        return max(families, key=len)
+    return tuple(dict.fromkeys(label for labels in families for label in labels))
+
+
+def _edges(matrix: coo_array, position: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the codes i·n + j of the edges i < j in order, and their weights."""
+    i, j = (position[side] for side in matrix.coords)
+    # Both directions are stored, and codes of i < j are unique.
+    once = np.flatnonzero(i < j)
+    # Positions are 64-bit here, so the product does not overflow.
+    codes = i[once] * n + j[once]
+    order = np.argsort(codes)
+    return codes[order], matrix.data[once][order]
+
+
+def _differences(
+    before: tuple[NDArray[np.int64], NDArray[np.float64]], now: tuple[NDArray[np.int64], NDArray[np.float64]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the codes and new weights of all edges before or now; edges that ended have weight 0."""
+    # Edges that persist are listed again with their weight; canonical_events drops those that did not change.
+    ended = np.setdiff1d(before[0], now[0], assume_unique=True)
+    return np.concatenate([ended, now[0]]), np.concatenate([np.zeros(ended.size), now[1]])
+
+
+# Rows, columns and data frames
+
+
+class EventTable(NamedTuple):
+    """Columns of events or contacts: times as given, agents by position, and weights if there are any."""
+
+    times: NDArray[Any]
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    weights: NDArray[Any] | None
+    labels: Sequence[Label]
+
+
+def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> EventTable:
+    """Return the columns of an array, a data frame, a tuple of columns, or an iterable of rows.
+
+    Agents in integer arrays are positions; all others are labels, as in ``Network.from_edges``.
+    """
+    times, sources, targets, *weights = _columns(rows)
+    if len(times) != len(sources) or len(times) != len(targets):
+        got = f"{len(times)} times, {len(sources)} sources and {len(targets)} targets"
+        raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
+    if not len(times):
+        raise network_error("a temporal network must have events", got="none", remedy="give at least one")
+    # Positions and labels are resolved, and errors raised, as for the edges of a static network.
+    matrix, names = adjacency_from_edges((sources, targets), None, labels, n)
+    # The matrix lists both directions of every row; the first half is the direction that was given.
+    i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
+    return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)
+
+
+def _columns(rows: Any) -> list[Any]:
+    if isinstance(rows, np.ndarray):
+        return _array_columns(rows)
+    if isinstance(rows, tuple) and rows and all(isinstance(column, np.ndarray | list) for column in rows):
+        columns = list(rows)
+    elif hasattr(rows, "columns"):  # a data frame, whichever library it is from
+        columns = _frame_columns(rows)
+    else:
+        columns = _unzipped(rows)
+    if len(columns) not in (3, 4):
+        raise network_error("events must come in three or four columns", got=len(columns), remedy=ROWS)
+    return columns
+
+
+def _frame_columns(frame: Any) -> list[Any]:
+    """Return the columns by their names, as in a file, or by their order if the names mean nothing."""
+    try:
+        places = places_by_name([str(name) for name in frame.columns])
+    except FileFormatError as error:
+        raise NetworkError(str(error)) from None
+    columns = [frame[frame.columns[places[role]]].to_numpy() for role in ROLES if role in places]
+    columns[1:3] = [ends.tolist() for ends in columns[1:3]]  # labels, where arrays would be positions
+    return columns
+
+
+def _array_columns(rows: NDArray[Any]) -> list[Any]:
+    if rows.ndim != 2 or rows.shape[1] not in (3, 4):
+        raise network_error("events must come in three or four columns", got=f"shape {rows.shape}", remedy=ROWS)
+    ends = rows[:, 1:3]
+    if rows.dtype.kind == "f" and np.array_equal(ends, np.floor(ends)):
+        # An array has one dtype: positions next to real times or weights are floats.
+        ends = ends.astype(np.int64)
+    return [rows[:, 0], *ends.T, *([rows[:, 3]] if rows.shape[1] == 4 else [])]
+
+
+def _unzipped(rows: Iterable[Any]) -> list[list[Any]]:
+    listed = list(rows)
+    for k, row in enumerate(listed, start=1):
+        if not isinstance(row, tuple | list | np.ndarray) or len(row) not in (3, 4):
+            raise network_error("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
+    times, sources, targets = ([row[c] for row in listed] for c in range(3))
+    # Rows with and without a weight may be mixed.
+    return [times, sources, targets, [row[3] if len(row) == 4 else 1 for row in listed]]
+
+
+# Contacts, converted to edges that last for one step
 
 
 @dataclass(frozen=True)
