@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from peerpressure.explorer.requests import Limits
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.explorer.requests import Limits
 from peerpressure.measures import Experiment, results, states
 from peerpressure.scenario import scenario_from
 from tests.explorer.asking import served
@@ -200,9 +200,7 @@ def test_links_paths_and_names_exist(page: Path) -> None:
     links = {link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link}
     made = {f"reference/{name}" for name in ("api/index.rst",)} | GENERATED
     lost = [link for link in links if not (page.parent / link).exists()]
-    assert [
-        link for link in lost if str((page.parent / link).resolve().relative_to(ROOT / "docs")) not in made
-    ] == []
+    assert [link for link in lost if str((page.parent / link).resolve().relative_to(ROOT / "docs")) not in made] == []
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
@@ -217,7 +215,9 @@ def test_links_paths_and_names_exist(page: Path) -> None:
 def dictionary() -> dict[str, list[str]]:
     page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     parts = re.split(r"^### `(\w+)`$", page, flags=re.MULTILINE)[1:]
-    return {name: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)}
+    return {
+        name: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)
+    }
 
 
 def written() -> dict[str, set[str]]:
