@@ -12,8 +12,8 @@ from peerpressure.dates import ROUNDING
 from peerpressure.errors import InvalidInputError, first_few, message
 from peerpressure.files import naming
 from peerpressure.model import Model
-from peerpressure.outputs import by_topic, on_steps, read_frame
 from peerpressure.sde import SDE
+from peerpressure.storage import by_topic, on_steps, read_frame
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -21,7 +21,25 @@ if TYPE_CHECKING:
 
 
 class ObservedOutputs(NamedTuple):
-    """Outputs of a file: ``runs`` by topic, with the name "" if there are no topics, and how the file was read."""
+    """Outputs of a file, and how the file was read.
+
+    Attributes
+    ----------
+    runs : dict of str to Trajectory
+        One run for each topic, with the name "" if there are no topics.
+    description : str
+        How the file was read: separator, columns, and the steps of dates.
+
+    See Also
+    --------
+    read_outputs : Reads them.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import ObservedOutputs
+    >>> ObservedOutputs(runs={}, description="separated by commas").description
+    'separated by commas'
+    """
 
     runs: dict[str, Trajectory]
     description: str
@@ -60,6 +78,9 @@ def read_outputs(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from peerpressure import Model
+    >>> from peerpressure.measures import read_outputs
     >>> from peerpressure.networks import k2
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "outputs.csv")

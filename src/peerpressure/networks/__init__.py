@@ -1,7 +1,6 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
-from peerpressure.networks._declarations import Generator
 from peerpressure.networks._generators import (
     GENERATORS,
     barabasi_albert,
@@ -23,9 +22,8 @@ from peerpressure.networks._joint_connectivity import (
     shortest_window,
 )
 from peerpressure.networks._network import Network
-from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._readers import describe_network_file, read_network
-from peerpressure.networks._temporal import TemporalNetwork
+from peerpressure.networks._temporal import NetworkLaw, TemporalNetwork
 from peerpressure.networks._temporal_generators import (
     DYNAMICS,
     TEMPORAL,
@@ -36,6 +34,7 @@ from peerpressure.networks._temporal_generators import (
     rewiring,
 )
 from peerpressure.networks._temporal_readers import describe_events_file, read_contacts, read_events
+from peerpressure.networks._validation import Generator
 from peerpressure.networks._writers import write_events, write_network
 
 __all__ = [

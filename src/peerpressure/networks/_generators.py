@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._declarations import Generator, number_of_agents
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks._validation import network_error, random_generator
+from peerpressure.networks._validation import Generator, network_error, number_of_agents, random_generator
 from peerpressure.parameters import Parameter, Slider
 
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
@@ -39,6 +38,7 @@ def k2() -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import k2
     >>> k2()
     Network(2 agents, 1 edge, bipartite, degree 1)
     """
@@ -69,6 +69,7 @@ def path(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import path
     >>> path(4)
     Network(4 agents, 3 edges, bipartite, degrees 1–2)
     """
@@ -102,6 +103,7 @@ def cycle(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import cycle
     >>> cycle(5)
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
@@ -134,6 +136,7 @@ def complete(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import complete
     >>> complete(4)
     Network(4 agents, 6 edges, non-bipartite, degree 3)
     """
@@ -165,6 +168,7 @@ def star(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import star
     >>> star(4)
     Network(4 agents, 3 edges, bipartite, degrees 1–3)
     """
@@ -197,6 +201,7 @@ def grid(rows: int, columns: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import grid
     >>> grid(2, 3)
     Network(6 agents, 7 edges, bipartite, degrees 2–3)
     """
@@ -251,6 +256,7 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
 
     Examples
     --------
+    >>> from peerpressure.networks import erdos_renyi
     >>> erdos_renyi(100, 0.1, seed=1)
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
@@ -305,6 +311,7 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import watts_strogatz
     >>> watts_strogatz(100, 4, 0.1, seed=1)
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
@@ -356,6 +363,7 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import barabasi_albert
     >>> barabasi_albert(100, 2, seed=1)
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
     """
@@ -413,6 +421,7 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import random_regular
     >>> random_regular(100, 3, seed=1)
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """

@@ -1,7 +1,9 @@
-"""Temporal networks: undirected weighted graphs whose edges change from step to step."""
+"""Temporal networks: undirected weighted graphs whose edges change from step to step, and the laws of random ones."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,24 +13,182 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.networks._connectivity import components
-from peerpressure.networks._contacts import Binning, events_from_contacts
-from peerpressure.networks._cursor import Cursor, Spells, StepNetwork
+from peerpressure.networks._adjacency import components
+from peerpressure.networks._event_sources import Binning, event_table, events_from_contacts, events_from_snapshots
 from peerpressure.networks._events import (
     COLUMNS,
+    Cursor,
     Events,
+    Spells,
+    StepNetwork,
     Times,
     arrays_from_events,
     canonical_events,
-    event_table,
     events_from_arrays,
-    events_from_snapshots,
     validate_names,
     validate_period,
 )
 from peerpressure.networks._network import Network
-from peerpressure.networks._network_law import NetworkLaw
-from peerpressure.networks._validation import Label, check_integer
+from peerpressure.networks._validation import Label, check_integer, network_error
+
+# Laws of random temporal networks: what a generator knows of the process that one temporal network is a record of.
+
+_FACTS = ("generator", "presence", "memory", "isolation")
+_EDGES = ("law_sources", "law_targets", "law_weights")
+
+
+def _log_binomial(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NetworkLaw:
+    """Law of a stationary random process of networks, of which a temporal network without a period is a record.
+
+    Attributes
+    ----------
+    generator : str
+        Name of the generator, such as "failing_edges".
+    pairs : Network, optional
+        Edges that may be present, with their weights; by default any two agents may be linked.
+    presence : float, optional
+        Probability that such an edge is present, where edges are independent of each other and alike.
+    memory : float, default 0
+        Autocorrelation of the presence of an edge from one step to the next; 0 where steps are independent.
+    isolation : float, default 0
+        Probability that an agent is without neighbours in a step, as a mean over agents. It is 0 where that never
+        happens, and otherwise it happens to every agent.
+
+    See Also
+    --------
+    failing_edges, edge_markovian, activity_driven, rewiring : Generators of random temporal networks.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import cycle, failing_edges
+    >>> law = failing_edges(cycle(5), 0.4, 100, seed=1).law
+    >>> law.presence, law.memory, round(law.isolation, 3)
+    (0.6, 0.0, 0.16)
+    """
+
+    generator: str
+    pairs: Network | None = None
+    presence: float | None = None
+    memory: float = 0.0
+    isolation: float = 0.0
+
+    @classmethod
+    def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
+        """Return the law of independent two-state Markov chains, or None where edges never change.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        pairs : Network or None
+            Edges that may be present; None for all pairs of agents.
+        n : int
+            Number of agents.
+        birth, death : float
+            Probabilities that an absent edge appears and that a present one disappears, from 0 to 1 and not both 0.
+
+        Returns
+        -------
+        NetworkLaw or None
+            Law of the stationary process.
+        """
+        if death == 0:
+            return None
+        presence = birth / (birth + death)
+        neighbours = np.full(n, n - 1.0) if pairs is None else np.diff(pairs.adjacency.indptr).astype(np.float64)
+        isolation = float(np.mean((1 - presence) ** neighbours))
+        # Rounding would leave a memory where birth and death are given as complements.
+        memory = 0.0 if generator == "failing_edges" else 1 - birth - death
+        return cls(generator, pairs, presence, memory, isolation)
+
+    @classmethod
+    def of_moving_edges(cls, generator: str, n: int, edges: int, rate: float) -> Self | None:
+        """Return the law of edges of which one end moves with a probability, or None where edges never move.
+
+        A move and its reverse have the same probability, so that in the long run all graphs with as many edges are
+        equally probable.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        n : int
+            Number of agents.
+        edges : int
+            Number of edges, which is constant.
+        rate : float
+            Probability that an edge moves in a step, from 0 to 1.
+
+        Returns
+        -------
+        NetworkLaw or None
+            Law of the stationary process.
+        """
+        possible, others = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
+        if rate == 0 or edges == possible:
+            return None
+        # The share of graphs whose edges all lie between the other agents.
+        log_share = _log_binomial(others, edges) - _log_binomial(possible, edges) if edges <= others else -math.inf
+        return cls(generator, memory=1 - rate, isolation=math.exp(log_share))
+
+    @property
+    def is_ergodic(self) -> bool:
+        """Whether the process forgets its start; edges that alternate with certainty do not."""
+        return self.memory > -1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the law as plain arrays, from which `from_arrays` restores it.
+
+        Returns
+        -------
+        dict of str to array
+            The attributes as JSON text, and the edges that may be present.
+        """
+        facts = {"law": np.array(json.dumps({name: getattr(self, name) for name in _FACTS}))}
+        return facts | ({} if self.pairs is None else dict(zip(_EDGES, self.pairs.edges(), strict=True)))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], n: int) -> Self | None:
+        """Return the law stored in the arrays of a temporal network of n agents; None if there is none.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            Arrays that ``TemporalNetwork.arrays`` returned.
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        NetworkLaw or None
+            An equal law.
+
+        Raises
+        ------
+        NetworkError
+            If the stored law is damaged.
+        """
+        if "law" not in arrays:
+            return None
+        try:
+            facts = json.loads(str(np.asarray(arrays["law"])))
+            pairs = None
+            if _EDGES[0] in arrays:
+                i, j, weights = (np.asarray(arrays[name]) for name in _EDGES)
+                pairs = Network.from_edges((i, j), weights, n=n, connected=False)
+            return cls(pairs=pairs, **{name: facts[name] for name in _FACTS})
+        except (KeyError, TypeError, ValueError) as error:
+            rule = f"a stored law must hold {', '.join(_FACTS)}"
+            raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
+
+
+# The temporal network.
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -77,6 +237,7 @@ class TemporalNetwork:
 
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
     >>> TemporalNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0])
     TemporalNetwork(3 agents, 2 pairs, 1 change over 1…4, on average 1.75 edges)
     """
@@ -131,8 +292,19 @@ class TemporalNetwork:
         period : int, optional
             Number of steps after which the sequence repeats.
 
+        Returns
+        -------
+        TemporalNetwork
+            The network of these events.
+
+        Raises
+        ------
+        NetworkError
+            If times are not in order, or an agent, a weight or the period is not valid.
+
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> friends = TemporalNetwork.from_events([(1, "ann", "bob"), (3, "bob", "cat"), (5, "ann", "bob", 0)])
         >>> friends.at(2).toarray()
         array([[0., 1., 0.],
@@ -167,7 +339,7 @@ class TemporalNetwork:
         contacts : iterable of tuples, data frame, array, or tuple of columns
             In any order; dates are converted to seconds.
         resolution : float, default 1.0
-            Length of a step in the units of the time stamps.
+            Length of a step in the units of the time stamps, above 0.
         origin : float, optional
             Time at which step 1 begins; by default the first time stamp.
         duration : float, optional
@@ -176,15 +348,28 @@ class TemporalNetwork:
             Whether contacts of a pair within one step add up to its weight; otherwise the weight is 1.
         skip_quiet : int, optional
             Remove gaps of more than this many steps without contacts, such as nights.
-        labels, n
-            As in `from_events`.
+        labels : iterable of hashable, optional
+            Labels in the order of the agents.
+        n : int, optional
+            Number of agents, for agents by position.
         period : int, optional
             Number of steps after which the sequence repeats.
         repeat : bool, default False
             Whether to repeat after the last contact if no period is given; otherwise all agents are isolated then.
 
+        Returns
+        -------
+        TemporalNetwork
+            The network of these contacts.
+
+        Raises
+        ------
+        NetworkError
+            If an agent, a time, a weight or a setting is not valid.
+
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> TemporalNetwork.from_contacts([(0, "ann", "bob"), (20, "ann", "bob"), (70, "bob", "cat")], 60)
         TemporalNetwork(3 agents, 2 pairs, 3 changes over 1…3, on average 0.6667 edges)
         """
@@ -208,8 +393,19 @@ class TemporalNetwork:
         period : int, optional
             Number of steps after which the sequence repeats.
 
+        Returns
+        -------
+        TemporalNetwork
+            The network that is each of these graphs in turn.
+
+        Raises
+        ------
+        NetworkError
+            If a graph is not valid, or times are not in order.
+
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> from peerpressure.networks import path, star
         >>> TemporalNetwork.from_snapshots([path(4), star(4)], period=2)
         TemporalNetwork(4 agents, 5 pairs, 4 changes over 1…2, repeated, on average 3 edges)
@@ -219,19 +415,53 @@ class TemporalNetwork:
 
     @classmethod
     def constant(cls, network: Network) -> Self:
-        """Return a static network as a temporal network without changes."""
+        """Return a static network as a temporal network without changes.
+
+        Parameters
+        ----------
+        network : Network
+            The static network.
+
+        Returns
+        -------
+        TemporalNetwork
+            The same edges at all steps.
+        """
         i, j, weights = network.edges()
         # The initial network is its edges as events at step 1.
         return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """Return the network stored in the arrays that `arrays` returns."""
+        """Return the network stored in the arrays that `arrays` returns.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            What `arrays` returned.
+
+        Returns
+        -------
+        TemporalNetwork
+            An equal network.
+
+        Raises
+        ------
+        NetworkError
+            If an array is missing or not valid.
+        """
         events, n, labels, period = events_from_arrays(arrays)
         return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the network as plain arrays that ``np.savez`` stores without pickle."""
+        """Return the network as plain arrays that ``np.savez`` stores without pickle.
+
+        Returns
+        -------
+        dict of str to array
+            The events in columns, the number of agents, their labels as JSON text, the period, and the law if there is
+            one.
+        """
         law = {} if self.law is None else self.law.arrays()
         return arrays_from_events(self.events, self.labels, self.period) | law
 
@@ -273,15 +503,53 @@ class TemporalNetwork:
         return _frozen(np.unique(self.event_times))
 
     def at(self, t: int) -> csr_array:
-        """Return the adjacency A_t at step t ≥ 1, shape (n, n); fast for consecutive steps in either direction."""
+        """Return the adjacency A_t at step t ≥ 1, shape (n, n); fast for consecutive steps in either direction.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, n)
+            Symmetric weights of the edges of this step.
+
+        Raises
+        ------
+        NetworkError
+            If t is not a whole number of at least 1.
+        """
         return self._step(t).adjacency
 
     def degrees_at(self, t: int) -> NDArray[np.float64]:
-        """Return the weighted degrees at step t, shape (n,)."""
+        """Return the weighted degrees at step t, shape (n,).
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        array of float, shape (n,)
+            Sum of the weights of each agent's edges; 0 for an agent that is isolated at this step.
+        """
         return self._step(t).degrees
 
     def snapshot(self, t: int) -> Network:
-        """Return the network at step t, which may have several connected components."""
+        """Return the network at step t, which may have several connected components.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        Network
+            All agents, with the edges of this step.
+        """
         return Network(self.at(t), self.labels, connected=False)
 
     def _step(self, t: int) -> StepNetwork:
@@ -315,15 +583,53 @@ class TemporalNetwork:
         return Network.from_edges((spells.i, spells.j), means, labels=self.labels, n=self.n, connected=False)
 
     def index(self, label: Label) -> int:
-        """Return the position of the agent with this label."""
+        """Return the position of the agent with this label.
+
+        Parameters
+        ----------
+        label : hashable
+            One of ``labels``.
+
+        Returns
+        -------
+        int
+            Position, from 0 to n − 1.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has the label.
+        """
         return self.aggregate.index(label)
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
-        """Return the positions of the agents with these labels, in the order of the labels."""
+        """Return the positions of the agents with these labels, in the order of the labels.
+
+        Parameters
+        ----------
+        labels : iterable of hashable
+            Any of ``labels``, in any order.
+
+        Returns
+        -------
+        array of int
+            Positions, from 0 to n − 1.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has one of the labels.
+        """
         return self.aggregate.indices(labels)
 
     def largest_component(self) -> TemporalNetwork:
-        """Return the network on the largest connected component of the aggregate, with its labels."""
+        """Return the network on the largest connected component of the aggregate, with its labels.
+
+        Returns
+        -------
+        TemporalNetwork
+            The agents of the component and their events; the network itself if its aggregate is connected.
+        """
         if self.aggregate.is_connected:
             return self
         # Agents of one component never have edges to another, so events can be split by either end.

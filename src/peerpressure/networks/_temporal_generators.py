@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.networks._contacts import one_step_events
-from peerpressure.networks._declarations import Generator
+from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
-from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._sampling import (
     AllPairs,
     EdgesOf,
@@ -30,8 +28,8 @@ from peerpressure.networks._sampling import (
     rewiring_events,
     switches,
 )
-from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import network_error, random_generator
+from peerpressure.networks._temporal import NetworkLaw, TemporalNetwork
+from peerpressure.networks._validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
 
 
@@ -75,7 +73,7 @@ def failing_edges(
 
     Examples
     --------
-    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.networks import cycle, failing_edges
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
@@ -130,6 +128,7 @@ def edge_markovian(
 
     Examples
     --------
+    >>> from peerpressure.networks import edge_markovian
     >>> edge_markovian(100, 0.001, 0.1, 50, seed=1)
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
@@ -195,12 +194,18 @@ def activity_driven(
     TooLargeError
         If the expected number of events does not fit into memory.
 
+    See Also
+    --------
+    edge_markovian : Edges that last for more than one step.
+    recorded_contacts : Contacts of people.
+
     References
     ----------
     .. [1] Perra et al. (2012), Activity driven modeling of time varying networks, Sci. Rep. 2, 469.
 
     Examples
     --------
+    >>> from peerpressure.networks import activity_driven
     >>> activity_driven(100, 50, seed=1)
     TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
     """
@@ -262,7 +267,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
 
     Examples
     --------
-    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.networks import cycle, rewiring
     >>> rewiring(cycle(100), 0.01, 50, seed=1)
     TemporalNetwork(100 agents, 143 pairs, 86 changes over 1…50, on average 100 edges)
     """
@@ -318,6 +323,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
 
     Examples
     --------
+    >>> from peerpressure.networks import growing
     >>> growing(100, 2, 50, seed=1)
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """

@@ -46,9 +46,14 @@ class Gaussian(Noise):
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
+    See Also
+    --------
+    Laplace : Heavier tails, with privacy in its strict sense.
+    noise.Uniform : Bounded noise.
+
     Examples
     --------
-    >>> from peerpressure.noise import AR1
+    >>> from peerpressure import AR1, Gaussian
     >>> print(Gaussian(0.5, temporal=AR1(0.8)))
     Gaussian, standard deviation 0.5, AR(1) with φ = 0.8
     """
@@ -81,6 +86,23 @@ class Laplace(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+    StudentT : Still heavier tails.
+    privacy.budget : Privacy that the noise gives.
+
+    References
+    ----------
+    .. [1] C. Dwork, F. McSherry, K. Nissim and A. Smith (2006), "Calibrating Noise to Sensitivity in Private Data
+       Analysis", Theory of Cryptography Conference, 265–284.
+
+    Examples
+    --------
+    >>> from peerpressure import Laplace
+    >>> Laplace(1.0).fisher_information()
+    2.0
     """
 
     law: ClassVar[str] = "laplace"
@@ -113,6 +135,17 @@ class Uniform(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    noise.Rademacher : The other bounded law, of two values.
+    Gaussian : Noise without bounds.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import Uniform
+    >>> Uniform(2.0).unit_quantiles([0.0, 0.5, 1.0]).round(3) + 0.0
+    array([-1.732,  0.   ,  1.732])
     """
 
     law: ClassVar[str] = "uniform"
@@ -142,6 +175,21 @@ class StudentT(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    Raises
+    ------
+    NoiseError
+        If a standard deviation is negative, or ``df`` is not above 2.
+
+    See Also
+    --------
+    Laplace : Tails that decay exponentially.
+
+    Examples
+    --------
+    >>> from peerpressure import StudentT
+    >>> round(StudentT(1.0, df=4.0).fisher_information(), 4)
+    1.4286
     """
 
     law: ClassVar[str] = "student"
@@ -192,6 +240,16 @@ class Rademacher(Noise):
         Factor of the standard deviation at step t.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    noise.Uniform : Bounded noise with a density.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import Rademacher
+    >>> Rademacher(2.0).unit_quantiles([0.25, 0.75])
+    array([-1.,  1.])
     """
 
     law: ClassVar[str] = "rademacher"
@@ -208,7 +266,18 @@ class Rademacher(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class NoNoise(Noise):
-    """No noise: public opinions follow from hidden opinions without error."""
+    """No noise: public opinions follow from hidden opinions without error.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+
+    Examples
+    --------
+    >>> from peerpressure import NoNoise
+    >>> NoNoise().is_zero
+    True
+    """
 
     law: ClassVar[str] = "none"
     title: ClassVar[str] = "None"
@@ -245,9 +314,19 @@ class Custom(Noise):
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
+    Raises
+    ------
+    NoiseError
+        If the distribution has no finite standard deviation above 0, or its mean is not 0 and it is not centred.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+
     Examples
     --------
     >>> from scipy import stats
+    >>> from peerpressure.noise import Custom
     >>> Custom(stats.logistic(scale=0.2)).std
     0.3627...
     """
@@ -290,7 +369,18 @@ class Custom(Noise):
         return self.standardise(self.distribution.ppf(shares))
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map draws from the distribution to mean zero and unit variance."""
+        """Map draws from the distribution to mean zero and unit variance.
+
+        Parameters
+        ----------
+        values : array of float
+            Draws from ``distribution``.
+
+        Returns
+        -------
+        array of float
+            The draws, centred and scaled, in the same shape.
+        """
         mean, deviation = _moments_of(self.distribution)
         return (values - mean) / deviation
 

@@ -16,24 +16,27 @@ from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._network_estimate import NetworkEstimate
-from peerpressure.recovery._network_fit import Penalty, covariance_of, fit, hidden_opinion
-from peerpressure.recovery._network_likelihood import (
+from peerpressure.recovery._network_fit import (
     AgentProblem,
+    Penalty,
+    SymmetricProblem,
+    covariance_of,
+    fit,
+    hidden_opinion,
+    objective,
+)
+from peerpressure.recovery._network_likelihood import (
     Index,
     Mask,
     ProductSums,
     Steps,
-    SymmetricProblem,
-    objective,
-    residual_tests,
-    sum_products,
-)
-from peerpressure.recovery._network_unbounded import (
     Unbounded,
     common_scale,
     confidence,
     edge_tests,
     own_scales,
+    residual_tests,
+    sum_products,
     unbounded,
 )
 from peerpressure.recovery._observation import Observation, outputs_of
@@ -117,9 +120,9 @@ def infer_network(
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import cycle
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import infer_network
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
     >>> found.average_precision(model.network)

@@ -235,8 +235,14 @@ def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> 
     ScenarioError
         If the text is not valid.
 
+    See Also
+    --------
+    load_scenario : Reads a file.
+    scenario_from : Takes plain values.
+
     Examples
     --------
+    >>> from peerpressure.scenario import parse_scenario
     >>> parse_scenario("[network]\ngenerator = 'cycle'\nn = 5\n[run]\nsteps = 9").graph
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
@@ -258,12 +264,14 @@ def scenario_from(
     ----------
     data : mapping
         Sections by name, as nested plain values.
-    folder, source
-        As for `parse_scenario`.
+    folder : str or Path, default "."
+        Folder that paths in the values are relative to.
+    source : str, optional
+        Name of the file for error messages.
     lines : dict, optional
         Line of each key, for error messages.
     needs_run : bool, default True
-        As for `load_scenario`.
+        Whether a section [run] is required, as for `load_scenario`.
 
     Returns
     -------
@@ -274,6 +282,16 @@ def scenario_from(
     ------
     ScenarioError
         If the values are not valid.
+
+    See Also
+    --------
+    parse_scenario : Takes TOML.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import scenario_from
+    >>> scenario_from({"network": {"generator": "cycle", "n": 5}, "run": {"steps": 9}}).graph
+    Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
     places = lines or {}
     if isinstance(data.get("scenario"), str):

@@ -38,6 +38,36 @@ class Outcome(Enum):
     """Behaviour of the public opinions as t → ∞.
 
     Clusters, periodic limits and random walks occur only where the network changes or hidden opinions adapt.
+
+    Attributes
+    ----------
+    CONSENSUS : Outcome
+        All agents converge to v.
+    BIASED_CONSENSUS : Outcome
+        All agents converge to a common value other than v, or to a random one.
+    OSCILLATION : Outcome
+        The two sides of a bipartite network exchange two values for ever.
+    DISAGREEMENT : Outcome
+        The agents stay apart.
+    CLUSTERS : Outcome
+        Agents agree within components, but not between them.
+    PERIODIC : Outcome
+        Opinions repeat with the period of the network.
+    RANDOM_WALK : Outcome
+        Agents agree on a value that noise moves for ever.
+    UNKNOWN : Outcome
+        The outcome is not decided; the reasons say why.
+
+    See Also
+    --------
+    diagnose : Decides the outcome of a model.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import k2
+    >>> diagnose(Model(k2(), hidden=[0.0, 1.0])).outcome
+    <Outcome.CONSENSUS: 'consensus on v'>
     """
 
     CONSENSUS = "consensus on v"

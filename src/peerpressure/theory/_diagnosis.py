@@ -82,8 +82,8 @@ def diagnose(
 
     Examples
     --------
+    >>> from peerpressure import Model, Power, diagnose
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.schedules import Power
     >>> diagnose(Model(k2(), hidden=[0, 1])).outcome.value
     'consensus on v'
     >>> diagnose(Model(k2(), hidden=[0, 1], pressure=Power(2))).outcome.value

@@ -16,13 +16,12 @@ from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._departure import Departure
-from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
-from peerpressure.theory._stationary import fluctuation, stationary_mean
+from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
 from peerpressure.theory._structure import NoiselessLimit, is_covered, period_of
 
 # Components that are named with their values.

@@ -1,4 +1,4 @@
-"""State of a model after a number of steps, exactly."""
+"""State of a model after a number of steps, exactly, and settling times up to then."""
 
 from __future__ import annotations
 
@@ -13,11 +13,100 @@ from peerpressure.model import Model, Vector
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
-from peerpressure.sde._flow import NEGLIGIBLE, integrate
+from peerpressure.sde._moments import NEGLIGIBLE, integrate
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, state_layout, transition
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
-from peerpressure.theory._settling import Settling, SettlingWatch, usual_tolerance
+
+# Settling times: the steps from which on agents are close to each other, and to v.
+
+# Tolerance as a share of the range of opinions, to one digit.
+SHARE = 0.05
+
+
+@final
+@dataclass(frozen=True)
+class Settling:
+    """Steps from which on agents are within a tolerance of each other, and of v, up to the last step.
+
+    Distances are root mean squares over the noise and over agents, or pairs of agents; they are exact.
+
+    Attributes
+    ----------
+    tolerance : float
+        The distance.
+    steps : int
+        The last step that is considered; nothing is claimed about later ones.
+    each_other : int, optional
+        First step from which on two agents, taken at random, are within the tolerance of each other; None if they are
+        not at the last step.
+    value : int, optional
+        First step from which on an agent is within the tolerance of v; None if it is not at the last step.
+
+    See Also
+    --------
+    forecast : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
+    >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
+    Settling(tolerance=0.05, steps=100, each_other=23, value=11)
+    """
+
+    tolerance: float
+    steps: int
+    each_other: int | None
+    value: int | None
+
+
+def usual_tolerance(model: Model) -> float | None:
+    """Return 5 % of the range of hidden opinions and start, to one digit; None if all of them are equal.
+
+    >>> from peerpressure.networks import k2
+    >>> usual_tolerance(Model(k2(), hidden=[0.01, 0.98]))
+    0.05
+    """
+    opinions = np.concatenate([model.x0, model.start_state])
+    # One digit, because the range of random opinions is about a round number.
+    return float(f"{SHARE * np.ptp(opinions):.0e}") or None
+
+
+class SettlingWatch:
+    """Records the last steps at which agents are further apart than a tolerance, from the law of every step."""
+
+    def __init__(self, model: Model, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self._v = model.consensus_value
+        # Before the start, so that agents who are always close have settled at step 0.
+        self._apart = self._away = self._last = -1
+
+    def __call__(self, t: int, mean: Vector, covariance: Vector | None = None) -> None:
+        """Take the mean of the public opinions after step t, and their covariance unless it is 0."""
+        n, centred = mean.size, mean - mean.mean()
+        total = shared = 0.0
+        if covariance is not None:
+            total, shared = float(np.trace(covariance)), float(covariance.sum()) / n
+        # The mean of (y_i − y_j)² over pairs is 2/(n − 1) times the sum of squares about the plain mean.
+        pairs = 2 / (n - 1) * max(float(centred @ centred) + total - shared, 0.0)
+        away = float(np.mean((mean - self._v) ** 2)) + total / n
+        self._last = t
+        # Not "above", so that what is not a number counts as apart.
+        if not math.sqrt(pairs) <= self.tolerance:
+            self._apart = t
+        if not math.sqrt(away) <= self.tolerance:
+            self._away = t
+
+    @property
+    def settling(self) -> Settling:
+        """The settling times up to the last step."""
+        first = [last + 1 if last < self._last else None for last in (self._apart, self._away)]
+        return Settling(self.tolerance, self._last, *first)
+
+
+# The forecast.
 
 # Up to so many opinions the covariance is always computed: probes would take as much work.
 SMALL = 200
@@ -55,6 +144,20 @@ class Forecast:
     rms_distance_stderr, disagreement_stderr, hidden_disagreement_stderr : float
         Standard errors of these numbers; 0 where they are exact. On large networks the trace of the covariance is
         estimated with random probes.
+
+    See Also
+    --------
+    forecast : Computes it.
+    Moments : The law at all times.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
+    >>> ahead = forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 99)
+    >>> round(ahead.mode_mean, 6), round(ahead.mode_std, 4)
+    (0.5, 0.0352)
     """
 
     steps: int
@@ -106,8 +209,9 @@ def forecast(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import forecast
     >>> after = forecast(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99)
     >>> round(float(after.std[0]), 6)  # √99/100
     0.099499
@@ -324,17 +428,23 @@ def mode_error(model: Model | SDE, steps: int) -> float:
     model : Model or SDE
         Any model.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
 
     Returns
     -------
     float
         √(bias² + variance) of Σ d y/Σ d about v.
 
+    See Also
+    --------
+    forecast : Also the distances of the agents.
+    consensus_rate : Its decay as t → ∞.
+
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import mode_error
     >>> round(mode_error(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99), 6)  # √(99/2)/100
     0.070356
     """
