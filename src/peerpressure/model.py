@@ -280,8 +280,10 @@ class Model:
         these weights; see ``consensus_state``.
         """
         weights = self.opinion_weights
-        opinions = self.network.camps * self.x0 if self.network.signed else self.x0
-        return float(weights @ opinions / weights.sum())
+        if self.network.signed:
+            weights = np.abs(self.network.camps) * weights
+            return float(weights @ (self.network.camps * self.x0) / (weights.sum() or 1.0))
+        return float(weights @ self.x0 / weights.sum())
 
     @cached_property
     def opinion_weights(self) -> Vector:
@@ -297,7 +299,9 @@ class Model:
         π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody.
         """
         weights = self.network.left_null_vector * self.network.degrees
-        return np.asarray(weights / (weights.sum() or 1.0))
+        share = weights / (weights.sum() or 1.0)
+        # With the sign of the camp, so that the mode is that of opposite opinions.
+        return np.asarray(self.network.camps * share if self.network.signed else share)
 
     @cached_property
     def consensus_state(self) -> Vector:

@@ -14,10 +14,11 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Vector
+from peerpressure.networks import Network
 from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of
+from peerpressure.statespace import model_of, with_model
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -37,7 +38,8 @@ MOST_SYMMETRIC = 256
 class Outcome(Enum):
     """Behaviour of the public opinions as t → ∞.
 
-    Clusters, periodic limits and random walks occur only where the network changes or hidden opinions adapt.
+    Random walks occur only where hidden opinions adapt, and bipartite or neutral consensus only where weights may be
+    negative: on two opposite values, or on 0.
 
     Attributes
     ----------
@@ -75,6 +77,8 @@ class Outcome(Enum):
     OSCILLATION = "permanent oscillation between the two sides"
     DISAGREEMENT = "disagreement"
     CLUSTERS = "cluster consensus"
+    BIPARTITE = "bipartite consensus"
+    NEUTRAL = "neutral consensus"
     PERIODIC = "periodic limit"
     RANDOM_WALK = "a common opinion on a random walk"
     UNKNOWN = "unknown"
@@ -89,7 +93,8 @@ class LongRun:
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
     a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
     are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``decided`` is the
-    outcome where the size of the limit's departure from v has decided it.
+    outcome where the size of the limit's departure from v has decided it. ``has_camps``: opinions are multiplied by the
+    sign of the agent's camp, which makes all weights positive; ``model`` and ``system`` are the result.
     """
 
     system: Model | SDE
@@ -102,6 +107,7 @@ class LongRun:
     balanced: bool
     estimated: bool
     decided: Outcome | None = None
+    has_camps: bool = False
 
     @property
     def continuous(self) -> bool:
@@ -301,9 +307,15 @@ def classify(system: Model | SDE) -> LongRun:
     >>> classify(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
+    given = model_of(system)
+    growth = given.pressure.growth
+    regime = regime_of(given.pressure, growth)
+    # Under bounded pressure agents have no common value, and their own ones are wanted.
+    has_camps = given.network.signed and given.network.is_balanced and given.adaptation is None
+    has_camps = has_camps and regime is not Regime.BOUNDED
+    system = with_model(system, without_signs(given)) if has_camps else system
     model, deviations = model_of(system), system_deviations(system)
-    continuous, growth = system is not model, model.pressure.growth
-    regime = regime_of(model.pressure, growth)
+    continuous = system is not model
     structure = structure_of(model, regime, continuous=continuous)
     # Elsewhere the start is forgotten.
     remembers = regime is Regime.FAST and not continuous
@@ -339,7 +351,19 @@ def classify(system: Model | SDE) -> LongRun:
         balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
         or _is_balanced(model, regime, structure, continuous=continuous),
         estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
+        has_camps=has_camps,
     )
+
+
+def without_signs(model: Model) -> Model:
+    """Return the model of a balanced signed network in which opinions have the sign of their camp.
+
+    y_i ↦ camp_i y_i makes all weights positive and leaves the steps as they are, with x₀ and noise multiplied likewise.
+    """
+    network, camps = model.network, model.network.camps
+    positive = Network(abs(network.adjacency), network.labels, connected=False, directed=True)
+    start = model.start if isinstance(model.start, str) else camps * model.start
+    return replace(model, network=positive, hidden=camps * model.hidden, start=start)
 
 
 def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:

@@ -45,12 +45,13 @@ def explain(
     """
     if long_run.settled:
         return (Reason(ReasonCode.SETTLED),)
-    basis = long_run.growth.basis
-    # A sentence may begin with ρ, whose capital is another letter.
-    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
     # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
-    growth = _reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())
-    given = [growth, *_network(long_run), *_beyond_record(long_run, horizon), *_adaptation(long_run)]
+    given = [
+        *pressure_reasons(long_run),
+        *_network(long_run),
+        *_beyond_record(long_run, horizon),
+        *_adaptation(long_run),
+    ]
     v = long_run.model.consensus_value
     if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
         return (*given, _reason(ReasonCode.BALANCED, v=v))
@@ -61,6 +62,14 @@ def explain(
     if long_run.outcome is Outcome.UNKNOWN:
         return (*given, *_unknown(long_run, horizon, weight))
     return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
+
+
+def pressure_reasons(long_run: LongRun) -> Reasons:
+    """Return what is known of the growth of the pressure."""
+    basis = long_run.growth.basis
+    # A sentence may begin with ρ, whose capital is another letter.
+    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
+    return [_reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())]
 
 
 def _reason(code: ReasonCode, **values: Value) -> Reason:

@@ -79,7 +79,7 @@ class SettlingWatch:
 
     def __init__(self, model: Model, tolerance: float) -> None:
         self.tolerance = tolerance
-        self._v = model.consensus_value
+        self._v = model.consensus_value if model.network.is_simple else model.consensus_state
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -226,7 +226,7 @@ def forecast(
 
 
 def _forecast(model: Model | SDE, steps: int, tolerance: float | None) -> Forecast:
-    n, v = model_of(model).n, model.consensus_value
+    n, v, network = model_of(model).n, model.consensus_value, model_of(model).network
     watch = _settling_watch(model, tolerance)
     quiet = model_of(model).noise.is_zero
     means, start_weight = _means(model, steps, watch if quiet else None)
@@ -236,7 +236,9 @@ def _forecast(model: Model | SDE, steps: int, tolerance: float | None) -> Foreca
         _covariances(model, steps, means, centres, watch) if exact else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
-    rms_distance = math.sqrt(max(float(np.mean((means[0] - v) ** 2)) + public.total, 0.0))
+    # Where agents come to different values, each is compared with its own.
+    target = v if network.is_simple else model_of(model).consensus_state
+    rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
     apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
     return Forecast(
@@ -278,7 +280,7 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
     # Besides the mean, a start of 1 with all else 0: its mode is the weight of the start.
     state = np.zeros((size, 2))
     state[:, 0] = (start.offset + start.forward(hidden=model.x0))[:size]
-    state[:n, 1] = 1.0
+    state[:n, 1] = model_of(model).network.camps
     hidden = np.stack([model.x0, np.zeros(n)], axis=1)
     if isinstance(model, SDE):
         state = mean_flow(model, model.time(steps))

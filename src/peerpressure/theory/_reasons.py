@@ -55,6 +55,14 @@ class ReasonCode(StrEnum):
     APERIODIC = "aperiodic"
     APERIODIC_DIRECTED = "aperiodic_directed"
     ROTATING_PHASES = "rotating_phases"
+    CAMPS = "camps"
+    CLOSED_CLASSES = "closed_classes"
+    CLASS_LIMIT = "class_limit"
+    CLASS_CAMPS = "class_camps"
+    CLASS_NEUTRAL = "class_neutral"
+    CLASS_ROTATES = "class_rotates"
+    TRANSIENT_AGENTS = "transient_agents"
+    SILENT_NOISE = "silent_noise"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
     LIMIT_IS_V = "limit_is_v"
@@ -269,6 +277,32 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.ROTATING_PHASES: (
         "The network has period {period:,}: so many groups of agents listen to each other in turn, and pass different "
         "values on for ever."
+    ),
+    ReasonCode.CAMPS: (
+        "Negative weights divide the agents into two camps, of {first:,} and {second:,}, which have opposite values; "
+        "v and all limits are those of the first."
+    ),
+    ReasonCode.CLOSED_CLASSES: (
+        "Closed classes, whose agents listen to each other and to nobody else: {classes:,}. "
+        "Pressure makes all other agents follow these."
+    ),
+    ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}.",
+    ReasonCode.CLASS_CAMPS: (
+        "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}."
+    ),
+    ReasonCode.CLASS_NEUTRAL: (
+        "A class of {agents:agents} is not structurally balanced: distrust cancels opinions, and it converges to 0."
+    ),
+    ReasonCode.CLASS_ROTATES: (
+        "A class of {agents:agents} has period {period:,}, and passes different values on for ever."
+    ),
+    ReasonCode.TRANSIENT_AGENTS: (
+        "In the long run the opinions of {agents:agents} outside of the classes do not count; they converge to "
+        "mixtures from {low:.4g} to {high:.4g}."
+    ),
+    ReasonCode.SILENT_NOISE: (
+        "Of these, {agents:agents} listen to nobody, and their noise never averages out: agents keep moving about "
+        "these values."
     ),
     ReasonCode.CONTINUOUS_DAMPING: (
         "In continuous time the difference between the two sides of the network fades like e^(−2t)."
